@@ -1,0 +1,39 @@
+# Two commands matter on a fresh machine: `make demo` and `make test`. Both set everything up by themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help demo test test-slow check bench gpu clean
+
+help:  ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14) and "antennaopt needs Python 3.11 to 3.14; set PYTHON=/path/to/python3.x")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## evolve the quickstart lens and print what was gained
+	$(BIN)/antennaopt demo
+
+test: $(STAMP)  ## the tests (under 10 minutes on two cores)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
+
+test-slow: $(STAMP)  ## the long tests
+	$(BIN)/python -m pytest -m "slow and not gpu"
+
+check: $(STAMP)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(STAMP)  ## throughput of the kernels on this machine
+	$(BIN)/antennaopt bench kernels
+
+gpu: $(STAMP)  ## the tests that need a CUDA device; a skipped one is a failure
+	FDTD_REQUIRE_GPU=1 $(BIN)/python -m pytest -m gpu
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

@@ -1,0 +1,43 @@
+"""Errors that end a command, each with the exit code that the command line promises."""
+
+
+class AntennaoptError(Exception):
+    """Base of every error a user may meet; printed as one line, without a traceback."""
+
+    exit_code = 1
+
+
+class ConfigurationError(AntennaoptError):
+    """Bad usage, or an experiment file that cannot be accepted."""
+
+    exit_code = 2
+
+
+class RunInUseError(AntennaoptError):
+    """Another process is writing to this run folder."""
+
+    exit_code = 3
+
+
+class ResumeRefusedError(AntennaoptError):
+    """The run folder cannot be resumed: damaged, of another version, or its physics has changed."""
+
+    exit_code = 4
+
+
+class ClusterError(AntennaoptError):
+    """No scheduler, no worker, or no device to run on."""
+
+    exit_code = 5
+
+
+class StorageError(AntennaoptError):
+    """The disk is full or the folder cannot be written."""
+
+    exit_code = 6
+
+
+class TooManyFailuresError(AntennaoptError):
+    """So many evaluations failed that the search has nothing to go on."""
+
+    exit_code = 7

@@ -1,0 +1,21 @@
+"""Errors that the solver raises; a message names the field, the value with its unit, what is allowed and what to do."""
+
+
+class FdtdError(Exception):
+    """Base of every error that the solver raises on purpose."""
+
+
+class ConfigError(FdtdError, ValueError):
+    """A setting or a geometry that the solver cannot accept; the message says what would be accepted."""
+
+
+class Unsuitable(FdtdError):  # noqa: N818 - a statement of fact about a pair, not a fault
+    """This scheme or backend cannot run this stencil, for the reason given. Nothing falls back silently."""
+
+
+class KernelBuildError(FdtdError):
+    """A compute kernel did not compile."""
+
+
+class Diverged(FdtdError):  # noqa: N818
+    """Fields grew without bound or stopped being finite."""
