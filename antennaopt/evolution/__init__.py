@@ -1,0 +1,23 @@
+"""The genetic algorithm: genomes in [0, 1], bounded operators, a generation loop as ask and tell.
+
+DEAP's operators are used in here and nowhere else. What crosses the border is plain numbers and ids.
+"""
+
+from antennaopt.evolution._candidate import Candidate, Scored, individual_id
+from antennaopt.evolution._genome import decode, design_key, encode
+from antennaopt.evolution._loop import Evolution
+from antennaopt.evolution._settings import Crossover, EvolutionSettings, Mutation, Stop
+
+__all__ = [
+    "Candidate",
+    "Crossover",
+    "Evolution",
+    "EvolutionSettings",
+    "Mutation",
+    "Scored",
+    "Stop",
+    "decode",
+    "design_key",
+    "encode",
+    "individual_id",
+]

@@ -1,0 +1,92 @@
+"""What the loop hands out and takes back: plain, frozen, JSON-able data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+def individual_id(generation: int, slot: int) -> str:
+    """Name an individual by where it was born; the names sort in order of birth."""
+    return f"g{generation:04d}-s{slot:03d}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One genome that wants a fitness.
+
+    Attributes:
+        individual: Id, `g0003-s012` for slot 12 of generation 3.
+        generation: Generation it was born in, from 0.
+        slot: Its place in that generation's population.
+        genome: Genes, each in [0, 1].
+        parents: Ids of the individuals that it came from; empty in the first generation.
+        operator: What made it: `random`, `planted`, `clone`, or the operators that changed it joined by `+`.
+    """
+
+    individual: str
+    generation: int
+    slot: int
+    genome: tuple[float, ...]
+    parents: tuple[str, ...] = ()
+    operator: str = "random"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data; floats survive a round trip through `json` exactly."""
+        return {
+            "individual": self.individual,
+            "generation": self.generation,
+            "slot": self.slot,
+            "genome": list(self.genome),
+            "parents": list(self.parents),
+            "operator": self.operator,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
+        """Undo `to_dict`."""
+        return cls(
+            individual=str(data["individual"]),
+            generation=int(data["generation"]),
+            slot=int(data["slot"]),
+            genome=tuple(float(gene) for gene in data["genome"]),
+            parents=tuple(str(parent) for parent in data["parents"]),
+            operator=str(data["operator"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A candidate with its fitness.
+
+    Attributes:
+        candidate: Who.
+        fitness: The number that is minimised; finite.
+        ok: The outcome was `ok`; only such enter the hall of fame.
+        cached: The outcome was copied from an earlier twin; it does not count as an evaluation.
+    """
+
+    candidate: Candidate
+    fitness: float
+    ok: bool = True
+    cached: bool = False
+
+    @property
+    def rank(self) -> tuple[float, str]:
+        """Sorting key: fitness, then id, so that a tie is always broken the same way."""
+        return self.fitness, self.candidate.individual
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {"candidate": self.candidate.to_dict(), "fitness": self.fitness, "ok": self.ok, "cached": self.cached}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scored:
+        """Undo `to_dict`."""
+        return cls(
+            candidate=Candidate.from_dict(data["candidate"]),
+            fitness=float(data["fitness"]),
+            ok=bool(data["ok"]),
+            cached=bool(data["cached"]),
+        )

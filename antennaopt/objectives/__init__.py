@@ -1,0 +1,17 @@
+"""Objectives: outcomes in, shortfalls in dB and one fitness out. They read outcomes only."""
+
+from antennaopt.objectives._fitness import fitness, penalty, shortfalls
+from antennaopt.objectives._goal import MetricGoal
+from antennaopt.objectives._objective import WORST_SHORTFALL_DB, Objective
+from antennaopt.objectives._registry import METRICS, build
+
+__all__ = [
+    "METRICS",
+    "WORST_SHORTFALL_DB",
+    "MetricGoal",
+    "Objective",
+    "build",
+    "fitness",
+    "penalty",
+    "shortfalls",
+]
