@@ -1,0 +1,149 @@
+"""Compute the reference file: every antenna of `cases.py`, each solved with four resolutions.
+
+    python benchmarks/reference_fem/run.py [--out FILE] [NAME ...]
+
+A case that is computed again replaces its entry; the file is written after every case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import ngsolve as ngs
+import numpy as np
+from cases import CASES, DESIGN_FREQUENCY_HZ, FREQUENCIES_HZ
+from far_field import summarise
+from fields import relative_permittivity, solve
+from shapes import Resolution, build_domain
+
+DEFAULT_OUT = Path(__file__).resolve().parents[2] / "tests" / "published" / "data" / "fem_reference.json"
+FINEST = Resolution(order=6, elements_per_wavelength=4.0, rim_levels=6)
+VARIANTS = {
+    "order": replace(FINEST, order=5),
+    "mesh": replace(FINEST, elements_per_wavelength=3.0, rim_levels=4),
+    "layer": replace(FINEST, air_gap_mm=3.5, pml_thickness_mm=10.0, pml_attenuation=15.0),
+}
+SCALARS = ("directivity_dbi", "hpbw_e_deg", "hpbw_h_deg", "front_to_back_db", "crosspol_db", "radiation_efficiency")
+PATTERN_FLOOR_DB = 30.0
+
+
+def solve_case(case, resolution):
+    """Results of one antenna, a list with one entry a frequency, and the number of unknowns."""
+    domain = build_domain(case, resolution)
+    results = []
+    for frequency in FREQUENCIES_HZ:
+        permittivity = relative_permittivity(case, frequency, DESIGN_FREQUENCY_HZ)
+        solution = solve(domain, frequency, permittivity, resolution)
+        results.append({"frequency_hz": frequency, **summarise(domain, solution, frequency, resolution.order)})
+    return results, solution.dofs
+
+
+def difference(reference, other):
+    """Absolute differences of two results; patterns where the reference is within 30 dB of its boresight value."""
+    s, t = complex(*reference["s11"]), complex(*other["s11"])
+    change = {"s11": abs(s - t), "s11_db": abs(20 * np.log10(abs(t) / abs(s)))}
+    for key in SCALARS:
+        change[key] = abs(reference[key] - other[key])
+    for key in ("e_plane_dbi", "h_plane_dbi"):
+        first, second = np.array(reference[key]), np.array(other[key])
+        change[key] = float(np.abs(first - second)[first > first[0] - PATTERN_FLOOR_DB].max())
+    return {key: float(f"{value:.2e}") for key, value in change.items()}
+
+
+def compute(case):
+    """One entry of the reference file: results at the finest resolution, and how far the other resolutions are off."""
+    results, dofs = solve_case(case, FINEST)
+    others = {name: solve_case(case, resolution)[0] for name, resolution in VARIANTS.items()}
+    for i, result in enumerate(results):
+        by_variant = {name: difference(result, other[i]) for name, other in others.items()}
+        result["uncertainty"] = {key: max(change[key] for change in by_variant.values()) for key in by_variant["order"]}
+        result["change_with"] = by_variant
+        result["theta_deg"] = list(range(0, 181, 2))
+        for key, value in result.items():
+            if isinstance(value, float):
+                result[key] = round(value, 7)
+            elif key in ("e_plane_dbi", "h_plane_dbi"):
+                result[key] = [round(level, 4) for level in value]
+    return {
+        **case,
+        "design_frequency_hz": DESIGN_FREQUENCY_HZ,
+        "frequencies_hz": list(FREQUENCIES_HZ),
+        "time_convention": "exp(+jwt)",
+        "s11_reference_plane_z_m": 0.0,
+        "results": results,
+        "solver": "benchmarks/reference_fem (NGSolve)",
+        "solver_version": ngs.__version__,
+        "order": FINEST.order,
+        "dofs": dofs,
+        "resolution": asdict(FINEST),
+        "compared_with": {name: asdict(resolution) for name, resolution in VARIANTS.items()},
+    }
+
+
+def store(entry, path):
+    """Put one entry into the file, in the order of `CASES`."""
+    entries = {old["name"]: old for old in json.loads(path.read_text())} if path.exists() else {}
+    entries[entry["name"]] = entry
+    order = [case["name"] for case in CASES]
+    ranked = sorted(entries.values(), key=lambda old: order.index(old["name"]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(ranked, indent=1)
+    path.write_text(_compact_lists(text) + "\n")
+
+
+def _compact_lists(text):
+    """Put every list of plain numbers on one line."""
+    lines, inside = [], None
+    for line in text.split("\n"):
+        if inside is None and line.rstrip().endswith("["):
+            inside = [line]
+        elif inside is not None:
+            inside.append(line.strip())
+            if line.strip().startswith("{"):
+                lines.extend([inside[0], line])
+                inside = None
+            elif line.strip().startswith("]"):
+                lines.append(inside[0] + " ".join(inside[1:-1]) + inside[-1])
+                inside = None
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="cases to compute (default: all)")
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    known = [case["name"] for case in CASES]
+    unknown = set(arguments.names) - set(known)
+    if unknown:
+        parser.error(f"unknown case {sorted(unknown)}; known: {', '.join(known)}")
+    ngs.SetNumThreads(arguments.threads)
+    for case in CASES:
+        if arguments.names and case["name"] not in arguments.names:
+            continue
+        start = time.perf_counter()
+        entry = compute(case)
+        store(entry, arguments.out)
+        print(f"{case['name']}: {entry['dofs']} unknowns, {time.perf_counter() - start:.0f} s")
+        for result in entry["results"]:
+            s, worst = complex(*result["s11"]), result["uncertainty"]
+            print(
+                f"  {result['frequency_hz'] / 1e9:.1f} GHz  S11 {20 * np.log10(abs(s)):.3f} dB"
+                f" {np.degrees(np.angle(s)):.2f} deg (+-{worst['s11']:.1e})  D {result['directivity_dbi']:.4f} dBi"
+                f" (+-{worst['directivity_dbi']:.1e})  HPBW {result['hpbw_e_deg']:.2f}/{result['hpbw_h_deg']:.2f}"
+                f"  F/B {result['front_to_back_db']:.3f}  efficiency {result['radiation_efficiency']:.6f}"
+                f"  balance {result['power_balance']:.6f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

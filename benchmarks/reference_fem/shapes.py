@@ -1,0 +1,239 @@
+"""Antenna cross-sections in the (r, z) half plane as Open CASCADE faces, and their curved triangle meshes.
+
+Lengths in this program are millimetres (`x` of the mesh is r, `y` is z); the case file and the stored results are SI.
+
+The perfect metal is cut out of the domain. The inside of the feed is kept from the aperture plane z = 0 back to the port
+plane z = -port_depth only: there an exact TE11 condition stands for an infinitely long guide (see `fields.py`), while
+the outside of the tube, closed at z = -(length + outer_radius - inner_radius), is part of the scatterer. Lines that the
+mesh must follow: the dielectric surface, the Huygens contour and the inner edge of the absorbing layer.
+
+Rims of metal are singular points (the field grows like rho^(-1/3) at a right-angled one), marked for geometric hp
+refinement (Schwab, p- and hp-Finite Element Methods, Oxford 1998, section 4.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import netgen.occ as occ
+import ngsolve as ngs
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+MM = 1e3
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """Everything that decides the accuracy of one solve.
+
+    Attributes:
+        order: Polynomial order of the Nedelec space; the scalar space has one more.
+        elements_per_wavelength: Elements a wavelength in every medium, at `mesh_frequency_hz`.
+        rim_levels: Levels of geometric refinement towards the rims.
+        air_gap_mm: Distance from the antenna to the Huygens contour, and again from there to the absorbing layer.
+        pml_thickness_mm: Thickness of the absorbing layer.
+        pml_attenuation: Nepers that a wave at normal incidence loses on one way through the layer at 30 GHz.
+        mesh_frequency_hz: Frequency for which the mesh is made.
+    """
+
+    order: int = 5
+    elements_per_wavelength: float = 3.0
+    rim_levels: int = 5
+    air_gap_mm: float = 2.5
+    pml_thickness_mm: float = 8.0
+    pml_attenuation: float = 12.0
+    mesh_frequency_hz: float = 31.5e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Mesh of one antenna with the positions that the solver and the far field need, mm."""
+
+    mesh: ngs.Mesh
+    inner_radius: float
+    port_z: float
+    contour: tuple[float, float, float]
+    layer: tuple[float, float, float]
+    layer_thickness: float
+
+
+def _polygon(points):
+    plane = occ.WorkPlane().MoveTo(*points[0])
+    for r, z in points[1:]:
+        plane.LineTo(r, z)
+    return plane.Close().Face()
+
+
+def _rectangle(r_max, z_min, z_max):
+    return _polygon([(0, z_min), (r_max, z_min), (r_max, z_max), (0, z_max)])
+
+
+def lens_radius(radii_mm):
+    """Distance from the aperture centre as a function of the polar angle: PCHIP of the list mirrored about the axis."""
+    theta = np.linspace(0.0, np.pi / 2, len(radii_mm))
+    mirrored = np.concatenate([radii_mm[:0:-1], radii_mm])
+    return PchipInterpolator(np.concatenate([-theta[:0:-1], theta]), mirrored)
+
+
+def _pchip_edges(radii_mm, samples=41):
+    """One spline edge for every interval of the interpolation, from the plane z = 0 to the axis.
+
+    The curve is smooth only inside an interval, so every knot becomes a mesh vertex. Each edge is a cubic B-spline
+    through `samples` exact points with the exact tangents at its ends.
+    """
+    radius = lens_radius(radii_mm)
+    slope = radius.derivative()
+    knots = np.linspace(0.0, np.pi / 2, len(radii_mm))
+
+    def point(t):
+        return occ.gp_Pnt(float(radius(t) * np.sin(t)) if t > 0 else 0.0, float(radius(t) * np.cos(t)), 0.0)
+
+    edges = []
+    for start, end in zip(knots[:0:-1], knots[-2::-1], strict=True):
+        angles = np.linspace(start, end, samples)
+        points = [point(t) for t in angles]
+        if start == knots[-1]:
+            points[0] = occ.gp_Pnt(float(radii_mm[-1]), 0.0, 0.0)
+        tangents = {}
+        for index, t in ((0, start), (samples - 1, end)):
+            dr = slope(t) * np.sin(t) + radius(t) * np.cos(t)
+            dz = slope(t) * np.cos(t) - radius(t) * np.sin(t)
+            norm = float(np.hypot(dr, dz))
+            tangents[index] = occ.gp_Vec(-float(dr) / norm, -float(dz) / norm, 0.0)
+        edges.append(occ.SplineInterpolation(points, tangents=tangents))
+    return edges
+
+
+def _line(start, end):
+    return occ.Segment(occ.gp_Pnt(*start, 0.0), occ.gp_Pnt(*end, 0.0))
+
+
+def lens_face(case):
+    """Cross-section of the dielectric, or None for an antenna without one."""
+    if case["family"] == "hemispherical_lens":
+        radius, extension = case["lens_radius_m"] * MM, case["lens_extension_m"] * MM
+        half = radius / np.sqrt(2.0)
+        arc = occ.ArcOfCircle(
+            occ.gp_Pnt(radius, extension, 0),
+            occ.gp_Pnt(half, extension + half, 0),
+            occ.gp_Pnt(0, extension + radius, 0),
+        )
+        edges = [_line((0, 0), (radius, 0)), _line((radius, 0), (radius, extension)), arc]
+        return occ.Face(occ.Wire([*edges, _line((0, extension + radius), (0, 0))]))
+    if case["family"] == "shaped_lens":
+        radii = np.asarray(case["lens_radii_m"]) * MM
+        return occ.Face(occ.Wire([_line((0, 0), (radii[-1], 0)), *_pchip_edges(radii), _line((0, radii[0]), (0, 0))]))
+    return None
+
+
+def metal_face(case, port_depth):
+    """Cross-section of everything the fields cannot enter, and its corners.
+
+    The inside of the feed behind the port plane is counted in: nothing is solved there.
+    """
+    a, outer = case["inner_radius_m"] * MM, case["outer_radius_m"] * MM
+    back = -(case["feed_length_m"] * MM + outer - a)
+    behind = [(0, -port_depth), (0, back), (outer, back)]
+    if case["family"] == "conical_horn":
+        length, mouth = case["horn_length_m"] * MM, case["horn_aperture_radius_m"] * MM
+        rims = [(outer, 0), (mouth + case["horn_wall_m"] * MM, length), (mouth, length), (a, 0)]
+    else:
+        rims = [(outer, 0), (a, 0)]
+    corners = [*behind, *rims, (a, -port_depth)]
+    return _polygon(corners), corners
+
+
+def _extent(case, lens):
+    """Largest r and z of the antenna, mm."""
+    metal, _ = metal_face(case, 1.0)
+    boxes = [shape.bounding_box for shape in (metal, lens) if shape is not None]
+    # boxes of Open CASCADE are a trifle too large
+    return round(max(box[1].x for box in boxes), 3), round(max(box[1].y for box in boxes), 3)
+
+
+def _on_segment(point, start, end):
+    along, to_point = np.subtract(end, start), np.subtract(point, start)
+    length = np.hypot(*along)
+    fraction = np.dot(along, to_point) / length**2
+    return -_TOLERANCE < fraction < 1 + _TOLERANCE and abs(np.linalg.det([along, to_point])) / length < _TOLERANCE
+
+
+def _name_edges(face, corners, outer_corners):
+    """Boundary names: axis, port, outer (end of the absorbing layer), metal; edges inside the domain stay `inner`.
+
+    `corners` runs round the metal, its last corner and its first one being the ends of the port plane.
+    """
+    segments = [("port", corners[-1], corners[0])]
+    segments += [("outer", *ends) for ends in zip(outer_corners[:-1], outer_corners[1:], strict=True)]
+    segments += [("metal", *ends) for ends in zip(corners[1:-1], corners[2:], strict=True)]
+    for edge in face.edges:
+        middle = (edge.center.x, edge.center.y)
+        edge.name = "axis" if abs(middle[0]) < _TOLERANCE else "inner"
+        for name, start, end in segments:
+            if edge.name == "inner" and _on_segment(middle, start, end):
+                edge.name = name
+
+
+def _check_connected(mesh):
+    """Refuse a mesh in which two regions lie side by side without sharing their nodes."""
+    for element in mesh.Elements(ngs.BND):
+        neighbours = len(mesh[element.edges[0]].elements)
+        if neighbours != (2 if element.mat == "inner" else 1):
+            raise RuntimeError(f"boundary {element.mat!r} has {neighbours} neighbours: the faces were not glued")
+
+
+def build_domain(case, resolution, port_depth=12.0):
+    """Mesh one antenna.
+
+    The port plane stands `port_depth` mm behind the aperture: at 31.5 GHz the slowest of the other m = 1 modes, TM11,
+    loses 10 nepers on that way, so what the one-mode condition reflects wrongly reaches the aperture at e^-20.
+    """
+    wavelength = 299.792458 / (resolution.mesh_frequency_hz / 1e9)
+    h_air = wavelength / resolution.elements_per_wavelength
+    lens = lens_face(case)
+    metal, corners = metal_face(case, port_depth)
+    r_max, z_max = _extent(case, lens)
+    z_min = min(z for _, z in corners)
+    gap, thickness = resolution.air_gap_mm, resolution.pml_thickness_mm
+    contour = (r_max + gap, z_min - gap, z_max + gap)
+    layer = (r_max + 2 * gap, z_min - 2 * gap, z_max + 2 * gap)
+
+    outer_corners = [
+        (0, layer[1] - thickness),
+        (layer[0] + thickness, layer[1] - thickness),
+        (layer[0] + thickness, layer[2] + thickness),
+        (0, layer[2] + thickness),
+    ]
+    inside, between, whole = _rectangle(*contour), _rectangle(*layer), _polygon(outer_corners)
+    air = inside - metal
+    faces = [whole - between, between - inside, air if lens is None else air - lens]
+    faces[0].faces.name, faces[1].faces.name, faces[2].faces.name = "layer", "air", "air"
+    if lens is not None:
+        lens.faces.name = "lens"
+        lens.faces.maxh = h_air / np.sqrt(case["permittivity"])
+        faces.append(lens)
+    shape = occ.Glue(faces)
+    _name_edges(shape, corners, outer_corners)
+    singular = corners[2:-1]
+    if case["family"] == "shaped_lens":
+        singular.append((case["lens_radii_m"][-1] * MM, 0.0))
+    elif lens is not None:
+        singular.append((case["lens_radius_m"] * MM, 0.0))
+    for vertex in shape.vertices:
+        if any(np.hypot(vertex.p.x - r, vertex.p.y - z) < _TOLERANCE for r, z in singular):
+            vertex.hpref = 1
+    mesh = ngs.Mesh(occ.OCCGeometry(shape, dim=2).GenerateMesh(maxh=h_air, grading=0.3))
+    _check_connected(mesh)
+    if resolution.rim_levels:
+        mesh.RefineHP(resolution.rim_levels, factor=0.15)
+    mesh.Curve(resolution.order)
+    return Domain(
+        mesh=mesh,
+        inner_radius=case["inner_radius_m"] * MM,
+        port_z=-port_depth,
+        contour=contour,
+        layer=layer,
+        layer_thickness=thickness,
+    )
