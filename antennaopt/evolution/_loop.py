@@ -22,8 +22,8 @@ STATE_VERSION = 1
 class Evolution:
     """A search that is asked for candidates and told their fitness, a generation at a time.
 
-    What `ask` returns depends on the settings, the genes, the seed and what was told, and on nothing else: not on the order
-    of the results, nor on the state of any random generator.
+    What `ask` returns depends on the settings, the genes, the seed and what was told, and on nothing else: not on the
+    order of the results, nor on the state of any random generator.
 
     Attributes:
         generation: The generation that `ask` makes next, or that waits for its results.
@@ -46,8 +46,8 @@ class Evolution:
             settings: The search.
             genes: What a genome stands for, in order.
             seed: At least 0; the same seed gives the same search.
-            planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes that a
-                design leaves out are drawn at random.
+            planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes
+                that a design leaves out are drawn at random.
 
         Raises:
             ConfigurationError: A planted design names no gene or leaves its range.

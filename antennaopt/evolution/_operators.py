@@ -41,7 +41,7 @@ def uniform(one: Individual, other: Individual, settings: Crossover) -> None:
 
 
 def two_point(one: Individual, other: Individual, settings: Crossover) -> None:
-    """Exchange the genes between two cuts. DEAP's `cxTwoPoint` never moves gene 0 and needs two genes; this does not."""
+    """Exchange the genes between two cuts. DEAP's `cxTwoPoint` never moves gene 0 and needs two genes."""
     first, last = sorted(random.sample(range(len(one) + 1), 2))
     one[first:last], other[first:last] = other[first:last], one[first:last]
 

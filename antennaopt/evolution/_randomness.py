@@ -13,8 +13,8 @@ import numpy as np
 def seeded(seed: int, generation: int) -> Iterator[None]:
     """Seed Python's and NumPy's global generators for one generation, and give back their states afterwards.
 
-    DEAP draws from the global `random` module. Seeding it anew each generation makes a resumed run equal to one that was
-    never stopped, without any generator state in a checkpoint.
+    DEAP draws from the global `random` module. Seeding it anew each generation makes a resumed run equal to one that
+    was never stopped, without any generator state in a checkpoint.
 
     Args:
         seed: The experiment's seed, at least 0.

@@ -1,0 +1,69 @@
+"""The decoder from [0, 1] to SI values, and its inverse."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.evolution import decode, design_key, encode
+
+
+def gene(name="lens.radius", low=8e-3, high=20e-3, kind="real", choices=()):
+    return SimpleNamespace(name=name, low=low, high=high, kind=kind, choices=choices)
+
+
+REAL, WHOLE = gene(), gene("corrugations", 2.0, 6.0, "integer")
+CHOICE = gene("lens.permittivity", 2.0, 3.8, "choice", (2.1, 2.53, 3.8))
+unit = st.floats(0.0, 1.0)
+
+
+@given(x=unit, low=st.floats(-1e3, 1e3), span=st.floats(0.0, 1e3))
+def test_real_genes_stay_in_their_range(x, low, span):
+    one = gene(low=low, high=low + span)
+    assert one.low <= decode([one], [x])[one.name] <= one.high
+
+
+def test_the_ends_are_reached_exactly():
+    assert decode([REAL], [0.0]) == {"lens.radius": 8e-3}
+    assert decode([REAL], [1.0]) == {"lens.radius": 20e-3}
+
+
+@given(x=unit)
+def test_integer_and_choice_genes_take_their_values_only(x):
+    values = decode([WHOLE, CHOICE], [x, x])
+    assert values["corrugations"] in {2.0, 3.0, 4.0, 5.0, 6.0}
+    assert values["lens.permittivity"] in CHOICE.choices
+
+
+@given(x=st.tuples(unit, unit, unit))
+def test_encode_undoes_decode(x):
+    genes = [REAL, WHOLE, CHOICE]
+    values = decode(genes, x)
+    encoded = encode(genes, values)
+    again = decode(genes, [encoded[index] for index in range(3)])
+    assert again["corrugations"] == values["corrugations"]
+    assert again["lens.permittivity"] == values["lens.permittivity"]
+    assert again["lens.radius"] == pytest.approx(values["lens.radius"], rel=1e-12)
+
+
+def test_planted_values_outside_the_range_are_refused():
+    with pytest.raises(ConfigurationError, match=r"lens.radius = 0.03 lies outside"):
+        encode([REAL], {"lens.radius": 30e-3})
+    with pytest.raises(ConfigurationError, match="not a gene"):
+        encode([REAL], {"lens.extension": 3e-3})
+    with pytest.raises(ConfigurationError, match="none of"):
+        encode([CHOICE], {"lens.permittivity": 2.2})
+
+
+def test_genomes_outside_the_unit_cube_are_a_bug():
+    with pytest.raises(ValueError, match="outside"):
+        decode([REAL], [1.0 + 1e-12])
+    with pytest.raises(ValueError, match="genome has 2"):
+        decode([REAL], [0.5, 0.5])
+
+
+def test_twins_share_a_key_even_when_their_genes_differ():
+    assert design_key(decode([WHOLE], [0.41])) == design_key(decode([WHOLE], [0.42]))
+    assert design_key(decode([REAL], [0.41])) != design_key(decode([REAL], [0.42]))

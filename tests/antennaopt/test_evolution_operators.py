@@ -1,0 +1,100 @@
+"""Operators keep the bounds and do what their names say."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antennaopt.evolution import Crossover, Mutation
+from antennaopt.evolution._individual import Individual
+from antennaopt.evolution._operators import CROSSOVER_OPERATORS, MUTATION_OPERATORS, reflect, two_point, vary
+from antennaopt.evolution._randomness import seeded
+from antennaopt.evolution._settings import CROSSOVERS, MUTATIONS
+
+unit = st.floats(0.0, 1.0)
+pairs = st.integers(1, 10).flatmap(
+    lambda size: st.tuples(st.lists(unit, min_size=size, max_size=size), st.lists(unit, min_size=size, max_size=size))
+)
+
+
+@given(pair=pairs, kind=st.sampled_from(CROSSOVERS), seed=st.integers(0, 10_000), eta=st.floats(0.1, 100))
+def test_crossover_keeps_the_bounds(pair, kind, seed, eta):
+    one, other = Individual(pair[0]), Individual(pair[1])
+    with seeded(seed, 0):
+        CROSSOVER_OPERATORS[kind](one, other, Crossover(kind=kind, eta=eta, alpha=2.0))
+    for child in (one, other):
+        assert len(child) == len(pair[0])
+        assert all(isinstance(x, float) and 0.0 <= x <= 1.0 for x in child)
+
+
+@given(pair=pairs, kind=st.sampled_from(MUTATIONS), seed=st.integers(0, 10_000), width=st.floats(0.01, 100))
+def test_mutation_keeps_the_bounds(pair, kind, seed, width):
+    child = Individual(pair[0])
+    with seeded(seed, 0):
+        MUTATION_OPERATORS[kind](child, Mutation(kind=kind, probability=1.0, eta=width, sigma=width))
+    assert len(child) == len(pair[0])
+    assert all(isinstance(x, float) and 0.0 <= x <= 1.0 for x in child)
+
+
+@given(x=st.floats(-1e6, 1e6))
+def test_reflection_folds_into_the_unit_interval(x):
+    assert 0.0 <= reflect(x) <= 1.0
+
+
+def test_reflection_mirrors_at_the_ends():
+    assert reflect(-0.25) == 0.25
+    assert reflect(1.25) == 0.75
+    assert reflect(0.5) == 0.5
+
+
+def test_two_point_moves_the_first_gene_sometimes():
+    moved = set()
+    for seed in range(50):
+        one, other = Individual([0.0] * 3), Individual([1.0] * 3)
+        with seeded(seed, 0):
+            two_point(one, other, Crossover(kind="two_point"))
+        moved.add(tuple(one))
+    assert {mask[0] for mask in moved} == {0.0, 1.0}
+    assert {mask[2] for mask in moved} == {0.0, 1.0}
+
+
+def test_parents_are_left_as_they_are():
+    one, other = Individual([0.1, 0.2], "g0000-s000"), Individual([0.8, 0.9], "g0000-s001")
+    with seeded(1, 1):
+        made = vary(one, other, Crossover(probability=1.0), Mutation(probability=1.0))
+    assert list(one) == [0.1, 0.2]
+    assert list(other) == [0.8, 0.9]
+    for child, parents, operator in made:
+        assert parents == ("g0000-s000", "g0000-s001")
+        assert operator == "simulated_binary+polynomial"
+        assert not child.fitness.valid
+
+
+def test_a_child_that_nothing_touched_is_a_clone_of_one_parent():
+    one, other = Individual([0.1], "g0000-s000"), Individual([0.8], "g0000-s001")
+    made = vary(one, other, Crossover(probability=0.0), Mutation(probability=0.0))
+    assert [(list(child), parents, operator) for child, parents, operator in made] == [
+        ([0.1], ("g0000-s000",), "clone"),
+        ([0.8], ("g0000-s001",), "clone"),
+    ]
+
+
+def test_seeding_gives_back_the_global_generators():
+    random.seed(5)
+    before = random.getstate()
+    with seeded(1, 2):
+        first = random.random()
+    with seeded(1, 2):
+        assert random.random() == first
+    with seeded(1, 3):
+        assert random.random() != first
+    assert random.getstate() == before
+
+
+def test_individuals_refuse_a_fitness_that_is_not_finite():
+    from antennaopt.evolution import Candidate, Scored
+
+    candidate = Candidate(individual="g0000-s000", generation=0, slot=0, genome=(0.5,))
+    with pytest.raises(ValueError, match="finite"):
+        Individual.from_scored(Scored(candidate=candidate, fitness=float("nan")))
