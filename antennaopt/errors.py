@@ -41,3 +41,15 @@ class TooManyFailuresError(AntennaoptError):
     """So many evaluations failed that the search has nothing to go on."""
 
     exit_code = 7
+
+
+class Interrupted(AntennaoptError):  # noqa: N818 - what happened, not a fault
+    """The user or the system asked to stop; what was done is saved and `antennaopt resume` goes on.
+
+    Attributes:
+        exit_code: 130 after Ctrl-C (SIGINT), 143 after SIGTERM.
+    """
+
+    def __init__(self, message: str, *, exit_code: int = 130) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
