@@ -1,13 +1,14 @@
 """Far field from a closed contour of revolution in air, by direct quadrature over all three coordinates.
 
 Equivalence principle with J = n x H, M = -n x E on the surface swept by the contour (Balanis, Advanced Engineering
-Electromagnetics, 2nd ed., eqs. 6-122 to 6-125):
+Electromagnetics, 2nd ed., section 6.8):
 
     E_theta = -jk/(4 pi) (L_phi + N_theta),  E_phi = +jk/(4 pi) (L_theta - N_phi)      (N here with eta0 H)
 
-without exp(-jkR)/R. The integral over phi' is a trapezoidal sum of the vector integrand, which converges faster than any
-power for this periodic function; no Bessel functions are used, so that codes which do use them are checked as well. For
-azimuthal order 1 the far field is (A cos phi, B sin phi) in (theta, phi); A is read in the plane phi = 0, B in phi = 90.
+without exp(-jkR)/R. The integral over phi' is a trapezoidal sum of the vector integrand, which converges faster than
+any power for this periodic function; no Bessel functions are used, so that codes which do use them are checked as well.
+For azimuthal order 1 the far field is (A cos phi, B sin phi) in (theta, phi); A is read in the plane phi = 0, B in the
+plane phi = 90 degrees.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-
 from fields import SPEED_OF_LIGHT_MM
+from scipy.interpolate import CubicSpline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ def contour_power(contour):
     # (E x H*)_r = E_phi H_z* - E_z H_phi*: sin*sin and cos*cos
     s_r, s_z = e_p * h_z - e_z * h_p, e_r * h_p - e_p * h_r
     flux = contour.normal[:, 0] * s_r + contour.normal[:, 1] * s_z
-    return float(np.pi / 2 * np.sum((flux.real) * contour.r * contour.weight))
+    return float(np.pi / 2 * np.sum(flux.real * contour.r * contour.weight))
 
 
 def _cartesian(contour, phi):

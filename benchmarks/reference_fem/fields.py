@@ -11,16 +11,17 @@ singular on the axis in each term. The substitution e_t = r v - grad u (e_t = (e
     curl_r = -v_z,    curl_z = v_r,    curl_phi = d(r v_r)/dz - d(r v_z)/dr,
 
 regular for any polynomial v, if only u = 0 on the axis; then e_r = -e_phi and e_z = 0 there, as order 1 demands. v is
-sought in a Nedelec space (first letters of its values: H_z, H_r), u in H1 of one order more; gradients of scalar
-potentials are exactly the pairs (0, u), so the discrete kernel is the exact one and there are no spurious modes. On metal
-u = 0 and v x n = 0. (Lacoste, Numer. Math. 84 (2000) 577; Oh, Math. Comp. 84 (2015) 1461.)
+sought in a Nedelec space, u in H1 of one order more. Gradients of scalar potentials are exactly the pairs (0, u), so
+the discrete kernel is the exact one and there are no spurious modes. On metal u = 0 and v x n = 0. (Lacoste, Numer.
+Math. 84 (2000) 577; Oh, Comput. Math. Appl. 70 (2015) 2063.)
 
 Open space. A layer of complex coordinates, r~ = r + int sigma_r, z~ = z + int sigma_z with s = 1 - j sigma, covers the
 outside (Chew & Weedon, Microw. Opt. Tech. Lett. 7 (1994) 599; in cylindrical coordinates Teixeira & Chew, IEEE MGWL 7
-(1997) 371: r~ replaces r in 1/r too). With the covariant parts e'_r = s_r e_r, e'_z = s_z e_z, again e'_t = r v - grad u.
+(1997) 371: r~ replaces r in 1/r too). With the covariant parts e'_r = s_r e_r, e'_z = s_z e_z, e'_t = r v - grad u
+again.
 
 Port. On z = z_p, the only travelling mode being TE11, n x curl E = j beta E - 2 j beta E_inc holds for that mode;
-the others have died out before (Jin, Theory and Computation of Electromagnetic Fields, 2nd ed., ch. 9.3).
+the others have died out before (Jin, The Finite Element Method in Electromagnetics, 3rd ed., on waveguide ports).
 """
 
 from __future__ import annotations
@@ -92,21 +93,27 @@ def _curl_phi(v):
     return -ngs.x * ngs.curl(v) - v[1]
 
 
+def energies(trial, test, stretching):
+    """Integrands of (curl E, curl F) and (E, F) over r and z, for pairs (v, u) and (w, q) and (r~, s_r, s_z)."""
+    (v, u), (w, q) = trial, test
+    r = ngs.x
+    r_s, s_r, s_z = stretching
+    e_t, f_t = r * v - ngs.grad(u), r * w - ngs.grad(q)
+    curls = r * r * (s_r / (s_z * r_s) * v[1] * w[1] + s_z / (s_r * r_s) * v[0] * w[0])
+    curls += r_s / (s_r * s_z) * _curl_phi(v) * _curl_phi(w)
+    fields = r_s * (s_z / s_r * e_t[0] * f_t[0] + s_r / s_z * e_t[1] * f_t[1]) + s_r * s_z / r_s * u * q
+    return curls, fields
+
+
 def _assemble(space, domain, k, beta, permittivity, attenuation):
     """Bilinear form and source of the incident wave of amplitude 1 at the port plane."""
     (v, u), (w, q) = space.TnT()
     r = ngs.x
-    r_s, s_r, s_z = _stretching(domain, attenuation)
-    e_t, f_t = r * v - ngs.grad(u), r * w - ngs.grad(q)
-    order = space.components[1].globalorder
-    dx = ngs.dx(bonus_intorder=6)
+    curls, fields = energies((v, u), (w, q), _stretching(domain, attenuation))
     form = ngs.BilinearForm(space, symmetric=True, condense=True)
-    form += r * r * (s_r / (s_z * r_s) * v[1] * w[1] + s_z / (s_r * r_s) * v[0] * w[0]) * dx
-    form += r_s / (s_r * s_z) * _curl_phi(v) * _curl_phi(w) * dx
-    mass = r_s * (s_z / s_r * e_t[0] * f_t[0] + s_r / s_z * e_t[1] * f_t[1]) + s_r * s_z / r_s * u * q
-    form += -(k**2) * permittivity * mass * dx
+    form += (curls - k**2 * permittivity * fields) * ngs.dx(bonus_intorder=6)
 
-    port = ngs.ds("port", bonus_intorder=order + 6)
+    port = ngs.ds("port", bonus_intorder=space.components[1].globalorder + 6)
     e_r = (r * v.Trace() - ngs.grad(u).Trace())[0]
     f_r = (r * w.Trace() - ngs.grad(q).Trace())[0]
     form += 1j * beta * (r * e_r * f_r + u * q / r) * port

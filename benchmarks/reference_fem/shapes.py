@@ -2,18 +2,19 @@
 
 Lengths in this program are millimetres (`x` of the mesh is r, `y` is z); the case file and the stored results are SI.
 
-The perfect metal is cut out of the domain. The inside of the feed is kept from the aperture plane z = 0 back to the port
-plane z = -port_depth only: there an exact TE11 condition stands for an infinitely long guide (see `fields.py`), while
-the outside of the tube, closed at z = -(length + outer_radius - inner_radius), is part of the scatterer. Lines that the
-mesh must follow: the dielectric surface, the Huygens contour and the inner edge of the absorbing layer.
+The perfect metal is cut out of the domain. The inside of the feed is kept from the aperture plane z = 0 back to the
+port plane z = -port_depth only: there an exact TE11 condition stands for an infinitely long guide (see `fields.py`),
+while the outside of the tube, closed at z = -(length + outer_radius - inner_radius), is part of the scatterer. Lines
+that the mesh must follow: the dielectric surface, the Huygens contour and the inner edge of the absorbing layer.
 
 Rims of metal are singular points (the field grows like rho^(-1/3) at a right-angled one), marked for geometric hp
-refinement (Schwab, p- and hp-Finite Element Methods, Oxford 1998, section 4.5).
+refinement (Schwab, p- and hp-Finite Element Methods, Oxford 1998).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import netgen.occ as occ
 import ngsolve as ngs
@@ -166,8 +167,8 @@ def _name_edges(face, corners, outer_corners):
     `corners` runs round the metal, its last corner and its first one being the ends of the port plane.
     """
     segments = [("port", corners[-1], corners[0])]
-    segments += [("outer", *ends) for ends in zip(outer_corners[:-1], outer_corners[1:], strict=True)]
-    segments += [("metal", *ends) for ends in zip(corners[1:-1], corners[2:], strict=True)]
+    segments += [("outer", *ends) for ends in pairwise(outer_corners)]
+    segments += [("metal", *ends) for ends in pairwise(corners[1:])]
     for edge in face.edges:
         middle = (edge.center.x, edge.center.y)
         edge.name = "axis" if abs(middle[0]) < _TOLERANCE else "inner"
