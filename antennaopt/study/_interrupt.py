@@ -1,0 +1,52 @@
+"""Ctrl-C and SIGTERM: the first asks the driver to drain and save, a second Ctrl-C stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+class StopSignals:
+    """Context that turns SIGINT and SIGTERM into a flag that the driver reads between results.
+
+    The handlers of before come back on the way out. Outside the main thread, where Python allows no handlers, the flag
+    can still be set with `request`.
+
+    Attributes:
+        exit_code: 130 or 143 once a signal came, else None.
+    """
+
+    def __init__(self) -> None:
+        self.exit_code: int | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    @property
+    def requested(self) -> bool:
+        """Whether the driver is asked to stop."""
+        return self.exit_code is not None
+
+    def request(self, exit_code: int = 130) -> None:
+        """Ask the driver to stop, as a signal would."""
+        self.exit_code = self.exit_code or exit_code
+
+    def __enter__(self) -> StopSignals:
+        if threading.current_thread() is threading.main_thread():
+            for number in EXIT_CODES:
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and self.exit_code == EXIT_CODES[signal.SIGINT]:
+            raise KeyboardInterrupt
+        self.request(EXIT_CODES[signal.Signals(number)])

@@ -1,0 +1,78 @@
+"""Whom the driver works with, as it sees them: tests put cheap ones in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from antennaopt.evolution import Candidate
+
+Outcome = dict[str, Any]
+Job = tuple[str, dict[str, float]]
+"""An individual's id and its full design, SI."""
+
+PATTERN_KEYS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
+"""The bulky part of an outcome, kept on disk and not in the driver's memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A candidate with all that came of it: one row.
+
+    Attributes:
+        candidate: Who.
+        values: Its genes decoded, SI, by name.
+        outcome: As `evaluate` returns it, with what the farm adds (`worker`, `device`, `attempt`).
+        shortfalls: One an objective, dB; empty unless `ok`.
+        fitness: Weighted sum or penalty.
+        cached: The outcome is an earlier twin's.
+    """
+
+    candidate: Candidate
+    values: dict[str, float]
+    outcome: Outcome
+    shortfalls: list[float]
+    fitness: float
+    cached: bool
+
+
+class Farm(Protocol):
+    """Solves batches somewhere."""
+
+    @property
+    def worker_count(self) -> int:
+        """How many antennas are solved at a time."""
+        ...
+
+    def run(self, batches: Sequence[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
+        """Yield each individual's outcome once, in any order."""
+        ...
+
+    def drain(self) -> None:
+        """Hand out no more batches; those under way still come back."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps rows, patterns, checkpoints and a log."""
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Store a generation's rows and patterns; done again, it replaces them."""
+        ...
+
+    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], Outcome]]:
+        """Return id, genome and outcome (without patterns) of the first so many generations, in order."""
+        ...
+
+    def patterns(self, individual: str) -> Outcome:
+        """Return the pattern part of an individual's outcome."""
+        ...
+
+    def checkpoint(self, state: Mapping[str, Any]) -> None:
+        """Store the state, keeping the one before."""
+        ...
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Add a line to the run's log."""
+        ...

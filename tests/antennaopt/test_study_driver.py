@@ -1,0 +1,321 @@
+"""The driver's loop with a cheap farm and a store in memory: twins, faults, interrupts, resume to the bit."""
+
+import copy
+import json
+import os
+import random
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from antennaopt.errors import Interrupted, TooManyFailuresError
+from antennaopt.evolution import Evolution, EvolutionSettings, Mutation
+from antennaopt.objectives import build
+from antennaopt.study import Driver, Quiet, StopSignals
+
+REAL = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(3)]
+WHOLE = [SimpleNamespace(name="rings", low=0.0, high=2.0, kind="integer", choices=())]
+OBJECTIVES = build([{"metric": "directivity_dbi", "at_least": 20.0}, {"metric": "s11_db", "at_most": -20.0}])
+
+
+def antenna(design):
+    """A bowl in dB instead of Maxwell's equations."""
+    miss = sum((1e3 * value - 12.0) ** 2 for value in design.values()) / 10.0
+    return {
+        "status": "ok",
+        "error": None,
+        "seconds": 0.5,
+        "frequency_hz": [30e9],
+        "directivity_dbi": [19.0 - miss],
+        "s11_db": [-15.0 - 0.1 * miss],
+        "theta_deg": [0.0, 1.0],
+        "e_plane_dbi": [[19.0 - miss, 18.0 / 7.0]],
+        "h_plane_dbi": [[19.0 - miss, 17.0]],
+    }
+
+
+class CheapFarm:
+    """Solves at once, in a shuffled order; `fault(individual, design)` may answer instead."""
+
+    worker_count = 2
+
+    def __init__(self, order=0, fault=None):
+        self.solved, self.batches, self._drained = [], [], False
+        self._order, self._fault = random.Random(order), fault
+
+    def run(self, batches):
+        self.batches.append([len(batch) for batch in batches])
+        self._drained = False
+        batches = [list(batch) for batch in batches]
+        self._order.shuffle(batches)
+        for batch in batches:
+            if self._drained:
+                return
+            for individual, design in batch:
+                self.solved.append(individual)
+                yield individual, (self._fault and self._fault(individual, design)) or antenna(design)
+
+    def drain(self):
+        self._drained = True
+
+
+class MemoryStore:
+    """Keeps what a run folder keeps, as JSON text."""
+
+    def __init__(self):
+        self.files, self.checkpoints, self.events = {}, [], []
+
+    def write_generation(self, generation, evaluations):
+        self.files[generation] = json.dumps(
+            [
+                {
+                    **one.candidate.to_dict(),
+                    "outcome": one.outcome,
+                    "shortfalls": one.shortfalls,
+                    "fitness": one.fitness,
+                    "cached": one.cached,
+                }
+                for one in evaluations
+            ]
+        )
+
+    def rows(self, generations=None):
+        last = len(self.files) if generations is None else generations
+        return [row for number in range(last) for row in json.loads(self.files[number])]
+
+    def history(self, generations):
+        return [(row["individual"], tuple(row["genome"]), row["outcome"]) for row in self.rows(generations)]
+
+    def patterns(self, individual):
+        row = next(row for row in self.rows() if row["individual"] == individual)
+        return {key: row["outcome"][key] for key in ("theta_deg", "e_plane_dbi", "h_plane_dbi")}
+
+    def checkpoint(self, state):
+        self.checkpoints.append(json.dumps(state))
+
+    def log(self, event, **fields):
+        self.events.append((event, json.dumps(fields)))
+
+
+def driver(store, farm=None, *, genes=REAL, signals=None, progress=None, **settings):
+    settings = EvolutionSettings(**{"population": 8, "generations": 5, "tournament_size": 2, **settings})
+    return Driver(
+        evolution=Evolution(settings, genes, 7),
+        objectives=OBJECTIVES,
+        design=lambda values: {"feed.inner_radius": 12e-3, **values},
+        farm=farm or CheapFarm(),
+        store=store,
+        progress=progress or Quiet(),
+        signals=signals or StopSignals(),
+        clock=lambda: 0.0,
+    )
+
+
+def test_runs_to_its_stop_and_stores_every_generation():
+    store, farm = MemoryStore(), CheapFarm()
+    study = driver(store, farm)
+    assert "all 5 generations" in study.run()
+    assert len(store.files) == len(store.checkpoints) == 5
+    rows = store.rows()
+    assert len(rows) == 8 + 4 * 6
+    assert study.evolution.best.fitness == min(row["fitness"] for row in rows)
+    assert [event for event, _ in store.events] == ["generation"] * 5
+
+
+def test_shuffled_completion_changes_nothing():
+    one, other = MemoryStore(), MemoryStore()
+    driver(one, CheapFarm(order=1)).run()
+    driver(other, CheapFarm(order=2)).run()
+    assert one.files == other.files
+    assert one.checkpoints == other.checkpoints
+
+
+def test_resume_after_each_generation_is_equal_to_the_bit():
+    whole = MemoryStore()
+    driver(whole).run()
+    for generation in range(1, 5):
+        store = MemoryStore()
+        study = driver(store)
+        for _ in range(generation):
+            study.generation()
+        again = driver(store)
+        again.restore(json.loads(store.checkpoints[-1]))
+        again.run()
+        assert store.files == whole.files
+        assert store.checkpoints == whole.checkpoints
+
+
+def test_killed_in_the_middle_of_a_generation_it_resumes_to_the_same_bits():
+    whole = MemoryStore()
+    driver(whole).run()
+
+    class Dies(CheapFarm):
+        def run(self, batches):
+            for count, (individual, outcome) in enumerate(super().run(batches)):
+                if individual.startswith("g0002") and count == 3:
+                    raise SystemExit
+                yield individual, outcome
+
+    store = MemoryStore()
+    with pytest.raises(SystemExit):
+        driver(store, Dies()).run()
+    assert len(store.checkpoints) == 2
+    again = driver(store)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.files == whole.files
+    assert store.checkpoints == whole.checkpoints
+
+
+def test_killed_between_rows_and_checkpoint_it_writes_the_same_rows_again():
+    whole = MemoryStore()
+    driver(whole).run()
+    store = copy.deepcopy(whole)
+    del store.checkpoints[3:]
+    again = driver(store)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.files == whole.files
+    assert store.checkpoints == whole.checkpoints
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_drains_saves_and_what_was_solved_is_not_solved_again(number, code):
+    whole = MemoryStore()
+    driver(whole).run()
+
+    class Signalled(CheapFarm):
+        def run(self, batches):
+            for count, (individual, outcome) in enumerate(super().run(batches)):
+                if individual.startswith("g0002") and count == 2:
+                    os.kill(os.getpid(), number)
+                yield individual, outcome
+
+    store, farm = MemoryStore(), Signalled()
+    before = signal.getsignal(number)
+    with StopSignals() as signals, pytest.raises(Interrupted) as caught:
+        driver(store, farm, signals=signals).run()
+    assert caught.value.exit_code == code
+    assert signal.getsignal(number) == before
+    partial = json.loads(store.checkpoints[-1])["partial"]
+    assert len(partial) == 3
+    rest = CheapFarm()
+    again = driver(store, rest)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert not set(rest.solved) & set(farm.solved)
+    assert store.files == whole.files
+    assert store.checkpoints[-1] == whole.checkpoints[-1]
+
+
+def test_a_second_ctrl_c_stops_at_once_and_still_saves():
+    class Twice(CheapFarm):
+        def run(self, batches):
+            for individual, outcome in super().run(batches):
+                yield individual, outcome
+                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), signal.SIGINT)
+
+    store = MemoryStore()
+    with StopSignals() as signals, pytest.raises(Interrupted) as caught:
+        driver(store, Twice(), signals=signals).run()
+    assert caught.value.exit_code == 130
+    assert len(json.loads(store.checkpoints[-1])["partial"]) == 1
+
+
+def test_twins_are_solved_once_within_a_generation_and_across():
+    store, farm = MemoryStore(), CheapFarm()
+    study = driver(store, farm, genes=WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
+    study.run()
+    rows = store.rows()
+    assert len(farm.solved) == len({row["outcome"]["directivity_dbi"][0] for row in rows}) == 3
+    assert {row["individual"] for row in rows if not row["cached"]} == set(farm.solved)
+    assert study.evolution.evaluations == 3
+    by_value = {}
+    for row in rows:
+        by_value.setdefault(row["fitness"], row["outcome"])
+        assert row["outcome"] == by_value[row["fitness"]]
+
+
+def test_twins_stay_known_after_a_resume():
+    store = MemoryStore()
+    driver(store, genes=WHOLE).generation()
+    farm = CheapFarm()
+    again = driver(store, farm, genes=WHOLE)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert farm.solved == []
+
+
+def test_failures_are_rows_with_a_penalty_and_never_the_best():
+    def fault(individual, design):
+        return {"status": "infeasible", "error": "walls cross", "seconds": 0.0} if individual.endswith("3") else None
+
+    store = MemoryStore()
+    study = driver(store, CheapFarm(fault=fault))
+    study.run()
+    failed = [row for row in store.rows() if row["outcome"]["status"] == "infeasible"]
+    worst = max(row["fitness"] for row in store.rows() if row["outcome"]["status"] == "ok")
+    assert failed
+    assert all(row["fitness"] > worst and row["shortfalls"] == [] for row in failed)
+    assert not any(one.candidate.individual.endswith("3") for one in study.evolution.hall_of_fame)
+
+
+def test_a_first_generation_without_any_ok_gives_up_with_the_commonest_reason():
+    def fault(individual, design):
+        reason = "too long" if individual.endswith("1") else "lens does not touch the feed"
+        return {"status": "infeasible", "error": reason}
+
+    store = MemoryStore()
+    with pytest.raises(TooManyFailuresError, match=r"8 of 8 .* \(7 times\) is infeasible: lens does not touch"):
+        driver(store, CheapFarm(fault=fault)).run()
+    assert len(store.rows()) == 8
+    assert store.checkpoints == []
+
+
+def test_more_than_half_lost_gives_up_and_can_be_resumed():
+    def fault(individual, design):
+        return {"status": "lost", "error": "worker died"} if individual.startswith("g0001") else None
+
+    store = MemoryStore()
+    with pytest.raises(TooManyFailuresError, match=r"5 of 6 .* lost: worker died"):
+        driver(store, CheapFarm(fault=fault)).run()
+    whole = MemoryStore()
+    driver(whole).run()
+    again = driver(store)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.files == whole.files
+
+
+def test_lost_antennas_are_no_twins_to_copy_from():
+    def fault(individual, design):
+        return {"status": "lost", "error": "worker died"} if individual == "g0000-s000" else None
+
+    store, farm = MemoryStore(), CheapFarm(fault=fault)
+    planted = {gene.name: 12e-3 for gene in REAL}
+    study = driver(store, farm, elites=0)
+    study.evolution = Evolution(study.evolution.settings, REAL, 7, [planted, planted])
+    study.generation()
+    assert [row["cached"] for row in store.rows()][:2] == [False, True]
+    assert "g0000-s000" in study.outcomes
+    assert study._known.get(tuple(sorted(planted.items()))) is None
+
+
+def test_progress_is_told():
+    told = []
+
+    class Told(Quiet):
+        def evaluated(self):
+            told.append(1)
+
+        def generation_done(self, report):
+            told.append(report)
+
+    driver(MemoryStore(), progress=Told(), generations=2).run()
+    last = told[-1]
+    assert told.count(1) == last.evaluations == 13
+    assert (last.generation, last.generations, last.solved, last.cached) == (1, 2, 5, 1)
+    assert "generation 2/2" in last.line()
+    assert "1 copied" in last.line()
