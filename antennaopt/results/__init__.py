@@ -1,0 +1,49 @@
+"""A run on disk: Parquet rows, checkpoints, and how they are read again. PyArrow is used in here and nowhere else.
+
+Everything is imported when it is first asked for, so that naming this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antennaopt.results.checkpoint import Checkpoint
+    from antennaopt.results.reading import generation_of, load, pattern
+    from antennaopt.results.rows import make_pattern_rows, make_row
+    from antennaopt.results.schema import GeneColumn, RunColumns
+    from antennaopt.results.store import RunFolder
+    from antennaopt.results.versions import provenance
+
+_HOMES = {
+    "Checkpoint": "checkpoint",
+    "GeneColumn": "schema",
+    "RunColumns": "schema",
+    "RunFolder": "store",
+    "generation_of": "reading",
+    "load": "reading",
+    "make_pattern_rows": "rows",
+    "make_row": "rows",
+    "pattern": "reading",
+    "provenance": "versions",
+}
+
+__all__ = [
+    "Checkpoint",
+    "GeneColumn",
+    "RunColumns",
+    "RunFolder",
+    "generation_of",
+    "load",
+    "make_pattern_rows",
+    "make_row",
+    "pattern",
+    "provenance",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,86 @@
+"""Reading runs with pandas: all rows of one or several runs, and the patterns of an individual."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.results.store import RunFolder, generation_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
+
+
+def load(*runs: RunFolder | Path | str) -> pd.DataFrame:
+    """Return every evaluation of the runs as one table, in order of run, generation and slot.
+
+    Args:
+        runs: Run folders or their paths. Their genes, frequencies and objectives may differ: the table has the columns
+            of all of them, empty where a run does not have one. The column `run` tells them apart.
+    """
+    tables = [_rows(_opened(run)) for run in runs]
+    if not tables:
+        raise ValueError("load() needs at least one run")
+    return pa.concat_tables(tables, promote_options="default").to_pandas()
+
+
+def pattern(run: RunFolder | Path | str, individual: str) -> pd.DataFrame:
+    """Return an individual's radiation patterns, one row a frequency and angle.
+
+    Args:
+        run: Run folder or its path.
+        individual: Id as in the column `individual`, `g0003-s012`.
+
+    Returns:
+        Columns `frequency_hz`, `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; empty when it has no pattern.
+    """
+    folder = _opened(run)
+    generation = generation_of(individual)
+    path = folder.path / "patterns" / generation_file(generation)
+    columns = ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi"]
+    if not path.exists():
+        cut = pa.list_(pa.float32())
+        kinds = [pa.float64(), cut, cut, cut]
+        rows = pa.schema(list(zip(columns, kinds, strict=True))).empty_table()
+    else:
+        table = pq.read_table(path, partitioning=None)
+        rows = table.filter(pc.equal(table["individual"], individual)).select(columns)  # type: ignore[attr-defined]
+    frame = rows.to_pandas().explode(columns[1:], ignore_index=True)
+    return frame.astype(dict.fromkeys(columns, "float64"))
+
+
+def generation_of(individual: str) -> int:
+    """Return the generation that an individual's id names.
+
+    Raises:
+        ValueError: It is not an id.
+    """
+    match = INDIVIDUAL.fullmatch(individual)
+    if match is None:
+        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
+    return int(match[1])
+
+
+def _opened(run: RunFolder | Path | str) -> RunFolder:
+    return run if isinstance(run, RunFolder) else RunFolder.open(run)
+
+
+def _rows(folder: RunFolder) -> pa.Table:
+    schema = folder.columns.evals_schema(config_hash=folder.config_hash)
+    tables = []
+    for generation in folder.generations():
+        path = folder.evals_folder / generation_file(generation)
+        try:
+            tables.append(pq.read_table(path, schema=schema, partitioning=None))
+        except pa.ArrowInvalid as problem:
+            raise ResumeRefusedError(f"{path} is damaged: {problem}") from problem
+    rows = pa.concat_tables(tables) if tables else schema.empty_table()
+    return rows.replace_schema_metadata(None)

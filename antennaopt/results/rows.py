@@ -1,0 +1,152 @@
+"""From a candidate and its outcome to one flat row, and to one pattern row a frequency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from antennaopt.results.schema import FREQUENCY_METRICS, RunColumns
+
+
+class CandidateLike(Protocol):
+    """What a row needs to know of a candidate."""
+
+    @property
+    def individual(self) -> str:
+        """Id, `g0003-s012`."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """From 0."""
+        ...
+
+    @property
+    def slot(self) -> int:
+        """Place in the generation."""
+        ...
+
+    @property
+    def genome(self) -> Sequence[float]:
+        """Genes, each in [0, 1]."""
+        ...
+
+    @property
+    def parents(self) -> Sequence[str]:
+        """Ids, none in the first generation."""
+        ...
+
+    @property
+    def operator(self) -> str:
+        """What made it."""
+        ...
+
+
+def make_row(
+    columns: RunColumns,
+    *,
+    run: str,
+    candidate: CandidateLike,
+    design: Mapping[str, float],
+    outcome: Mapping[str, Any],
+    shortfalls: Sequence[float],
+    fitness: float,
+    cached: bool = False,
+) -> dict[str, Any]:
+    """Flatten one evaluation into a row with exactly the columns of `RunColumns.evals_schema`.
+
+    Args:
+        columns: The run's columns.
+        run: The run folder's name.
+        candidate: Who was evaluated.
+        design: At least the genes' values, SI, by dotted name.
+        outcome: As `evaluate` returned it and the farm annotated it; metrics may be missing when it is not `ok`.
+        shortfalls: dB, one an objective, or empty when there are none to give.
+        fitness: What is minimised.
+        cached: The outcome was taken over from an equal design and not solved again.
+
+    Returns:
+        Plain values. What a failed evaluation does not have is None; an undefined metric (a beamwidth that does not
+        exist) is None too.
+    """
+    row: dict[str, Any] = {
+        "run": run,
+        "generation": int(candidate.generation),
+        "slot": int(candidate.slot),
+        "individual": candidate.individual,
+        "parents": list(candidate.parents),
+        "operator": candidate.operator,
+        "status": outcome["status"],
+        "error": outcome.get("error"),
+        "genome": [float(value) for value in candidate.genome],
+    }
+    row |= {gene.column: float(design[gene.name]) * gene.scale for gene in columns.genes}
+    row |= _metrics(columns, outcome)
+    row["decay_db"] = _number(outcome.get("decay_db"))
+    given = list(shortfalls) or [None] * len(columns.objectives)
+    row |= {name: _number(value) for name, value in zip(columns.shortfall_columns, given, strict=True)}
+    row |= {
+        "fitness": float(fitness),
+        "cached": bool(cached),
+        "seconds": _number(outcome.get("seconds")),
+        "steps": outcome.get("steps"),
+        "worker": outcome.get("worker"),
+        "device": outcome.get("device"),
+        "attempt": outcome.get("attempt"),
+    }
+    return row
+
+
+def make_pattern_rows(run: str, individual: str, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one row a frequency with both cuts, dBi against theta in degrees; none when there is no pattern.
+
+    Args:
+        run: The run folder's name.
+        individual: Whose pattern it is; one that was copied from an equal design gets its own rows too.
+        outcome: As `evaluate` returned it.
+    """
+    if outcome["status"] != "ok" or "e_plane_dbi" not in outcome:
+        return []
+    cuts = zip(outcome["frequency_hz"], outcome["e_plane_dbi"], outcome["h_plane_dbi"], strict=True)
+    return [
+        {
+            "run": run,
+            "individual": individual,
+            "frequency_hz": float(hz),
+            "theta_deg": list(outcome["theta_deg"]),
+            "e_plane_dbi": list(e_plane),
+            "h_plane_dbi": list(h_plane),
+        }
+        for hz, e_plane, h_plane in cuts
+    ]
+
+
+def _metrics(columns: RunColumns, outcome: Mapping[str, Any]) -> dict[str, float | None]:
+    by_metric = {metric: _by_frequency(metric, outcome) for metric in FREQUENCY_METRICS}
+    return {
+        columns.metric_column(metric, hz): _number(values.get(hz))
+        for metric, values in by_metric.items()
+        for hz in columns.frequencies
+    }
+
+
+def _by_frequency(metric: str, outcome: Mapping[str, Any]) -> dict[float, Any]:
+    """Return a metric's values by frequency in Hz; empty when the outcome does not have it."""
+    frequencies = outcome.get("frequency_hz") or ()
+    if metric in ("s11_re", "s11_im"):
+        part = ("s11_re", "s11_im").index(metric)
+        values = [pair[part] for pair in outcome.get("s11") or ()]
+    else:
+        values = outcome.get(metric) or ()
+    if not values:
+        return {}
+    return {float(hz): value for hz, value in zip(frequencies, values, strict=True)}
+
+
+def _number(value: Any) -> float | None:
+    """Return a float, or None for what is not there; NaN stays NaN so that the file says which of the two it was."""
+    if value is None:
+        return None
+    number = float(value)
+    return math.nan if math.isnan(number) else number

@@ -1,0 +1,181 @@
+"""The columns of a run's Parquet files: one explicit schema, the same for every generation of a run.
+
+A missing column, or a type guessed from a generation in which nothing was `ok`, would break the data set for every
+reader after it; so nothing here is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+FREQUENCY_METRICS = (
+    "s11_re",
+    "s11_im",
+    "s11_db",
+    "directivity_dbi",
+    "max_directivity_dbi",
+    "gain_dbi",
+    "radiation_efficiency",
+    "hpbw_e_deg",
+    "hpbw_h_deg",
+    "sidelobe_db",
+    "front_to_back_db",
+    "crosspol_db",
+    "power_balance",
+    "contour_balance",
+)
+"""Metrics with one column a frequency; the order is the order of the columns."""
+
+GENE_UNITS = {"length": ("_mm", 1e3), "number": ("", 1.0)}
+"""By a gene's dimension: the ending of its column's name, and what its SI value is multiplied by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneColumn:
+    """Where one gene's values stand.
+
+    Attributes:
+        name: Dotted name of the design parameter, `lens.radii.0`.
+        dimension: `length` (SI metres, shown in mm) or `number`.
+    """
+
+    name: str
+    dimension: str = "length"
+
+    @property
+    def column(self) -> str:
+        """Column name with the unit in it, `lens_radii_0_mm`."""
+        return self.name.replace(".", "_") + GENE_UNITS[self.dimension][0]
+
+    @property
+    def scale(self) -> float:
+        """Column value over SI value."""
+        return GENE_UNITS[self.dimension][1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunColumns:
+    """What differs from one run's columns to another's.
+
+    Attributes:
+        genes: One column each, in the genome's order.
+        frequencies: Hz, in the solver's order; each metric has one column for each.
+        objectives: Name of each objective, in the experiment's order; one shortfall column each.
+    """
+
+    genes: tuple[GeneColumn, ...]
+    frequencies: tuple[float, ...]
+    objectives: tuple[str, ...]
+
+    @classmethod
+    def of(cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str]) -> RunColumns:
+        """Build the columns from anything whose genes have a `name` and a `dimension`."""
+        return cls(
+            genes=tuple(GeneColumn(name=gene.name, dimension=gene.dimension) for gene in genes),
+            frequencies=tuple(float(hz) for hz in frequencies),
+            objectives=tuple(objectives),
+        )
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> RunColumns:
+        """Read back what `to_dict` wrote."""
+        return cls(
+            genes=tuple(GeneColumn(name=gene["name"], dimension=gene["dimension"]) for gene in table["genes"]),
+            frequencies=tuple(float(hz) for hz in table["frequencies"]),
+            objectives=tuple(table["objectives"]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as JSON-able values, for the manifest."""
+        return {
+            "genes": [{"name": gene.name, "dimension": gene.dimension} for gene in self.genes],
+            "frequencies": list(self.frequencies),
+            "objectives": list(self.objectives),
+        }
+
+    @property
+    def shortfall_columns(self) -> tuple[str, ...]:
+        """One column an objective: `shortfall_0_directivity_dbi`."""
+        return tuple(f"shortfall_{place}_{plain_name(name)}" for place, name in enumerate(self.objectives))
+
+    def metric_column(self, metric: str, frequency_hz: float) -> str:
+        """Return the column of a metric at a frequency: `directivity_dbi_28500mhz`."""
+        return f"{metric}_{frequency_label(frequency_hz)}"
+
+    def evals_schema(self, *, config_hash: str = "") -> pa.Schema:
+        """Return the schema of `evals/gen-*.parquet`."""
+        metrics = [
+            pa.field(self.metric_column(metric, hz), pa.float64())
+            for metric in FREQUENCY_METRICS
+            for hz in self.frequencies
+        ]
+        fields = [
+            *(pa.field(name, kind) for name, kind in IDENTITY),
+            *(pa.field(gene.column, pa.float64()) for gene in self.genes),
+            *metrics,
+            pa.field("decay_db", pa.float64()),
+            *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
+            *(pa.field(name, kind) for name, kind in ACCOUNT),
+        ]
+        return pa.schema(fields, metadata=file_metadata(config_hash))
+
+
+IDENTITY: Sequence[tuple[str, pa.DataType]] = (
+    ("run", pa.string()),
+    ("generation", pa.int64()),
+    ("slot", pa.int64()),
+    ("individual", pa.string()),
+    ("parents", pa.list_(pa.string())),
+    ("operator", pa.string()),
+    ("status", pa.string()),
+    ("error", pa.string()),
+    ("genome", pa.list_(pa.float64())),
+)
+
+ACCOUNT: Sequence[tuple[str, pa.DataType]] = (
+    ("fitness", pa.float64()),
+    ("cached", pa.bool_()),
+    ("seconds", pa.float64()),
+    ("steps", pa.int64()),
+    ("worker", pa.string()),
+    ("device", pa.string()),
+    ("attempt", pa.int64()),
+)
+
+
+def patterns_schema(*, config_hash: str = "") -> pa.Schema:
+    """Return the schema of `patterns/gen-*.parquet`: one row an individual and frequency, cuts as lists, dBi."""
+    cut = pa.list_(pa.float32())
+    return pa.schema(
+        [
+            pa.field("run", pa.string()),
+            pa.field("individual", pa.string()),
+            pa.field("frequency_hz", pa.float64()),
+            pa.field("theta_deg", cut),
+            pa.field("e_plane_dbi", cut),
+            pa.field("h_plane_dbi", cut),
+        ],
+        metadata=file_metadata(config_hash),
+    )
+
+
+def frequency_label(frequency_hz: float) -> str:
+    """Return a frequency as it stands in column names: 28.5 GHz is `28500mhz`, 2.4005 GHz `2400p5mhz`."""
+    return f"{frequency_hz / 1e6:.12g}mhz".replace(".", "p")
+
+
+def plain_name(name: str) -> str:
+    """Return a name with everything but letters, digits and underscores replaced, fit for a column or a folder."""
+    return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+
+
+def file_metadata(config_hash: str) -> dict[str, str]:
+    """Return the key-value metadata that every Parquet file of a run carries."""
+    return {"antennaopt_schema": str(SCHEMA_VERSION), "config_hash": config_hash}

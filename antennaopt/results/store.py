@@ -1,0 +1,302 @@
+"""The run folder: everything a run leaves behind, each file written in one step, one writer at a time.
+
+<UTC stamp>-<name>-<config hash>/
+    experiment.toml  resolved.json  manifest.json      as given; with every default; where the numbers come from
+    evals/gen-000012.parquet  patterns/gen-000012.parquet
+    checkpoint/checkpoint-000012.json                  the last two
+    failures.jsonl  logs/run.jsonl                     appended
+    best/  report.html                                 made by reports and exports
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antennaopt.errors import ResumeRefusedError, StorageError
+from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_atomically, write_text
+from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
+from antennaopt.results.lock import FolderLock
+from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
+from antennaopt.results.versions import provenance
+
+FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
+
+
+class RunFolder:
+    """One run on disk. Make it with `create` or `open`; as a context manager it releases its lock at the end.
+
+    Attributes:
+        path: The folder.
+        columns: The run's columns.
+        manifest: What `manifest.json` holds.
+        writable: Whether this object holds the lock.
+    """
+
+    def __init__(
+        self, path: Path, *, columns: RunColumns, manifest: Mapping[str, Any], lock: FolderLock | None
+    ) -> None:
+        self.path = path
+        self.columns = columns
+        self.manifest = dict(manifest)
+        self._lock = lock
+        self._evals = columns.evals_schema(config_hash=self.config_hash)
+        self._patterns = patterns_schema(config_hash=self.config_hash)
+
+    @classmethod
+    def create(
+        cls,
+        root: Path | str,
+        *,
+        name: str,
+        source: str,
+        resolved: Mapping[str, Any],
+        config_hash: str,
+        columns: RunColumns,
+        manifest: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
+    ) -> RunFolder:
+        """Make `<root>/<name>/<UTC stamp>-<name>-<first 8 of the hash>/`, locked for this process.
+
+        Args:
+            root: `results/` usually; made when missing.
+            name: The experiment's name.
+            source: Text of the experiment file as given.
+            resolved: The experiment with every default written back, JSON-able.
+            config_hash: SHA-256 of what decides the numbers, hexadecimal.
+            columns: The run's columns, kept in the manifest for readers.
+            manifest: More for `manifest.json`: seed, backend, device, arithmetic class. Versions, commit, Python and
+                the machine are added here.
+            now: Time for the stamp; the clock's when None.
+
+        Raises:
+            StorageError: The folder cannot be made or written; nothing is left behind.
+        """
+        stamp = now or datetime.now(UTC)
+        parent = Path(root) / (plain_name(name) or "run")
+        path = _new_folder(parent, f"{stamp:%Y%m%dT%H%M%SZ}-{plain_name(name) or 'run'}-{config_hash[:8]}")
+        entries = {
+            "schema_version": SCHEMA_VERSION,
+            "run": path.name,
+            "name": name,
+            "created": stamp.isoformat(timespec="seconds"),
+            "config_hash": config_hash,
+            "columns": columns.to_dict(),
+            **provenance(),
+            **(manifest or {}),
+        }
+        lock = FolderLock(path)
+        try:
+            write_text(path / "experiment.toml", source)
+            write_text(path / "resolved.json", _pretty(resolved))
+            write_text(path / "manifest.json", _pretty(entries))
+        except BaseException:
+            lock.release()
+            raise
+        return cls(path, columns=columns, manifest=entries, lock=lock)
+
+    @classmethod
+    def open(cls, path: Path | str, *, write: bool = False) -> RunFolder:
+        """Open an existing run, for reading or, with `write`, to go on with it.
+
+        Raises:
+            ResumeRefusedError: It is not a run folder, is damaged, or was written by a newer version.
+            RunInUseError: `write`, and another process is writing to it.
+        """
+        path = Path(path)
+        manifest = _read_manifest(path)
+        lock = None
+        if write:
+            lock = FolderLock(path)
+            for name in FOLDERS:
+                with storing(path / name):
+                    (path / name).mkdir(exist_ok=True)
+                remove_leftovers(path / name)
+            remove_leftovers(path)
+        return cls(path, columns=RunColumns.from_dict(manifest["columns"]), manifest=manifest, lock=lock)
+
+    def close(self) -> None:
+        """Release the lock; a second call does nothing."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name, as in the column `run`."""
+        return self.path.name
+
+    @property
+    def config_hash(self) -> str:
+        """SHA-256 of what decides the numbers."""
+        return str(self.manifest["config_hash"])
+
+    @property
+    def writable(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._lock is not None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The experiment with every default, as `resolved.json` holds it."""
+        return _read_json(self.path / "resolved.json")
+
+    @property
+    def source(self) -> str:
+        """The experiment file as given."""
+        return (self.path / "experiment.toml").read_text(encoding="utf-8")
+
+    @property
+    def evals_folder(self) -> Path:
+        """Folder for `pandas.read_parquet`."""
+        return self.path / "evals"
+
+    def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
+        """Write one generation's rows (from `make_row`) as one file; the same generation again replaces it.
+
+        Rows are put in order of their slots, so the file does not depend on the order of completion.
+
+        Raises:
+            StorageError: Disk full, no permission; earlier files are intact and nothing is half-written.
+            ValueError: A row has other columns than the run.
+        """
+        ordered = sorted(rows, key=lambda row: row["slot"])
+        return self._write("evals", generation, ordered, self._evals)
+
+    def write_patterns(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
+        """Write one generation's patterns (from `make_pattern_rows`); to be called before `write_generation`.
+
+        Raises:
+            StorageError: Disk full, no permission.
+        """
+        ordered = sorted(rows, key=lambda row: (row["individual"], row["frequency_hz"]))
+        return self._write("patterns", generation, ordered, self._patterns)
+
+    def read_generation(self, generation: int) -> list[dict[str, Any]]:
+        """Return one generation's rows as plain dicts, empty when it was not written."""
+        path = self.path / "evals" / generation_file(generation)
+        return pq.read_table(path, schema=self._evals, partitioning=None).to_pylist() if path.exists() else []
+
+    def generations(self) -> list[int]:
+        """Return the generations whose rows are on disk, in order."""
+        return sorted(int(path.stem.removeprefix("gen-")) for path in self.evals_folder.glob("gen-*.parquet"))
+
+    def save_checkpoint(self, generation: int, state: Mapping[str, Any]) -> Path:
+        """Write the driver's state after a generation; see `antennaopt.results.checkpoint`."""
+        self._must_be_writable()
+        return save_checkpoint(self.path / "checkpoint", generation, state)
+
+    def load_checkpoint(self) -> Checkpoint | None:
+        """Return the newest whole checkpoint, with notes on damaged ones, or None before the first."""
+        return load_checkpoint(self.path / "checkpoint")
+
+    def record_failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
+        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one."""
+        for failure in failures:
+            self._append("failures.jsonl", failure)
+
+    def log(self, event: str, **details: Any) -> None:
+        """Append an event with its UTC time to `logs/run.jsonl`."""
+        self._append("logs/run.jsonl", {"event": event, **details})
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write another file of the run in one step: `report.html`, `best/antenna.toml`.
+
+        Raises:
+            StorageError: Disk full, no permission, or a name that leads out of the run folder.
+        """
+        target = self.path / name
+        if not target.resolve().is_relative_to(self.path.resolve()):
+            raise StorageError(f"{name!r} leads out of the run folder {self.path}")
+        with storing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        write_text(target, text)
+        return target
+
+    def _write(self, kind: str, generation: int, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Path:
+        self._must_be_writable()
+        expected = set(schema.names)
+        for row in rows:
+            if row.keys() != expected:
+                odd = sorted(row.keys() ^ expected)
+                raise ValueError(f"{kind} row of generation {generation} has other columns than the run: {odd}")
+        table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+        path = self.path / kind / generation_file(generation)
+        write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+        return path
+
+    def _append(self, name: str, entry: Mapping[str, Any]) -> None:
+        self._must_be_writable()
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        append_line(self.path / name, canonical({"time": time, **entry}))
+
+    def _must_be_writable(self) -> None:
+        if not self.writable:
+            raise RuntimeError(f"{self.path} was opened for reading; open it with write=True")
+
+
+def generation_file(generation: int) -> str:
+    """Return the name of a generation's file."""
+    return f"gen-{generation:06d}.parquet"
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """Make a run folder with its sub-folders; a second run in the same second gets `-2` added to its name."""
+    with storing(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, 1000):
+        path = parent / (name if number == 1 else f"{name}-{number}")
+        with storing(path):
+            try:
+                path.mkdir()
+            except FileExistsError:
+                continue
+            for folder in FOLDERS:
+                (path / folder).mkdir()
+            sync_folder(parent)
+        return path
+    raise StorageError(f"{parent / name} and 999 like it exist already; remove some")
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    manifest = _read_json(path / "manifest.json")
+    version = manifest.get("schema_version")
+    if not isinstance(version, int) or not {"columns", "config_hash"} <= manifest.keys():
+        raise ResumeRefusedError(f"{path / 'manifest.json'} is damaged; restore it from a copy")
+    if version > SCHEMA_VERSION:
+        raise ResumeRefusedError(
+            f"{path} has schema version {version}, this program reads up to {SCHEMA_VERSION}; "
+            "use the newer antennaopt that wrote it"
+        )
+    return manifest
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise ResumeRefusedError(f"{path.parent} is not a run folder ({path.name} is missing)") from None
+    except (OSError, ValueError) as problem:
+        raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
+    if not isinstance(value, dict):
+        raise ResumeRefusedError(f"{path} is damaged: it does not hold an object")
+    return value
+
+
+def _pretty(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
