@@ -1,0 +1,98 @@
+"""The cpu backend against the oracle on random fields, media, metal and layers: the whole contract at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_problems import largest, part, random_problem, record_errors
+
+from fdtd.backends import cpu, reference
+from fdtd.problem import Problem, Records
+
+# Relative to each component's largest magnitude over the run. In float64 only rounding is left.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
+
+
+def _final_error(measured: Records, expected: Records, problem: Problem) -> float:
+    assert measured.final is not None and expected.final is not None
+    difference = np.abs(np.asarray(measured.final, dtype=float) - expected.final).max(axis=(2, 3))
+    scale = largest(problem)
+    return float((difference / np.where(scale > 0, scale, 1.0)).max())
+
+
+def _assert_agreement(measured: Records, expected: Records, problem: Problem, tolerance: float) -> None:
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    np.testing.assert_array_equal(measured.finite, expected.finite)
+    errors = {"final": _final_error(measured, expected, problem)} | record_errors(measured, expected)
+    assert max(errors.values()) < tolerance, errors
+
+
+@pytest.mark.parametrize("steps_per_sweep", [1, 2, 5, 8])
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_double_precision(order: int, batch: int, steps_per_sweep: int) -> None:
+    """360 steps from random fields, with the source on."""
+    problem = random_problem(seed=10 * order + batch, order=order, batch=batch)
+    measured = cpu.run(problem, precision="float64", steps_per_sweep=steps_per_sweep, threads=1)
+    _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("start", [False, True])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_single_precision_after_2000_steps(order: int, start: bool) -> None:
+    """2,000 steps; the fields driven by the source alone also decay by orders of magnitude on the way."""
+    problem = random_problem(seed=order, order=order, batch=2, steps=2000, start=start)
+    measured = cpu.run(problem, precision="float32", steps_per_sweep=4, threads=1)
+    _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float32"])
+
+
+@pytest.mark.parametrize("shape", [(21, 33), (26, 48), (64, 35), (129, 37)])
+def test_grids_of_any_size(shape: tuple[int, int]) -> None:
+    """Sizes around the widths that vectorised loops and tiles like."""
+    problem = random_problem(seed=5, order=1, batch=1, shape=shape, steps=120)
+    measured = cpu.run(problem, precision="float64", steps_per_sweep=3, threads=1)
+    _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_energy_stop(order: int) -> None:
+    """Antennas of one batch stop at looks of their own, the same in both backends, with records as long as they ran."""
+    problem = random_problem(seed=40 + order, order=order, batch=4, steps=2000, decay=1e-3, start=False, lossy=True)
+    measured = cpu.run(problem, precision="float64", steps_per_sweep=4, threads=1)
+    expected = reference.run(problem)
+    assert len(set(expected.steps)) > 1 and expected.steps.max() < problem.sampling.steps
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    assert [len(samples) for samples in measured.port] == [steps // 5 for steps in expected.steps]
+    assert max(record_errors(measured, expected).values()) < TOLERANCE["float64"]
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_same_bits_in_any_place_of_a_batch(precision: str) -> None:
+    """Alone, in a batch, in another order, with more threads: the same antenna gives the same bits."""
+    problem = random_problem(seed=3, order=1, batch=3)
+    together = cpu.run(problem, precision=precision, steps_per_sweep=4, threads=1)
+    order = [2, 0, 1]
+    shuffled = cpu.run(part(problem, order), precision=precision, steps_per_sweep=4, threads=2)
+    for place, antenna in enumerate(order):
+        alone = cpu.run(part(problem, [antenna]), precision=precision, steps_per_sweep=4, threads=1)
+        _assert_same_bits(alone, 0, together, antenna)
+        _assert_same_bits(shuffled, place, together, antenna)
+
+
+def test_oracle_same_bits_in_any_place_of_a_batch() -> None:
+    """The oracle keeps the same promise."""
+    problem = random_problem(seed=4, order=1, batch=3, steps=120)
+    together = reference.run(problem)
+    for antenna in range(3):
+        _assert_same_bits(reference.run(part(problem, [antenna])), 0, together, antenna)
+
+
+def _assert_same_bits(left: Records, i: int, right: Records, j: int) -> None:
+    assert left.final is not None and right.final is not None
+    assert left.field_map is not None and right.field_map is not None
+    np.testing.assert_array_equal(left.final[i], right.final[j])
+    np.testing.assert_array_equal(left.field_map[i], right.field_map[j])
+    np.testing.assert_array_equal(left.port[i], right.port[j])
+    np.testing.assert_array_equal(left.contour[i], right.contour[j])
+    assert left.energy[i] == right.energy[j]
+    assert left.steps[i] == right.steps[j]
