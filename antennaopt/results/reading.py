@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from antennaopt.errors import ResumeRefusedError
-from antennaopt.results.store import RunFolder, generation_file
+from antennaopt.results.store import RunFolder, generation_file, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +49,7 @@ def pattern(run: RunFolder | Path | str, individual: str) -> pd.DataFrame:
         kinds = [pa.float64(), cut, cut, cut]
         rows = pa.schema(list(zip(columns, kinds, strict=True))).empty_table()
     else:
-        table = pq.read_table(path, partitioning=None)
+        table = read_rows(path)
         rows = table.filter(pc.equal(table["individual"], individual)).select(columns)  # type: ignore[attr-defined]
     frame = rows.to_pandas().explode(columns[1:], ignore_index=True)
     return frame.astype(dict.fromkeys(columns, "float64"))
@@ -75,12 +73,6 @@ def _opened(run: RunFolder | Path | str) -> RunFolder:
 
 def _rows(folder: RunFolder) -> pa.Table:
     schema = folder.columns.evals_schema(config_hash=folder.config_hash)
-    tables = []
-    for generation in folder.generations():
-        path = folder.evals_folder / generation_file(generation)
-        try:
-            tables.append(pq.read_table(path, schema=schema, partitioning=None))
-        except pa.ArrowInvalid as problem:
-            raise ResumeRefusedError(f"{path} is damaged: {problem}") from problem
+    tables = [read_rows(folder.evals_folder / generation_file(generation)) for generation in folder.generations()]
     rows = pa.concat_tables(tables) if tables else schema.empty_table()
     return rows.replace_schema_metadata(None)

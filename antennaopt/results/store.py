@@ -1,11 +1,9 @@
 """The run folder: everything a run leaves behind, each file written in one step, one writer at a time.
 
-<UTC stamp>-<name>-<config hash>/
-    experiment.toml  resolved.json  manifest.json      as given; with every default; where the numbers come from
-    evals/gen-000012.parquet  patterns/gen-000012.parquet
-    checkpoint/checkpoint-000012.json                  the last two
-    failures.jsonl  logs/run.jsonl                     appended
-    best/  report.html                                 made by reports and exports
+In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `resolved.json` (with every default),
+`manifest.json` (where the numbers come from), `evals/gen-000012.parquet` and `patterns/gen-000012.parquet` (one file a
+generation), `checkpoint/checkpoint-000012.json` (the last two), `failures.jsonl` and `logs/run.jsonl` (appended), and
+what reports and exports add: `best/`, `report.html`.
 """
 
 from __future__ import annotations
@@ -190,7 +188,7 @@ class RunFolder:
     def read_generation(self, generation: int) -> list[dict[str, Any]]:
         """Return one generation's rows as plain dicts, empty when it was not written."""
         path = self.path / "evals" / generation_file(generation)
-        return pq.read_table(path, schema=self._evals, partitioning=None).to_pylist() if path.exists() else []
+        return read_rows(path).to_pylist() if path.exists() else []
 
     def generations(self) -> list[int]:
         """Return the generations whose rows are on disk, in order."""
@@ -253,6 +251,19 @@ class RunFolder:
 def generation_file(generation: int) -> str:
     """Return the name of a generation's file."""
     return f"gen-{generation:06d}.parquet"
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Return one Parquet file's table.
+
+    Raises:
+        ResumeRefusedError: The file is truncated or changed.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read()
+    except (pa.ArrowException, OSError) as problem:
+        raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
 
 
 def _new_folder(parent: Path, name: str) -> Path:
