@@ -1,8 +1,8 @@
 """The oracle: axisymmetric FDTD in plain NumPy, float64, one step at a time, written to be read rather than to be fast.
 
-It keeps the physical components (E_phi and H_phi, not r times them) on arrays that include the conducting walls as planes
-of zeros, takes finite differences with `np.diff`, and only turns to the stored unknowns of `Problem` where something is
-recorded. It shares no index arithmetic with the other backends, so that agreement with it means something.
+It keeps the physical components (E_phi and H_phi, not r times them) on arrays that include the conducting walls as
+planes of zeros, takes finite differences with `np.diff`, and only turns to the stored unknowns of `Problem` where
+something is recorded. It shares no index arithmetic with the other backends, so that agreement means something.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ def random_media(rng: np.random.Generator, batch: int, nr: int, nz: int, feed: i
             open_length[(b, 0, *box)] = rng.choice([0.0, 0.5, 0.8] if inside else [0.0, 0.5, 0.8, 1.0], shape)
             open_length[(b, 1, *box)] = 0.0 if inside else rng.choice([0.0, 1.0], shape)
             open_length[(b, 2, *box)] = rng.choice([0.0, 0.6, 0.9] if inside else [0.0, 0.6, 0.9, 1.0], shape)
+    open_length[..., nr - 7 :] = 1.0  # conductors stay out of the radial layer
     tube, back = np.s_[:, :, 6:19, feed : feed + 2], np.s_[:, :2, 6:8, : feed + 2]
     open_length[tube] = 0.0
     open_length[back] = 0.0
