@@ -9,7 +9,7 @@ from random_problems import largest, part, random_problem, record_errors
 from fdtd.backends import cpu, reference
 from fdtd.problem import Problem, Records
 
-# Relative to each component's largest magnitude over the run. In float64 only rounding is left.
+# Relative to each component's largest magnitude over the run. Measured: 2e-14 and 3e-5.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
 
 
@@ -57,7 +57,7 @@ def test_grids_of_any_size(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_energy_stop(order: int) -> None:
     """Antennas of one batch stop at looks of their own, the same in both backends, with records as long as they ran."""
-    problem = random_problem(seed=40 + order, order=order, batch=4, steps=2000, decay=1e-3, start=False, lossy=True)
+    problem = random_problem(seed=40 + order, order=order, batch=4, steps=2800, decay=3e-3, start=False, lossy=True)
     measured = cpu.run(problem, precision="float64", steps_per_sweep=4, threads=1)
     expected = reference.run(problem)
     assert len(set(expected.steps)) > 1 and expected.steps.max() < problem.sampling.steps
