@@ -1,0 +1,107 @@
+"""Batches and what becomes of one that failed: the driver's own book-keeping, which knows no Dask.
+
+A batch of several that fails is cut in two, so that whoever is to blame ends up alone and the others are kept. A batch
+of one is tried again as often as its kind of failure deserves and then ends as a typed outcome.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Job = tuple[str, Mapping[str, float]]
+"""An individual's key and its full design, SI."""
+
+SOLO_ATTEMPTS = {"error": 2, "timeout": 2, "lost": 3}
+"""How often an antenna may fail all by itself, by the kind of the last failure, before that is its outcome."""
+
+LARGEST_BATCH = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Antennas that are solved together.
+
+    Attributes:
+        jobs: Who, at least one.
+        attempt: From 1; one more after every failure of this batch or of the one it was cut from.
+        solo_failures: How often this antenna failed by itself; 0 for a batch of several.
+    """
+
+    jobs: tuple[Job, ...]
+    attempt: int = 1
+    solo_failures: int = 0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the individuals."""
+        return tuple(key for key, _ in self.jobs)
+
+    @property
+    def designs(self) -> list[dict[str, float]]:
+        """Designs as plain dictionaries, in the order of the keys."""
+        return [dict(design) for _, design in self.jobs]
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it failed before: one more failure should hit nobody else."""
+        return self.attempt > 1
+
+    def after_failure(self, kind: str) -> list[Batch]:
+        """Return what is to be tried next after a failure of kind `error`, `timeout` or `lost`; nothing is final."""
+        if len(self.jobs) > 1:
+            middle = len(self.jobs) // 2
+            halves = (self.jobs[:middle], self.jobs[middle:])
+            return [Batch(jobs=half, attempt=self.attempt + 1) for half in halves]
+        failures = self.solo_failures + 1
+        if failures >= SOLO_ATTEMPTS[kind]:
+            return []
+        return [Batch(jobs=self.jobs, attempt=self.attempt + 1, solo_failures=failures)]
+
+    def failed_outcome(self, kind: str, reason: str) -> dict[str, Any]:
+        """Return the outcome of an antenna whose attempts are used up."""
+        return {"status": kind, "error": reason, "attempt": self.attempt}
+
+
+def cut(jobs: Sequence[Job], worker_count: int, batch_size: int | str = "auto") -> list[list[Job]]:
+    """Cut jobs into batches.
+
+    Args:
+        jobs: All of a generation.
+        worker_count: How many batches are solved at a time.
+        batch_size: Antennas a batch, or `auto`: four rounds a worker, so that no slow one holds up the others for
+            long, and never more than `LARGEST_BATCH`.
+    """
+    if batch_size == "auto":
+        size = min(max(len(jobs) // (4 * max(worker_count, 1)), 1), LARGEST_BATCH)
+    else:
+        size = max(int(batch_size), 1)
+    return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+
+
+class Queue:
+    """Batches that wait for a worker; what failed goes first, so that it does not hold up the end."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Batch] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, batches: Iterable[Sequence[Job]]) -> None:
+        """Append new batches; empty ones are left out."""
+        self._waiting.extend(Batch(jobs=tuple(batch)) for batch in batches if batch)
+
+    def put_back(self, batches: Sequence[Batch]) -> None:
+        """Put batches in front, in their order."""
+        self._waiting.extendleft(reversed(batches))
+
+    def next(self) -> Batch:
+        """Take the next batch."""
+        return self._waiting.popleft()
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._waiting.clear()

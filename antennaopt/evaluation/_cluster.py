@@ -1,0 +1,202 @@
+"""Where batches go: worker processes of our own on this machine, or a scheduler that runs already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+from contextlib import closing, suppress
+from typing import Any
+
+import dask
+from distributed import Client, LocalCluster
+
+from antennaopt.errors import ClusterError
+
+DASHBOARD_PORT = 8787
+LOOPBACK = "127.0.0.1"
+
+WORKER_ENVIRONMENT = {
+    "NUMBA_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+}
+"""One process a core and one thread a process: libraries must not start threads of their own."""
+
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.no-workers-timeout": "300s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.daemon": True,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.admin.tick.limit": "1h",
+}
+"""The driver counts failures and decides what is tried again; the scheduler hands out and reports."""
+
+
+class LocalWorkers:
+    """A scheduler in this process and one single-threaded worker process a core; all sockets on loopback."""
+
+    def __init__(self, worker_count: int | None = None, *, dashboard: bool = True, timeout_s: float = 60.0) -> None:
+        """Start the workers and wait for them.
+
+        Args:
+            worker_count: Processes; one a core that this process may use when None.
+            dashboard: Whether to serve Dask's dashboard.
+            timeout_s: How long to wait for the first worker.
+
+        Raises:
+            ClusterError: No worker came up in time.
+        """
+        count = worker_count or usable_cores()
+        quieten()
+        self._closed = False
+        with dask.config.set(SETTINGS):
+            try:
+                self._cluster: Any = LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:{dashboard_port()}" if dashboard else None,
+                    worker_dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=None,
+                    env=WORKER_ENVIRONMENT,
+                    preload=["antennaopt.evaluation._worker"],
+                )
+                self.client = Client(self._cluster, timeout=timeout_s, set_as_default=False)
+                self.client.wait_for_workers(1, timeout=timeout_s)
+            except (TimeoutError, OSError, RuntimeError) as problem:
+                self.close()
+                raise ClusterError(
+                    f"no local worker process came up within {timeout_s:g} s ({problem}); "
+                    "is the machine overloaded, or short of memory?"
+                ) from problem
+        self.worker_count = count
+        self.dashboard_link: str | None = self._cluster.dashboard_link if dashboard else None
+
+    def kill_worker(self, address: str) -> bool:
+        """Kill the worker process at an address; a new one takes its place. False when there is none."""
+        for nanny in list(self._cluster.workers.values()):
+            if nanny.worker_address == address and nanny.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+                    return True
+        return False
+
+    def close(self) -> None:
+        """Stop scheduler and workers; workers that do not go within seconds are killed."""
+        if self._closed:
+            return
+        self._closed = True
+        cluster, client = getattr(self, "_cluster", None), getattr(self, "client", None)
+        pids = [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
+        within(5.0, client and (lambda: client.close(timeout=3)))
+        if not within(10.0, cluster and (lambda: cluster.close(timeout=8))):
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+class RemoteScheduler:
+    """Workers that somebody else started, behind a scheduler's address."""
+
+    def __init__(self, address: str, *, connect_timeout_s: float = 10.0, worker_timeout_s: float = 30.0) -> None:
+        """Connect, wait for a worker and check that the workers can run this program.
+
+        Raises:
+            ClusterError: No answer, no worker in time, or workers without this program; the message names the address.
+        """
+        quieten()
+        self.client: Any = None
+        try:
+            with dask.config.set({"distributed.comm.timeouts.connect": f"{connect_timeout_s:g}s"}):
+                self.client = Client(address, timeout=connect_timeout_s, set_as_default=False)
+        except (TimeoutError, OSError, ValueError) as problem:
+            raise ClusterError(
+                f"no Dask scheduler answers at {address} within {connect_timeout_s:g} s; "
+                "check the address, that `dask scheduler` runs there and that no firewall is between"
+            ) from problem
+        try:
+            self.client.wait_for_workers(1, timeout=worker_timeout_s)
+        except TimeoutError as problem:
+            self.close()
+            raise ClusterError(
+                f"the scheduler at {address} has no workers (waited {worker_timeout_s:g} s); "
+                f"start some with `dask worker {address} --nthreads 1`"
+            ) from problem
+        try:
+            self.client.run(_can_import)
+        except Exception as problem:
+            self.close()
+            raise ClusterError(
+                f"the workers of {address} cannot run antennaopt ({type(problem).__name__}: {problem}); "
+                "install the same version there"
+            ) from problem
+        self.dashboard_link: str | None = self.client.dashboard_link
+
+    @property
+    def worker_count(self) -> int:
+        """Threads of all workers, as the scheduler last said."""
+        return max(sum(self.client.nthreads().values()), 1)
+
+    def kill_worker(self, address: str) -> bool:
+        """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""
+        return False
+
+    def close(self) -> None:
+        """Disconnect; the scheduler and its workers live on."""
+        client, self.client = self.client, None
+        within(5.0, client and (lambda: client.close(timeout=3)))
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def dashboard_port() -> int:
+    """Return Dask's usual dashboard port, or 0 (any free one) when it is taken."""
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, DASHBOARD_PORT))
+        except OSError:
+            return 0
+    return DASHBOARD_PORT
+
+
+def quieten() -> None:
+    """Keep Dask's own logs off the terminal: what matters is reported as outcomes and errors."""
+    for name in ("distributed", "bokeh", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def within(seconds: float, action: Any) -> bool:
+    """Run an action that might hang in a thread; return whether it ended in time. Its own errors do not matter."""
+    if not action:
+        return True
+
+    def run() -> None:
+        with suppress(Exception):
+            action()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+def _can_import() -> str:
+    import antennaopt.evaluation._task as task
+
+    return task.__name__

@@ -1,0 +1,338 @@
+"""The farm: batches of antennas in, one outcome an individual out, whatever happens to the workers.
+
+The driver owns the truth and Dask is transport. As many batches are under way as there are workers, and a little more;
+the driver counts attempts, cuts batches that failed, and gives every individual exactly one outcome. Workers are sent
+plain numbers and the name of a function.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import queue
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from distributed import Future
+from distributed.scheduler import KilledWorker
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation._batches import Batch, Job, Queue, cut
+from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
+from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
+
+Outcome = dict[str, Any]
+
+TICK_S = 0.5
+GRACE_S = 10.0
+WORKERS_CHECK_S = 5.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Flight:
+    """A batch under way.
+
+    Attributes:
+        batch: Which.
+        future: Dask's handle.
+        limit_s: How long it may take once started.
+        started: `time.monotonic()` when a worker began, or None.
+        worker: Address of that worker, or None.
+        expired: The driver gave it up for taking too long.
+    """
+
+    batch: Batch
+    future: Future
+    limit_s: float
+    started: float | None = None
+    worker: str | None = None
+    expired: bool = False
+
+    def overdue(self, slack_s: float = 0.0) -> bool:
+        """Whether it has been running for longer than its limit and some slack."""
+        return self.started is not None and time.monotonic() - self.started > self.limit_s + slack_s
+
+
+class Farm:
+    """Solves batches in worker processes. A context manager; `close` never hangs.
+
+    Attributes:
+        dashboard_link: Address of Dask's dashboard for a browser, or None.
+    """
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        *,
+        family: str,
+        plan: Mapping[str, Any],
+        backend: str = "cpu",
+        workers: int | str = "auto",
+        address: str | None = None,
+        time_limit_s: float = 1800.0,
+        dashboard: bool = True,
+        connect_timeout_s: float = 10.0,
+        worker_timeout_s: float = 60.0,
+    ) -> None:
+        """Start local workers, or connect to a scheduler.
+
+        Args:
+            evaluate: Module-level function, called in the workers as `evaluate(family, designs, plan, backend=...)`;
+                returns one outcome a design.
+            family: Antenna family.
+            plan: What all antennas of this run share, JSON-able.
+            backend: Passed on to `evaluate`.
+            workers: Local processes, or `auto`: one a core.
+            address: `tcp://host:port` of a running scheduler; local workers when None.
+            time_limit_s: How long one antenna may take, first compilation included; a batch of n may take n times as
+                long. `math.inf` for no limit.
+            dashboard: Whether local workers come with Dask's dashboard (on loopback).
+            connect_timeout_s: How long a scheduler may take to answer.
+            worker_timeout_s: How long to wait for a worker, at the start and whenever all are gone.
+
+        Raises:
+            ClusterError: No scheduler, no worker.
+        """
+        self._task = (evaluate, family, dict(plan), backend)
+        self._time_limit_s = time_limit_s
+        self._worker_timeout_s = worker_timeout_s
+        self._waiting = Queue()
+        self._flying: dict[str, Flight] = {}
+        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+        self._draining = False
+        self._alone_since: float | None = None
+        self._workers_checked = time.monotonic()
+        self._serial = 0
+        self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
+        self._address = address
+        if address is None:
+            count = None if workers == "auto" else int(workers)
+            self._cluster: Any = LocalWorkers(count, dashboard=dashboard, timeout_s=worker_timeout_s)
+        else:
+            self._cluster = RemoteScheduler(
+                address, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
+            )
+        self._client: Any = self._cluster.client
+        self.dashboard_link: str | None = self._cluster.dashboard_link
+        self._worker_count: int = self._cluster.worker_count
+        self._client.subscribe_topic(STARTED, self._note_start)
+
+    @property
+    def worker_count(self) -> int:
+        """How many batches are solved at a time."""
+        return self._worker_count
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
+        """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches.cut`."""
+        return cut(jobs, self._worker_count, batch_size)
+
+    def run(self, batches: Iterable[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
+        """Solve batches and yield each individual's outcome once, in order of completion.
+
+        Args:
+            batches: Lists of (key, design); keys are unique. Evaluated to the end before the first outcome.
+
+        Yields:
+            Key and outcome. `evaluate`'s dictionary with `worker`, `device`, `attempt` and `batch_seconds` added; or
+            status `error` (with the traceback as `error`), `timeout` or `lost` when the attempts are used up. After
+            `drain` fewer come than were asked for.
+
+        Raises:
+            ClusterError: The scheduler is gone, or no worker has been there for too long.
+        """
+        self._draining = False
+        self.submit(batches)
+        yield from self.completed()
+
+    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
+        """Add batches, also while `completed` is being read."""
+        self._waiting.add(batches)
+
+    def completed(self) -> Iterator[tuple[str, Outcome]]:
+        """Yield outcomes until nothing is left, or, after `drain`, until nothing is under way.
+
+        When the caller stops reading early, what is under way is abandoned and its results are never seen again.
+        """
+        try:
+            while True:
+                self._launch()
+                if not self._flying:
+                    return
+                yield from self._next()
+        finally:
+            self._abandon()
+
+    def drain(self) -> None:
+        """Hand out no more batches; those under way still come back. Only sets a flag: safe in a signal handler."""
+        self._draining = True
+
+    def close(self) -> None:
+        """Stop: within seconds, whatever the workers are doing. A second call does nothing."""
+        self._abandon()
+        self._cluster.close()
+
+    def __enter__(self) -> Farm:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _launch(self) -> None:
+        """Keep the window full. While a batch that failed before is under way nobody queues behind it."""
+        if self._draining:
+            self._waiting.clear()
+        while self._waiting:
+            extra = 0 if any(flight.batch.suspect for flight in self._flying.values()) else 1 + self._worker_count // 8
+            if len(self._flying) >= self._worker_count + extra:
+                return
+            self._send(self._waiting.next())
+
+    def _send(self, batch: Batch) -> None:
+        self._serial += 1
+        token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
+        limit_s = self._time_limit_s * len(batch.jobs)
+        evaluate, family, plan, backend = self._task
+        future = self._client.submit(
+            solve_on_worker,
+            token,
+            limit_s,
+            evaluate,
+            family,
+            batch.designs,
+            plan,
+            backend,
+            key=token,
+            pure=False,
+            retries=0,
+        )
+        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s)
+        future.add_done_callback(lambda _: self._done.put(token))
+
+    def _next(self) -> Iterator[tuple[str, Outcome]]:
+        """Wait for one batch, a tick at most, and look after the others."""
+        try:
+            token = self._done.get(timeout=TICK_S)
+        except queue.Empty:
+            token = None
+        self._read_starts()
+        if token is not None:
+            flight = self._flying.pop(token, None)
+            if flight is not None:
+                yield from self._landed(flight)
+            return
+        self._give_up_overdue()
+        self._check_workers()
+
+    def _landed(self, flight: Flight) -> Iterator[tuple[str, Outcome]]:
+        """Turn a finished batch into outcomes, or into what is tried next."""
+        batch, future = flight.batch, flight.future
+        status = future.status
+        if status == "finished":
+            reply: Mapping[str, Any] = future.result(timeout=self._worker_timeout_s)
+            if "outcomes" in reply:
+                yield from self._outcomes(batch, reply)
+                return
+            kind, reason = "error", str(reply["error"])
+        elif status == "cancelled":
+            # The scheduler forgot it: a lost connection. Nobody's fault.
+            self._require_scheduler()
+            self._waiting.put_back([batch])
+            return
+        else:
+            problem = future.exception(timeout=self._worker_timeout_s)
+            kind, reason = failure(problem, flight)
+        future.release()
+        yield from self._failed(batch, kind, reason)
+
+    def _outcomes(self, batch: Batch, reply: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
+        self._alone_since = None
+        for key, outcome in zip(batch.keys, reply["outcomes"], strict=True):
+            yield (
+                key,
+                {**outcome, "worker": reply["worker"], "attempt": batch.attempt, "batch_seconds": reply["seconds"]},
+            )
+
+    def _failed(self, batch: Batch, kind: str, reason: str) -> Iterator[tuple[str, Outcome]]:
+        again = batch.after_failure(kind)
+        log.info("batch of %d: %s; %d to try again", len(batch.jobs), kind, len(again))
+        if self._draining and again:
+            return
+        self._waiting.put_back(again)
+        if not again:
+            yield batch.keys[0], batch.failed_outcome(kind, reason)
+
+    def _note_start(self, event: tuple[Any, Any]) -> None:
+        self._started.put(event[1])
+
+    def _read_starts(self) -> None:
+        while not self._started.empty():
+            message = self._started.get()
+            flight = self._flying.get(message["token"])
+            if flight is not None:
+                flight.started, flight.worker = time.monotonic(), message["worker"]
+
+    def _give_up_overdue(self) -> None:
+        """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
+        for token, flight in list(self._flying.items()):
+            if flight.expired or not flight.overdue(GRACE_S):
+                continue
+            flight.expired = True
+            if flight.worker is None or not self._cluster.kill_worker(flight.worker):
+                flight.future.cancel()
+                self._flying.pop(token)
+                self._waiting.put_back(flight.batch.after_failure("timeout"))
+
+    def _check_workers(self) -> None:
+        """Notice a scheduler or workers that are gone for good."""
+        now = time.monotonic()
+        if now - self._workers_checked < WORKERS_CHECK_S:
+            return
+        self._workers_checked = now
+        self._require_scheduler()
+        count = sum(self._client.nthreads().values())
+        if count:
+            self._alone_since = None
+            if self._address is not None:
+                self._worker_count = count
+            return
+        self._alone_since = self._alone_since or now
+        if now - self._alone_since > self._worker_timeout_s:
+            raise ClusterError(
+                f"all workers of {self._address or 'this machine'} have been gone for {self._worker_timeout_s:g} s; "
+                "what was solved is saved: start workers and resume"
+            )
+
+    def _require_scheduler(self) -> None:
+        deadline = time.monotonic() + self._worker_timeout_s
+        while self._client.status != "running":
+            if self._client.status in ("closed", "closing") or time.monotonic() > deadline:
+                raise ClusterError(
+                    f"the scheduler at {self._address or 'this machine'} is gone; "
+                    "what was solved is saved: start it again and resume"
+                )
+            time.sleep(TICK_S)
+
+    def _abandon(self) -> None:
+        self._waiting.clear()
+        for flight in self._flying.values():
+            if self._client.status == "running":
+                flight.future.release()
+        self._flying.clear()
+
+
+def failure(problem: BaseException | None, flight: Flight) -> tuple[str, str]:
+    """Return the kind of a failure (`error`, `timeout`, `lost`) and its reason in words."""
+    if isinstance(problem, KilledWorker):
+        if flight.expired or flight.overdue(-0.05 * flight.limit_s if math.isfinite(flight.limit_s) else 0.0):
+            return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
+        return "lost", "its worker process died while it was solved"
+    return "error", f"{type(problem).__name__}: {problem}"
