@@ -22,7 +22,6 @@ REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
 
-MOST_IN_BATCH = 8
 
 
 class Driver:
@@ -44,7 +43,7 @@ class Driver:
         store: Store,
         progress: Progress,
         signals: StopSignals,
-        batch_size: int | None = None,
+        batch_size: int | str = "auto",
         clock: Callable[[], float] = time.monotonic,
         seconds_before: float = 0.0,
     ) -> None:
@@ -58,7 +57,7 @@ class Driver:
             store: Keeps what came out.
             progress: Tells people.
             signals: Says when to stop.
-            batch_size: Antennas a batch, or None to choose by the number of workers.
+            batch_size: Antennas a batch, or `auto` to choose by the number of workers.
             clock: Seconds, for progress and `stop.wall_time`.
             seconds_before: Wall time of the sessions before this one.
         """
@@ -133,7 +132,7 @@ class Driver:
             ]
         )
         self._partial = {}
-        self._store.checkpoint({"evolution": self.evolution.state(), "partial": {}})
+        self._store.checkpoint(number, {"evolution": self.evolution.state(), "partial": {}})
         self._report(number, evaluations, self._clock() - began)
 
     def _twins(self, candidates: Sequence[Candidate], values: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
@@ -154,7 +153,7 @@ class Driver:
         draining = False
         self._progress.generation_started(number, len(jobs))
         try:
-            for individual, outcome in self._farm.run(self._batches(jobs)):
+            for individual, outcome in self._farm.run(self._farm.cut(jobs, self._batch_size)):
                 if individual not in missing:
                     continue
                 missing.discard(individual)
@@ -168,16 +167,11 @@ class Driver:
             self._signals.request()
         if missing and self._signals.requested:
             kept = {individual: outcome for individual, outcome in solved.items() if _fits_json(outcome)}
-            self._store.checkpoint({"evolution": state, "partial": kept})
+            self._store.checkpoint(number, {"evolution": state, "partial": kept})
             raise self._interrupted(self._signals.exit_code or 130)
         if missing:
             raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
         return solved
-
-    def _batches(self, jobs: Sequence[Job]) -> list[list[Job]]:
-        """Cut jobs into batches: two rounds a worker, so that a slow antenna does not leave the others idle."""
-        size = self._batch_size or min(max(len(jobs) // (2 * max(self._farm.worker_count, 1)), 1), MOST_IN_BATCH)
-        return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
 
     def _evaluation(
         self, candidate: Candidate, values: dict[str, float], twin: str | None, solved: Mapping[str, Outcome]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,7 +45,11 @@ class Farm(Protocol):
         """How many antennas are solved at a time."""
         ...
 
-    def run(self, batches: Sequence[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
+        """Cut a generation into batches."""
+        ...
+
+    def run(self, batches: Iterable[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
         """Yield each individual's outcome once, in any order."""
         ...
 
@@ -69,8 +73,8 @@ class Store(Protocol):
         """Return the pattern part of an individual's outcome."""
         ...
 
-    def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Store the state, keeping the one before."""
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Store the state after a generation, or in the middle of it; the one before stays too."""
         ...
 
     def log(self, event: str, **fields: Any) -> None:

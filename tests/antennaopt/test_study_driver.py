@@ -41,11 +41,13 @@ class CheapFarm:
     worker_count = 2
 
     def __init__(self, order=0, fault=None):
-        self.solved, self.batches, self._drained = [], [], False
+        self.solved, self._drained = [], False
         self._order, self._fault = random.Random(order), fault
 
+    def cut(self, jobs, batch_size="auto"):
+        return [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
+
     def run(self, batches):
-        self.batches.append([len(batch) for batch in batches])
         self._drained = False
         batches = [list(batch) for batch in batches]
         self._order.shuffle(batches)
@@ -91,7 +93,7 @@ class MemoryStore:
         row = next(row for row in self.rows() if row["individual"] == individual)
         return {key: row["outcome"][key] for key in ("theta_deg", "e_plane_dbi", "h_plane_dbi")}
 
-    def checkpoint(self, state):
+    def checkpoint(self, generation, state):
         self.checkpoints.append(json.dumps(state))
 
     def log(self, event, **fields):
@@ -199,7 +201,7 @@ def test_a_signal_drains_saves_and_what_was_solved_is_not_solved_again(number, c
     assert caught.value.exit_code == code
     assert signal.getsignal(number) == before
     partial = json.loads(store.checkpoints[-1])["partial"]
-    assert len(partial) == 3
+    assert len(partial) == 4
     rest = CheapFarm()
     again = driver(store, rest)
     again.restore(json.loads(store.checkpoints[-1]))

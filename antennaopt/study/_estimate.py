@@ -1,0 +1,131 @@
+"""What a run will cost, before it is started: `antennaopt run --dry-run`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.evolution import EvolutionSettings, decode
+from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
+from antennaopt.study._progress import duration
+
+WARM_UP_STEPS = 20
+CALIBRATION_STEPS = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """Cost of a run.
+
+    Attributes:
+        nr: Cells along r, absorbing layer included.
+        nz: Cells along z, absorbing layers included.
+        cell: Cell size, m.
+        time_step: Seconds of field time a step.
+        max_steps: Steps after which an antenna is given up as `undecayed`; most stop earlier, by their energy.
+        memory_bytes: Fields and coefficients of one antenna.
+        evaluations: Antennas solved at most.
+        workers: Antennas solved at a time.
+        cell_steps_per_s: Measured with one antenna on one worker.
+        seconds_per_antenna: At `max_steps`, on one worker.
+        seconds: Of the whole run at `max_steps`; an upper estimate.
+    """
+
+    nr: int
+    nz: int
+    cell: float
+    time_step: float
+    max_steps: int
+    memory_bytes: int
+    evaluations: int
+    workers: int
+    cell_steps_per_s: float
+    seconds_per_antenna: float
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """Return the estimate as lines for people."""
+        return [
+            f"grid         {self.nr} x {self.nz} cells (r x z) of {self.cell * 1e3:.4g} mm, absorbing layers included",
+            f"time step    {self.time_step * 1e12:.4g} ps, at most {self.max_steps} steps an antenna",
+            f"memory       {self.memory_bytes / 2**20:.1f} MiB an antenna",
+            f"evaluations  at most {self.evaluations}, {self.workers} at a time",
+            f"speed        {self.cell_steps_per_s / 1e6:.0f} M cell-steps/s on one worker (measured)",
+            f"time         at most {duration(self.seconds)}; "
+            "antennas whose energy has left stop earlier, usually by a factor of 2 or more",
+        ]
+
+
+def estimate(
+    experiment: Any,
+    *,
+    backend: str = "cpu",
+    workers: int | None = None,
+    evaluate: Evaluate | None = None,
+) -> DryRun:
+    """Plan a run and time one antenna for a few hundred steps, without starting anything else.
+
+    Args:
+        experiment: From `load_experiment`.
+        backend: What solves.
+        workers: Antennas solved at a time; None asks the experiment and then counts this machine's cores.
+        evaluate: Solves a batch; tests put a cheap one here.
+
+    Raises:
+        ConfigurationError: The experiment has no gene, or the middle of its ranges cannot be solved.
+    """
+    resolved = experiment.resolved()
+    solve = evaluate or standard_evaluate()
+    plan = plan_for(experiment)
+    settings = EvolutionSettings.from_dict(resolved["evolution"])
+    genes = experiment.genes
+    middle = experiment.design(decode(genes, [0.5] * len(genes)))
+    rate = _calibrate(solve, resolved["antenna"]["family"], middle, plan, backend)
+    count = workers or _workers(resolved.get("cluster", {}))
+    evaluations = settings.most_evaluations
+    each = plan["nr"] * plan["nz"] * plan["max_steps"] / rate
+    return DryRun(
+        nr=plan["nr"],
+        nz=plan["nz"],
+        cell=plan["cell"],
+        time_step=plan["time_step"],
+        max_steps=plan["max_steps"],
+        memory_bytes=plan["memory_bytes"],
+        evaluations=evaluations,
+        workers=count,
+        cell_steps_per_s=rate,
+        seconds_per_antenna=each,
+        seconds=math.ceil(evaluations / count) * each,
+    )
+
+
+def _calibrate(
+    solve: Callable[..., list[dict[str, Any]]],
+    family: str,
+    design: dict[str, float],
+    plan: Mapping[str, Any],
+    backend: str,
+) -> float:
+    """Return cell-steps a second of one antenna; the first, short call compiles the kernels."""
+    steps = CALIBRATION_STEPS
+    solve(family, [design], {**plan, "max_steps": WARM_UP_STEPS}, backend=backend)
+    outcome = solve(family, [design], {**plan, "max_steps": steps}, backend=backend)[0]
+    if not outcome.get("steps") or not outcome.get("seconds"):
+        raise ConfigurationError(
+            f"the design in the middle of all ranges cannot be solved: {outcome['status']}, {outcome.get('error')}; "
+            "change the ranges"
+        )
+    return plan["nr"] * plan["nz"] * outcome["steps"] / outcome["seconds"]
+
+
+def _workers(cluster: Mapping[str, Any]) -> int:
+    asked = cluster.get("workers", "auto")
+    return int(asked) if str(asked).isdigit() else len(os.sched_getaffinity(0))

@@ -1,0 +1,50 @@
+"""From an experiment to the one solver plan that all its antennas share."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from antennaopt.errors import ConfigurationError
+
+
+class Evaluate(Protocol):
+    """Solves a batch: the only crossing from the optimiser to the solver."""
+
+    def __call__(
+        self, family: str, designs: list[dict[str, float]], plan: dict[str, Any], *, backend: str, fields: bool = False
+    ) -> list[dict[str, Any]]:
+        """Return one outcome a design."""
+        ...
+
+
+def standard_evaluate() -> Evaluate:
+    """Return the evaluation by FDTD; imported late, since it loads the solver."""
+    from antennaopt.evaluation.evaluate import evaluate
+
+    return evaluate
+
+
+def plan_for(experiment: Any) -> dict[str, Any]:
+    """Plan the grid that holds every antenna within the genes' ranges.
+
+    Args:
+        experiment: From `load_experiment`.
+
+    Returns:
+        The plan as JSON-able data.
+
+    Raises:
+        ConfigurationError: There is no gene, or the ranges allow no grid.
+    """
+    from antennaopt.evaluation.plan import plan
+
+    genes = experiment.genes
+    if not genes:
+        raise ConfigurationError(
+            "the experiment has no gene: every parameter is a number; give at least one a range, "
+            'as in radius = { min = "8 mm", max = "20 mm" }, or use `antennaopt simulate`'
+        )
+    resolved = experiment.resolved()
+    lower = experiment.design({gene.name: gene.low for gene in genes})
+    upper = experiment.design({gene.name: gene.high for gene in genes})
+    return plan(resolved["antenna"]["family"], lower, upper, resolved["solver"]).to_dict()

@@ -1,0 +1,129 @@
+"""The run folder as the driver's store, and the way back from stored rows to outcomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.results import RunColumns, RunFolder, make_pattern_rows, make_row, pattern
+from antennaopt.results.schema import FREQUENCY_METRICS
+from antennaopt.study._parties import Evaluation, Outcome
+
+COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db")
+
+
+class FolderStore:
+    """Keeps evaluations in a run folder.
+
+    Attributes:
+        folder: Open for writing.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Write patterns, then rows: a row on disk always has its pattern."""
+        run = self.folder.run_id
+        patterns = [row for one in evaluations for row in make_pattern_rows(run, one.candidate.individual, one.outcome)]
+        rows = [
+            make_row(
+                self.folder.columns,
+                run=run,
+                candidate=one.candidate,
+                design=one.values,
+                outcome=one.outcome,
+                shortfalls=one.shortfalls,
+                fitness=one.fitness,
+                cached=one.cached,
+            )
+            for one in evaluations
+        ]
+        self.folder.write_patterns(generation, patterns)
+        self.folder.write_generation(generation, rows)
+        self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
+
+    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], Outcome]]:
+        """Return id, genome and outcome (without patterns) of the first so many generations, in order.
+
+        Raises:
+            ResumeRefusedError: The rows of a generation are missing.
+        """
+        past = []
+        for generation in range(generations):
+            rows = self.folder.read_generation(generation)
+            if not rows:
+                raise ResumeRefusedError(
+                    f"{self.folder.path} has no rows of generation {generation}, which its checkpoint counts as done; "
+                    "restore the file from a copy or start a new run"
+                )
+            past += [
+                (row["individual"], tuple(row["genome"]), outcome_of_row(self.folder.columns, row)) for row in rows
+            ]
+        return past
+
+    def patterns(self, individual: str) -> Outcome:
+        """Return the pattern part of an individual's outcome, empty when it has none; float32 values."""
+        table = pattern(self.folder, individual)
+        if table.empty:
+            return {}
+        ordered = [table[table["frequency_hz"] == hz] for hz in self.folder.columns.frequencies]
+        return {
+            "theta_deg": ordered[0]["theta_deg"].tolist(),
+            "e_plane_dbi": [cut["e_plane_dbi"].tolist() for cut in ordered],
+            "h_plane_dbi": [cut["h_plane_dbi"].tolist() for cut in ordered],
+        }
+
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Write the state."""
+        self.folder.save_checkpoint(generation, state)
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Add a line to `logs/run.jsonl`."""
+        self.folder.log(event, **fields)
+
+    def seconds_before(self) -> float:
+        """Return the wall time of earlier sessions; it is in the log so that checkpoints hold the search only."""
+        path = self.folder.path / "logs" / "run.jsonl"
+        if not path.exists():
+            return 0.0
+        last = 0.0
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                last = max(last, float(json.loads(line).get("run_seconds", 0.0)))
+            except (ValueError, TypeError, AttributeError):
+                continue  # a line cut short by a crash
+        return last
+
+
+def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
+    """Turn a stored row back into the outcome that it was made of, patterns left out.
+
+    Args:
+        columns: The run's columns.
+        row: As `RunFolder.read_generation` returns it.
+
+    Returns:
+        An outcome from which `make_row` makes the same row again.
+    """
+    outcome: Outcome = {name: row[name] for name in COPIED if row[name] is not None}
+    outcome["frequency_hz"] = list(columns.frequencies)
+    for metric in FREQUENCY_METRICS:
+        values = [row[columns.metric_column(metric, hz)] for hz in columns.frequencies]
+        if row["status"] == "ok" or any(value is not None for value in values):
+            outcome[metric] = values
+    real, imaginary = outcome.pop("s11_re", None), outcome.pop("s11_im", None)
+    if real is not None and imaginary is not None:
+        outcome["s11"] = [list(pair) for pair in zip(real, imaginary, strict=True)]
+    return outcome
+
+
+def _failure(one: Evaluation) -> dict[str, Any]:
+    return {
+        "individual": one.candidate.individual,
+        "generation": one.candidate.generation,
+        "values": one.values,
+        **{name: one.outcome.get(name) for name in COPIED},
+    }
