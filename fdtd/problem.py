@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fdtd.boundaries import AxialLayer, RadialLayer
+from fdtd.errors import ConfigError
 from fdtd.grid import AxisymmetricGrid
 from fdtd.media import Media
 from fdtd.monitors import FieldMap, HuygensContour, PortMonitor, Sampling
@@ -40,6 +41,11 @@ class Problem:
     contour: HuygensContour | None = None
     field_map: FieldMap | None = None
     initial: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        layered = self.media.open_area[..., self.grid.nr - self.radial_layer.cells :]
+        if (layered != 1.0).any():
+            raise ConfigError("a conductor cuts cells inside the radial absorbing layer; widen the grid (pml_distance)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,180 @@
+"""Row updates of the axisymmetric lattice: one row of E or of H, its absorbing layers, its cut faces.
+
+Fields are `state[component, 1 + k, LEAD + i]`, components in the order of the constants below, a zero row before the first and after
+the last, LEAD zero columns before the axis, so that neighbours need no branch. `before` and `after` are the same memory one column
+to the left and to the right: as arrays of their own they spare the vectoriser a carried dependence. All loops run over whole
+vectors; coefficients beyond the last column are zero.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from fdtd.backends.cpu.lanes import family
+
+E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
+LEAD = 16
+
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+
+_loads, _stores, _get_e = family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
+_get_er, _get_ef, _get_ez = _loads["e_r"], _loads["e_phi"], _loads["e_z"]
+_set_er, _set_ef, _set_ez = _stores["e_r"], _stores["e_phi"], _stores["e_z"]
+_get_p0, _get_p1, _get_p2, _get_p3 = _loads["p0"], _loads["p1"], _loads["p2"], _loads["p3"]
+_set_p0, _set_p1, _set_p2, _set_p3 = _stores["p0"], _stores["p1"], _stores["p2"], _stores["p3"]
+
+_loads_h, _stores_h, _get_h = family(("h_r", "h_phi", "h_z", "q0", "q1", "q2", "q3"))
+_get_hr, _get_hf, _get_hz = _loads_h["h_r"], _loads_h["h_phi"], _loads_h["h_z"]
+_set_hr, _set_hf, _set_hz = _stores_h["h_r"], _stores_h["h_phi"], _stores_h["h_z"]
+_get_q0, _get_q1, _get_q2, _get_q3 = _loads_h["q0"], _loads_h["q1"], _loads_h["q2"], _loads_h["q3"]
+_set_q0, _set_q1, _set_q2, _set_q3 = _stores_h["q0"], _stores_h["q1"], _stores_h["q2"], _stores_h["q3"]
+
+_loads_s, _stores_s, _get_s = family(("s0", "s1", "t0", "t1"))
+_set_s0, _set_s1 = _stores_s["s0"], _stores_s["s1"]
+_get_t0, _get_t1, _set_t0, _set_t1 = _loads_s["t0"], _loads_s["t1"], _stores_s["t0"], _stores_s["t1"]
+
+
+@njit(**OPTIONS)
+def e_row(k, n, state, before, up, cu, ku, down, cd, kd, media, gains, m):
+    """Advance row k of E by one step.
+
+    d/dz is up[c, ku] - down[c, kd] with c = cu (cd) for h_r and cu + 1 (cd + 1) for h: the state itself, or a stretched difference.
+
+    Args:
+        k, n: Row, padded number of columns.
+        state, before: Fields and the same one column to the left.
+        up, cu, ku, down, cd, kd: Where the axial difference comes from.
+        media: ca (0-2) and cb (3-5) of e_r, e, e_z, [6, nz, n].
+        gains: Radial factors, [6, 1, n].
+        m: Azimuthal order, in the state's precision.
+    """
+    row = k + 1
+    for i in range(n):
+        j = i + LEAD
+        h_z = _get_e(state, H_Z, row, j)
+        curl_r = m * h_z - (_get_e(up, cu + 1, ku, j) - _get_e(down, cd + 1, kd, j))
+        curl_f = (_get_e(up, cu, ku, j) - _get_e(down, cd, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
+        curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
+        e_r = _get_e(media, 0, k, i) * _get_er(state, E_R, row, j)
+        e_f = _get_e(media, 1, k, i) * _get_ef(state, E_PHI, row, j)
+        e_z = _get_e(media, 2, k, i) * _get_ez(state, E_Z, row, j)
+        _set_er(state, E_R, row, j, e_r + _get_e(media, 3, k, i) * (_get_e(gains, 0, 0, i) * curl_r))
+        _set_ef(state, E_PHI, row, j, e_f + _get_e(media, 4, k, i) * (_get_e(gains, 1, 0, i) * curl_f))
+        _set_ez(state, E_Z, row, j, e_z + _get_e(media, 5, k, i) * (_get_e(gains, 2, 0, i) * curl_z))
+
+
+@njit(**OPTIONS)
+def h_row(k, n, state, after, up, cu, ku, down, cd, kd, gains, m):
+    """Advance row k of H by one step; arguments as for `e_row`, c = cu for e_r and cu + 1 for e."""
+    row = k + 1
+    for i in range(n):
+        j = i + LEAD
+        e_z = _get_h(state, E_Z, row, j)
+        curl_r = (_get_h(up, cu + 1, ku, j) - _get_h(down, cd + 1, kd, j)) + m * e_z
+        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(up, cu, ku, j) - _get_h(down, cd, kd, j))
+        curl_z = (_get_h(after, E_PHI, row, j) - _get_h(state, E_PHI, row, j)) + m * _get_h(state, E_R, row, j)
+        _set_hr(state, H_R, row, j, _get_hr(state, H_R, row, j) + _get_h(gains, 3, 0, i) * curl_r)
+        _set_hf(state, H_PHI, row, j, _get_hf(state, H_PHI, row, j) + _get_h(gains, 4, 0, i) * curl_f)
+        _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - _get_h(gains, 5, 0, i) * curl_z)
+
+
+@njit(**OPTIONS)
+def e_radial(k, first, count, state, before, up, cu, ku, down, cd, kd, media, filters, psi, m):
+    """Add the radial layer's convolutions to row k of E, columns first ... first + count - 1.
+
+    Args:
+        filters: b and c of e_r (0, 1), e (2, 3), e_z (4, 5 and 6, 7), [16, 1, count]; c carries the factor S.
+        psi: State of the filters, [8, nz, count]: 0-3 for E, 4-7 for H.
+    """
+    row = k + 1
+    for i in range(count):
+        a = first + i
+        j = a + LEAD
+        h_z = _get_e(state, H_Z, row, j)
+        curl_r = m * h_z - (_get_e(up, cu + 1, ku, j) - _get_e(down, cd + 1, kd, j))
+        curl_f = (_get_e(up, cu, ku, j) - _get_e(down, cd, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
+        curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
+        p0 = _get_e(filters, 0, 0, i) * _get_p0(psi, 0, k, i) + _get_e(filters, 1, 0, i) * curl_r
+        p1 = _get_e(filters, 2, 0, i) * _get_p1(psi, 1, k, i) + _get_e(filters, 3, 0, i) * curl_f
+        p2 = _get_e(filters, 4, 0, i) * _get_p2(psi, 2, k, i) + _get_e(filters, 5, 0, i) * curl_z
+        p3 = _get_e(filters, 6, 0, i) * _get_p3(psi, 3, k, i) + _get_e(filters, 7, 0, i) * curl_z
+        _set_p0(psi, 0, k, i, p0)
+        _set_p1(psi, 1, k, i, p1)
+        _set_p2(psi, 2, k, i, p2)
+        _set_p3(psi, 3, k, i, p3)
+        _set_er(state, E_R, row, j, _get_er(state, E_R, row, j) + _get_e(media, 3, k, a) * p0)
+        _set_ef(state, E_PHI, row, j, _get_ef(state, E_PHI, row, j) + _get_e(media, 4, k, a) * p1)
+        _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(media, 5, k, a) * (p2 + p3))
+
+
+@njit(**OPTIONS)
+def h_radial(k, first, count, state, after, up, cu, ku, down, cd, kd, filters, psi, m):
+    """Add the radial layer's convolutions to row k of H; filters 8-9 serve h_r, 10-11 h, 12-13 and 14-15 h_z."""
+    row = k + 1
+    for i in range(count):
+        j = first + i + LEAD
+        e_z = _get_h(state, E_Z, row, j)
+        curl_r = (_get_h(up, cu + 1, ku, j) - _get_h(down, cd + 1, kd, j)) + m * e_z
+        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(up, cu, ku, j) - _get_h(down, cd, kd, j))
+        curl_z = (_get_h(after, E_PHI, row, j) - _get_h(state, E_PHI, row, j)) + m * _get_h(state, E_R, row, j)
+        q0 = _get_h(filters, 8, 0, i) * _get_q0(psi, 4, k, i) + _get_h(filters, 9, 0, i) * curl_r
+        q1 = _get_h(filters, 10, 0, i) * _get_q1(psi, 5, k, i) + _get_h(filters, 11, 0, i) * curl_f
+        q2 = _get_h(filters, 12, 0, i) * _get_q2(psi, 6, k, i) + _get_h(filters, 13, 0, i) * curl_z
+        q3 = _get_h(filters, 14, 0, i) * _get_q3(psi, 7, k, i) + _get_h(filters, 15, 0, i) * curl_z
+        _set_q0(psi, 4, k, i, q0)
+        _set_q1(psi, 5, k, i, q1)
+        _set_q2(psi, 6, k, i, q2)
+        _set_q3(psi, 7, k, i, q3)
+        _set_hr(state, H_R, row, j, _get_hr(state, H_R, row, j) + q0)
+        _set_hf(state, H_PHI, row, j, _get_hf(state, H_PHI, row, j) + q1)
+        _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - (q2 + q3))
+
+
+@njit(**OPTIONS)
+def stretch(upper, lower, c0, n, columns, state, stretched, psi, p, at, b, c, keep):
+    """Stretched axial differences of the two components c0, c0 + 1 between two rows of the state.
+
+    stretched[0:2] <- keep d + psi with psi <- b psi + c d in the first `columns` columns, d itself in the others.
+
+    Args:
+        upper, lower: Rows of the state.
+        psi, p, at: Memory of the layer [4, rows, n], its first plane (0 for H differences, 2 for E), its row.
+    """
+    for i in range(columns):
+        j = i + LEAD
+        d0 = _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j)
+        d1 = _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j)
+        t0 = b * _get_t0(psi, p, at, i) + c * d0
+        t1 = b * _get_t1(psi, p + 1, at, i) + c * d1
+        _set_t0(psi, p, at, i, t0)
+        _set_t1(psi, p + 1, at, i, t1)
+        _set_s0(stretched, 0, 0, j, keep * d0 + t0)
+        _set_s1(stretched, 1, 0, j, keep * d1 + t1)
+    for i in range(columns, n):
+        j = i + LEAD
+        _set_s0(stretched, 0, 0, j, _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j))
+        _set_s1(stretched, 1, 0, j, _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j))
+
+
+@njit(**OPTIONS)
+def h_cut(k, state, up, cu, ku, down, cd, kd, gains, m, first, last, component, column, excess):
+    """Finish the faces of row k that a conductor cuts: the missing 1 / open_area - 1 of what `h_row` added.
+
+    Args:
+        first, last: Range of this row in the lists.
+        component, column, excess: Which face, and 1 / open_area - 1.
+    """
+    row = k + 1
+    for entry in range(first, last):
+        i = column[entry]
+        j = i + LEAD
+        more = excess[entry]
+        if component[entry] == 0:
+            curl = (up[cu + 1, ku, j] - down[cd + 1, kd, j]) + m * state[E_Z, row, j]
+            state[H_R, row, j] += more * (gains[3, 0, i] * curl)
+        elif component[entry] == 1:
+            curl = (state[E_Z, row, j + 1] - state[E_Z, row, j]) - (up[cu, ku, j] - down[cd, kd, j])
+            state[H_PHI, row, j] += more * (gains[4, 0, i] * curl)
+        else:
+            curl = (state[E_PHI, row, j + 1] - state[E_PHI, row, j]) + m * state[E_R, row, j]
+            state[H_Z, row, j] -= more * (gains[5, 0, i] * curl)
