@@ -1,0 +1,131 @@
+"""What is exported is read back by parsers that know only the format's own rules."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+from antennaopt.errors import StorageError
+from antennaopt.exports import read_field_map, write_csv, write_field_map, write_touchstone
+from antennaopt.exports.touchstone import wave_impedance
+
+
+def outcome(**changes):
+    frequency_hz = [28.5e9, 30e9, 31.5e9]
+    theta = [float(degree) for degree in range(181)]
+    base = {
+        "status": "ok",
+        "frequency_hz": frequency_hz,
+        "s11": [[0.1, -0.2], [1 / 3, 1e-17], [-0.05, 0.25]],
+        "s11_db": [-13.0, -9.5, -11.9],
+        "directivity_dbi": [17.25, 18.0, 18.5],
+        "sidelobe_db": [-20.5, None, -17.0],
+        "hpbw_e_deg": [20.0, 19.0, None],
+        "theta_deg": theta,
+        "e_plane_dbi": [[18.0 - 0.01 * degree * (index + 1) for degree in theta] for index in range(3)],
+        "h_plane_dbi": [[17.0 - 0.02 * degree for degree in theta] for _ in range(3)],
+    }
+    return base | changes
+
+
+def parse_touchstone(text):
+    """Touchstone 1.1, one port: comments from !, one option line, three numbers a line."""
+    lines = [line.partition("!")[0].strip() for line in text.splitlines()]
+    lines = [line for line in lines if line]
+    options = lines[0].upper().split()
+    assert options[0] == "#" and options[2:4] == ["S", "RI"] and options[4] == "R"
+    scale = {"HZ": 1.0, "KHZ": 1e3, "MHZ": 1e6, "GHZ": 1e9}[options[1]]
+    numbers = np.array([[float(word) for word in line.split()] for line in lines[1:]])
+    return float(options[5]), scale * numbers[:, 0], numbers[:, 1] + 1j * numbers[:, 2]
+
+
+def test_touchstone_reads_back_in_ascending_order(tmp_path):
+    shuffled = outcome(frequency_hz=[30e9, 28.5e9, 31.5e9], s11=[[1 / 3, 1e-17], [0.1, -0.2], [-0.05, 0.25]])
+    path = write_touchstone(tmp_path / "deep" / "lens.s1p", shuffled, title="Linse für 30 GHz\nsecond")
+    resistance, hz, s11 = parse_touchstone(path.read_text(encoding="ascii"))
+    assert resistance == 50.0
+    assert hz.tolist() == [28.5e9, 30e9, 31.5e9]
+    np.testing.assert_allclose(s11, [0.1 - 0.2j, 1 / 3 + 1e-17j, -0.05 + 0.25j], rtol=1e-11)
+
+
+def test_touchstone_joins_the_sweep_with_the_requested_frequencies(tmp_path):
+    sweep = {"frequency_hz": [28e9, 30e9, 32e9], "s11": [[0.5, 0.0], [0.9, 0.9], [0.4, 0.1]]}
+    path = write_touchstone(tmp_path / "lens", outcome(sweep=sweep))
+    _, hz, s11 = parse_touchstone(path.read_text())
+    assert path.name == "lens.s1p"
+    assert hz.tolist() == [28e9, 28.5e9, 30e9, 31.5e9, 32e9]
+    assert s11[2].real == pytest.approx(1 / 3, rel=1e-11)
+
+
+def test_touchstone_says_what_its_reference_is(tmp_path):
+    text = write_touchstone(tmp_path / "a.s1p", outcome(), feed_radius=3.6e-3).read_text()
+    impedance = float(re.search(r"at 30 GHz: ([\d.]+) ohm", text)[1])
+    # fc(TE11, a = 3.6 mm) = 24.403 GHz, so Z = 376.73 / sqrt(1 - 0.81343**2) = 647.7 ohm
+    assert impedance == pytest.approx(647.7, abs=0.2)
+    assert "wave impedance" in text
+    with pytest.raises(ValueError, match=r"cut off below 24\.4"):
+        wave_impedance(20e9, 3.6e-3)
+
+
+def test_csv_holds_every_number_to_its_last_bit(tmp_path):
+    results, patterns = write_csv(tmp_path / "lens.csv", outcome())
+    with open(results, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["frequency_hz"]) for row in rows] == [28.5e9, 30e9, 31.5e9]
+    assert float(rows[1]["s11_re"]) == 1 / 3
+    assert rows[1]["sidelobe_db"] == "" and float(rows[2]["sidelobe_db"]) == -17.0
+    with open(patterns, newline="") as file:
+        cuts = list(csv.DictReader(file))
+    assert list(cuts[0]) == ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi"]
+    assert len(cuts) == 3 * 181
+    assert float(cuts[181 + 90]["e_plane_dbi"]) == outcome()["e_plane_dbi"][1][90]
+
+
+def test_what_was_not_solved_is_not_exported(tmp_path):
+    failed = {"status": "infeasible", "error": "the lens is smaller than the tube"}
+    with pytest.raises(ValueError, match="infeasible"):
+        write_csv(tmp_path / "a.csv", failed)
+    with pytest.raises(ValueError, match="infeasible"):
+        write_touchstone(tmp_path / "a.s1p", failed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_a_file_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write"):
+        write_csv(tmp_path / "file" / "a.csv", outcome())
+
+
+def field():
+    metal = np.zeros((4, 3), bool)
+    metal[0, 2] = True
+    magnitude = np.arange(1.0, 13.0).reshape(4, 3)
+    return {
+        "r_m": np.array([0.0, 1e-3, 2e-3]),
+        "z_m": np.array([-1e-3, 0.0, 1e-3, 2e-3]),
+        "e_magnitude": magnitude,
+        "permittivity": np.ones((4, 3)),
+        "metal": metal,
+        "frequency_hz": 30e9,
+    }
+
+
+def test_field_map_keeps_ratios_and_the_sweep(tmp_path):
+    sweep = {"frequency_hz": [28e9, 30e9], "s11": [[0.5, 0.1], [0.2, -0.3]]}
+    path = write_field_map(
+        tmp_path / "best" / "field.npz", outcome(field=field(), sweep=sweep), individual="g0001-s003"
+    )
+    back = read_field_map(path)
+    assert back is not None and back.individual == "g0001-s003" and back.frequency_hz == 30e9
+    assert back.e_db[3, 2] - back.e_db[1, 2] == pytest.approx(20 * np.log10(12 / 6), abs=1e-5)
+    assert back.r_mm.tolist() == [0.0, 1.0, 2.0]
+    assert back.sweep_s11.tolist() == [0.5 + 0.1j, 0.2 - 0.3j]
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04torn"])
+def test_a_damaged_field_map_is_none(tmp_path, content):
+    path = tmp_path / "field.npz"
+    path.write_bytes(content)
+    assert read_field_map(path) is None
+    assert read_field_map(tmp_path / "missing.npz") is None
