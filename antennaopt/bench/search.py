@@ -58,8 +58,8 @@ def bench_search(
         farm: Solves; None opens the experiment's.
 
     Returns:
-        One row a seed: `seed`, `ga_best_fitness`, `random_best_fitness`, `ga_wins`, evaluations, seconds and best values
-        of each, and `wins` so far.
+        One row a seed: `seed`, `ga_best_fitness`, `random_best_fitness`, `ga_wins`, evaluations and seconds of
+        each, and `wins` so far.
     """
     if farm is None:
         with open_farm(experiment, backend=backend, scheduler=scheduler) as opened:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from deap import tools
 
@@ -66,6 +67,14 @@ CROSSOVER_OPERATORS: dict[str, CrossoverOperator] = {
 MUTATION_OPERATORS: dict[str, MutationOperator] = {"polynomial": polynomial, "gaussian": gaussian}
 
 
+def mutate_one_gene(child: Individual, settings: Mutation) -> None:
+    """Mutate one gene drawn at random: for a child that came out as a copy of its parent and would teach nothing."""
+    place = random.randrange(len(child))
+    gene = Individual([child[place]])
+    MUTATION_OPERATORS[settings.kind](gene, replace(settings, probability=1.0))
+    child[place] = gene[0]
+
+
 def tournament(population: Sequence[Individual], count: int, size: int) -> list[Individual]:
     """Select `count` parents, each the best of `size` drawn at random (with replacement), by DEAP.
 
@@ -86,7 +95,8 @@ def vary(
         mutation: How the children are disturbed.
 
     Returns:
-        For each child its genes, the ids of its parents, and the operators that changed it (`clone` when none did).
+        For each child its genes, the ids of its parents, and the operators that changed it. A copy
+        of a parent has one gene mutated, unless mutation is off; then it is a `clone`.
     """
     children = [one.child(), other.child()]
     crossed = random.random() < crossover.probability
@@ -97,6 +107,8 @@ def vary(
         parents = (one.individual, other.individual) if crossed else (parent.individual,)
         before = list(child)
         MUTATION_OPERATORS[mutation.kind](child, mutation)
+        if mutation.probability > 0.0 and list(child) in (list(one), list(other)):
+            mutate_one_gene(child, mutation)
         names = [crossover.kind] if crossed else []
         if list(child) != before:
             names.append(mutation.kind)

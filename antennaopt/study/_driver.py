@@ -23,7 +23,6 @@ MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
 
 
-
 class Driver:
     """Carries one search through, generation by generation.
 

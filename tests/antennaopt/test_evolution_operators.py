@@ -80,6 +80,17 @@ def test_a_child_that_nothing_touched_is_a_clone_of_one_parent():
     ]
 
 
+def test_a_copy_of_a_parent_is_mutated_in_one_gene():
+    one = Individual([0.1, 0.5, 0.9], "g0000-s000")
+    for seed in range(20):
+        with seeded(seed, 0):
+            made = vary(one, one, Crossover(probability=1.0), Mutation(probability=1e-12))
+        for child, parents, operator in made:
+            assert sum(a != b for a, b in zip(child, one, strict=True)) == 1
+            assert parents == ("g0000-s000",)
+            assert operator == "simulated_binary+polynomial"
+
+
 def test_seeding_gives_back_the_global_generators():
     random.seed(5)
     before = random.getstate()
