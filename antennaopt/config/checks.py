@@ -1,0 +1,268 @@
+"""What a file's entries must be to each other, and the physics that needs no field solved."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from antennaopt.config.fields import Range
+from antennaopt.errors import ConfigurationError
+from antennaopt.quantities import format_frequency, format_length
+
+if TYPE_CHECKING:
+    from antennaopt.config.experiment import Experiment
+
+FEWEST_CELLS_PER_WAVELENGTH = 8.0
+FEWEST_CELLS_IN_GUIDE = 4.0
+
+
+def check(experiment: Experiment) -> None:
+    """Refuse what cannot work whatever values the genes take.
+
+    Where only a part of a range is impossible nothing is said: those designs become rows `infeasible`.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    _check_search(experiment)
+    _check_objectives(experiment)
+    _check_start(experiment)
+    lower, upper = _extremes(experiment)
+    _check_shape(lower, upper)
+    _check_modes(experiment, upper)
+    _check_cell(experiment, lower, upper)
+    _check_grid(experiment, lower, upper)
+
+
+def find_warnings(experiment: Experiment) -> tuple[str, ...]:
+    """Return what may surprise: modes beside TE11 that the guide carries."""
+    _, upper = _extremes(experiment)
+    radius = upper["feed.inner_radius"]
+    highest = max(experiment.solver.frequencies)
+    found = []
+    for mode, (order, kind, what) in OTHER_MODES.items():
+        cutoff = cutoff_frequency(radius, order, kind)
+        if highest > cutoff:
+            found.append(
+                f"solver.frequencies: {format_frequency(highest)} lies above the {mode} cutoff of "
+                f"antenna.feed.inner_radius = {format_length(radius)} ({format_frequency(cutoff)}): {what}"
+            )
+    return tuple(found)
+
+
+OTHER_MODES = {
+    "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; only TE11 is excited and measured here"),
+    "TM11": (1, "TM", "power that the antenna reflects into TM11 is not in S11; use a smaller feed"),
+}
+
+
+@lru_cache
+def cutoff_frequency(radius: float, order: int, kind: str) -> float:
+    """Return the lowest cutoff of an air-filled circular waveguide's modes of one order and kind.
+
+    Args:
+        radius: Inner radius, m.
+        order: Azimuthal order.
+        kind: `TE` or `TM`.
+
+    Returns:
+        Frequency, Hz.
+
+    References:
+        Pozar, Microwave Engineering, 4th ed., section 3.4.
+    """
+    from scipy.constants import c
+    from scipy.special import jn_zeros, jnp_zeros
+
+    zero = (jnp_zeros if kind == "TE" else jn_zeros)(order, 1)[0]
+    return float(zero * c / (2.0 * math.pi * radius))
+
+
+def _extremes(experiment: Experiment) -> tuple[dict[str, float], dict[str, float]]:
+    parameters = list(experiment.antenna.parameters())
+    lower = {name: value.low if isinstance(value, Range) else value for name, value in parameters}
+    upper = {name: value.high if isinstance(value, Range) else value for name, value in parameters}
+    return lower, upper
+
+
+def _refuse(message: str) -> None:
+    raise ConfigurationError(message)
+
+
+def _check_search(experiment: Experiment) -> None:
+    evolution, cluster = experiment.evolution, experiment.cluster
+    if evolution.elites >= evolution.population:
+        _refuse(
+            f"evolution.elites = {evolution.elites} leaves no room for children "
+            f"(must be < evolution.population = {evolution.population}); use fewer elites or a larger population"
+        )
+    if evolution.tournament_size > evolution.population:
+        _refuse(
+            f"evolution.tournament_size = {evolution.tournament_size} is larger than the population "
+            f"(must be <= evolution.population = {evolution.population}); lower it or enlarge the population"
+        )
+    if len(evolution.start) > evolution.population:
+        _refuse(
+            f"evolution.start plants {len(evolution.start)} designs "
+            f"(must be <= evolution.population = {evolution.population}); plant fewer or enlarge the population"
+        )
+    if cluster.kind == "address" and not cluster.address:
+        _refuse('cluster.address is missing (cluster.kind is "address"); add address = "tcp://127.0.0.1:8786"')
+    if cluster.kind == "local" and cluster.address:
+        _refuse(f'cluster.address = "{cluster.address}" does not go with cluster.kind = "local"; set kind = "address"')
+
+
+def _check_objectives(experiment: Experiment) -> None:
+    solved = experiment.solver.frequencies
+    for place, objective in enumerate(experiment.objectives):
+        for hz in objective.frequencies:
+            if hz not in solved:
+                _refuse(
+                    f"objective.{place}.frequencies: {format_frequency(hz)} is not solved; use some of "
+                    f"{', '.join(format_frequency(one) for one in solved)}, or add it to solver.frequencies"
+                )
+
+
+def _check_start(experiment: Experiment) -> None:
+    genes = {name: value for name, value in experiment.antenna.parameters() if isinstance(value, Range)}
+    for place, planted in enumerate(experiment.evolution.start):
+        for name, value in planted.items():
+            if name not in genes:
+                _refuse(
+                    f"evolution.start.{place}.{name} is not a gene; remove it "
+                    f"(genes: {', '.join(genes) if genes else 'none'})"
+                )
+            _check_planted(f"evolution.start.{place}.{name}", name, value, genes[name])
+
+
+def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
+    show = (lambda x: f"{x:g}") if name.endswith(("permittivity", "loss_tangent")) else format_length
+    if gene.kind == "choice" and value not in gene.choices:
+        _refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
+    slack = 1e-9 * gene.high
+    if not gene.low - slack <= value <= gene.high + slack:
+        _refuse(
+            f"{where} = {show(value)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
+            "widen the range or change the design"
+        )
+
+
+def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:
+    if upper["feed.outer_radius"] <= lower["feed.inner_radius"]:
+        _refuse(
+            f"antenna.feed.outer_radius = {format_length(upper['feed.outer_radius'])} leaves no wall "
+            f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
+        )
+    base = "lens.radius" if "lens.radius" in upper else None
+    radii = [name for name in upper if name.startswith("lens.radii.")]
+    base = radii[-1] if radii else base
+    outer = lower["feed.outer_radius"]
+    if base is not None and upper[base] < outer:
+        _refuse(
+            f"antenna.{base} = {format_length(upper[base])} makes the lens base smaller than the waveguide's outer "
+            f"wall (must be >= antenna.feed.outer_radius = {format_length(outer)}); enlarge it"
+        )
+    inner = lower["feed.inner_radius"]
+    if "horn.aperture_radius" in upper and upper["horn.aperture_radius"] < inner:
+        _refuse(
+            f"antenna.horn.aperture_radius = {format_length(upper['horn.aperture_radius'])} is smaller than the feed "
+            f"(must be >= antenna.feed.inner_radius = {format_length(inner)}); enlarge it"
+        )
+
+
+def _check_modes(experiment: Experiment, upper: dict[str, float]) -> None:
+    radius = upper["feed.inner_radius"]
+    cutoff = cutoff_frequency(radius, 1, "TE")
+    lowest = min(experiment.solver.frequencies)
+    if lowest <= cutoff:
+        _refuse(
+            f"solver.frequencies: {format_frequency(lowest)} is below the TE11 cutoff of antenna.feed.inner_radius = "
+            f"{format_length(radius)} (must be > {format_frequency(cutoff)}); raise the frequency or widen the feed"
+        )
+
+
+def cell_size(experiment: Experiment) -> float:
+    """Return the cell before it is fitted to the feed, m: as given, or from the cells per wavelength."""
+    from scipy.constants import c
+
+    solver = experiment.solver
+    if solver.cell is not None:
+        return solver.cell
+    densest = math.sqrt(_densest(_extremes(experiment)[1]))
+    return c / (max(solver.frequencies) * densest * (solver.cells_per_wavelength or 1.0))
+
+
+def _densest(upper: dict[str, float]) -> float:
+    return upper.get("lens.permittivity", 1.0)
+
+
+def _check_cell(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
+    from scipy.constants import c
+
+    solver, permittivity, highest = experiment.solver, _densest(upper), max(experiment.solver.frequencies)
+    if solver.cell is not None and solver.cells_per_wavelength is not None:
+        _refuse(
+            f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
+            f"{solver.cells_per_wavelength:g} exclude each other; remove one"
+        )
+    cell = cell_size(experiment)
+    per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
+    needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
+    if per_wavelength < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
+        if solver.cell is None:
+            _refuse(
+                f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse ({needs}); "
+                "raise it or lower the highest frequency"
+            )
+        _refuse(
+            f"solver.cell = {format_length(cell)} is too coarse: {per_wavelength:.3g} cells per wavelength ({needs}); "
+            "make it smaller or lower the highest frequency"
+        )
+    radius = lower["feed.inner_radius"]
+    if radius / cell < FEWEST_CELLS_IN_GUIDE and solver.cell is not None:
+        _refuse(
+            f"solver.cell = {format_length(cell)} is too coarse for antenna.feed.inner_radius = "
+            f"{format_length(radius)} (needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); "
+            f"make it <= {format_length(radius / FEWEST_CELLS_IN_GUIDE)}"
+        )
+    if radius / cell < FEWEST_CELLS_IN_GUIDE - 1.0:
+        _refuse(
+            f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse for "
+            f"antenna.feed.inner_radius = {format_length(radius)} "
+            f"(needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); raise it"
+        )
+
+
+def _check_grid(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
+    solver = experiment.solver
+    if solver.grid is None:
+        return
+    # The cell may still be made smaller to fit the feed, which asks for more cells, never for fewer.
+    cell = cell_size(experiment)
+    radius, height = extent(upper)
+    needed = (
+        math.ceil(radius / cell) + solver.pml_cells + 1,
+        math.ceil((lower["feed.length"] + height) / cell) + 2 * solver.pml_cells + 2,
+    )
+    if solver.grid[0] < needed[0] or solver.grid[1] < needed[1]:
+        _refuse(
+            f"solver.grid = {list(solver.grid)} is too small for the antenna and the absorbing layers "
+            f"(needs >= {list(needed)} cells of {format_length(cell)}); enlarge it or leave it out"
+        )
+
+
+def extent(upper: dict[str, float]) -> tuple[float, float]:
+    """Return the antenna's largest radius and its largest height over z = 0, m."""
+    radius, height = upper["feed.outer_radius"], 0.0
+    radii = [value for name, value in upper.items() if name.startswith("lens.radii.")]
+    if radii:
+        angles = [0.5 * math.pi * place / (len(radii) - 1) for place in range(len(radii))]
+        radius = max(radius, *(r * math.sin(angle) for r, angle in zip(radii, angles, strict=True)))
+        height = max(r * math.cos(angle) for r, angle in zip(radii, angles, strict=True))
+    elif "lens.radius" in upper:
+        radius, height = max(radius, upper["lens.radius"]), upper["lens.extension"] + upper["lens.radius"]
+    elif "horn.length" in upper:
+        radius = max(radius, upper["horn.aperture_radius"] + upper["horn.wall"])
+        height = upper["horn.length"]
+    return radius, height

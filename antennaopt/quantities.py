@@ -1,0 +1,166 @@
+"""Quantities with units: "3.6 mm", "30 GHz", "8 h" to SI numbers and back, each checked for its dimension."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation, Overflow
+from typing import Any
+
+
+class QuantityError(ValueError):
+    """A text that is no quantity of the dimension asked for; reads on from `field = value`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """One kind of quantity.
+
+    Attributes:
+        name: `length`, with its article in `a_name`.
+        a_name: `a length`.
+        units: SI value of one unit, as text so that products round once, by the unit's name.
+        shown: Units for messages, largest first; the first that the value reaches is taken, else the last.
+        example: What a user might write.
+        usual: Unit to propose for a bare number.
+    """
+
+    name: str
+    a_name: str
+    units: dict[str, str]
+    shown: tuple[tuple[str, float], ...]
+    example: str
+    usual: str
+
+
+LENGTH = Dimension(
+    name="length",
+    a_name="a length",
+    units={
+        "m": "1",
+        "cm": "1e-2",
+        "mm": "1e-3",
+        "um": "1e-6",
+        "µm": "1e-6",
+        "μm": "1e-6",
+        "nm": "1e-9",
+        "km": "1e3",
+        "in": "0.0254",
+        "inch": "0.0254",
+        "mil": "0.0000254",
+    },
+    shown=(("m", 1.0), ("mm", 0.01e-3), ("um", 1e-6), ("nm", 0.0)),
+    example='"3.6 mm"',
+    usual="mm",
+)
+FREQUENCY = Dimension(
+    name="frequency",
+    a_name="a frequency",
+    units={"Hz": "1", "kHz": "1e3", "MHz": "1e6", "GHz": "1e9", "THz": "1e12"},
+    shown=(("THz", 1e12), ("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 0.0)),
+    example='"30 GHz"',
+    usual="GHz",
+)
+TIME = Dimension(
+    name="time",
+    a_name="a time",
+    units={
+        "s": "1",
+        "ms": "1e-3",
+        "us": "1e-6",
+        "µs": "1e-6",
+        "μs": "1e-6",
+        "ns": "1e-9",
+        "ps": "1e-12",
+        "min": "60",
+        "h": "3600",
+        "d": "86400",
+    },
+    shown=(("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 0.0)),
+    example='"8 h"',
+    usual="s",
+)
+DIMENSIONS = (LENGTH, FREQUENCY, TIME)
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*([A-Za-zµμ]*)\s*", re.ASCII | re.DOTALL)
+_NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\b.*", re.IGNORECASE | re.DOTALL)
+
+
+def parse_quantity(value: Any, dimension: Dimension) -> float:
+    """Turn text with a unit into SI, rounded once: "0.3 mm" is exactly the float 0.0003.
+
+    Args:
+        value: Text such as `3.6 mm`; anything else is refused with the text to write in its place.
+        dimension: What is expected.
+
+    Returns:
+        The value in SI, finite; zero and negative values pass.
+
+    Raises:
+        QuantityError: Not a number with a unit of this dimension. The message reads on from `field = value`.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise QuantityError(f"is not {dimension.a_name}; write a number with its unit, for example {dimension.example}")
+    if not isinstance(value, str):
+        if not math.isfinite(value):
+            raise QuantityError(f"is not finite; write a number with its unit, for example {dimension.example}")
+        raise QuantityError(f'has no unit; write it as text with one, for example "{value:g} {dimension.usual}"')
+    found = _QUANTITY.fullmatch(value)
+    if found is None:
+        if _NOT_FINITE.fullmatch(value):
+            raise QuantityError(f"is not finite; write a number with its unit, for example {dimension.example}")
+        raise QuantityError(f"is not {dimension.a_name}; write a number with its unit, for example {dimension.example}")
+    number, unit = found.groups()
+    if unit not in dimension.units:
+        raise QuantityError(_wrong_unit(number, unit, dimension))
+    return _product(number, dimension.units[unit], dimension)
+
+
+def format_quantity(value: float, dimension: Dimension, *, digits: int = 6) -> str:
+    """Write an SI value for people, in a unit in which it reads well: 0.0036 m is `3.6 mm`.
+
+    Args:
+        value: SI, finite.
+        dimension: What it is.
+        digits: Significant digits.
+    """
+    size = abs(value)
+    if size == 0.0:
+        return f"0 {dimension.usual}"
+    # A value a rounding error below a unit's lowest still reads best in that unit.
+    unit = next(name for name, lowest in dimension.shown if size >= lowest * (1.0 - 1e-9))
+    return f"{value / float(dimension.units[unit]):.{digits}g} {unit}"
+
+
+def format_length(value: float) -> str:
+    """Write a length in metres for people, `3.6 mm`."""
+    return format_quantity(value, LENGTH)
+
+
+def format_frequency(value: float) -> str:
+    """Write a frequency in Hz for people, `30 GHz`."""
+    return format_quantity(value, FREQUENCY)
+
+
+def _product(number: str, unit: str, dimension: Dimension) -> float:
+    try:
+        product = float(Decimal(number) * Decimal(unit))
+    except (InvalidOperation, Overflow, OverflowError):
+        product = math.inf
+    if not math.isfinite(product):
+        raise QuantityError(f"is too large for {dimension.a_name}; write for example {dimension.example}")
+    return product
+
+
+def _wrong_unit(number: str, unit: str, dimension: Dimension) -> str:
+    if not unit:
+        return f'has no unit; write for example "{number} {dimension.usual}"'
+    meant = next((name for name in dimension.units if name.lower() == unit.lower()), None)
+    if meant is not None:
+        return f'has unit {unit!r}, which is not known; did you mean "{number} {meant}"?'
+    other = next((one for one in DIMENSIONS if unit in one.units), None)
+    known = ", ".join(name for name in dimension.units if name.isascii())
+    if other is not None:
+        return f'is {other.a_name}, not {dimension.a_name}; write for example "{number} {dimension.usual}" ({known})'
+    return f"has unit {unit!r}, which is no unit of {dimension.name}; use one of {known}"
