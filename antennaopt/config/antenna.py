@@ -9,6 +9,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo
 
 from antennaopt.config.fields import (
     LENGTH_BOUNDS,
+    MISSING,
     EntryError,
     LengthParameter,
     LossTangent,
@@ -35,7 +36,11 @@ def _radii(value: Any, info: ValidationInfo) -> tuple[float | Range, ...]:
     si = is_resolved(info)
     if isinstance(value, Mapping):
         rest = {key: one for key, one in value.items() if key != "count"}
-        count = value.get("count")
+        if "count" not in value:
+            raise EntryError(
+                "is missing; it says how many radii, for example count = 8", path=("count",), value=MISSING
+            )
+        count = value["count"]
         if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_RADII:
             raise EntryError(
                 f"must be a whole number from 2 to {MOST_RADII}: how many radii", path=("count",), value=count

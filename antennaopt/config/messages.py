@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from antennaopt.config.antenna import FAMILIES
 from antennaopt.config.fields import MISSING, EntryError, unknown_key, written
+from antennaopt.config.search import Objective
 
 LIMITS = {
     "greater_than": (">", "gt"),
@@ -70,7 +71,9 @@ def _text(fault: Mapping[str, Any]) -> str:
         return f"is not one of {context['expected']}; use one of them"
     if kind in ("too_long", "too_short"):
         return f"has {context['actual_length']} entries; write as many as the manual says"
-    return TYPES.get(kind, fault["msg"])
+    if kind == "string_pattern_mismatch":
+        return "must be 1 to 100 letters, digits, dots, hyphens or underscores, the first a letter or digit; rename it"
+    return TYPES.get(kind) or str(fault["msg"])
 
 
 def _missing(path: tuple[str | int, ...], model: type[BaseModel]) -> str:
@@ -86,6 +89,8 @@ def _example(path: tuple[str | int, ...], model: type[BaseModel]) -> str | None:
     if len(path) > 1 and path[0] == "antenna":
         found = (_example(path[1:], family) for family in FAMILIES.values())
         return next((example for example in found if example), None)
+    if len(path) == 3 and path[0] == "objective":
+        return _example(path[2:], Objective)
     at: Any = model
     field: FieldInfo | None = None
     for key in path:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, Strict, ValidationInfo
 
 from antennaopt.config.fields import (
+    MISSING,
     Bounds,
     Count,
     EntryError,
@@ -22,6 +23,7 @@ from antennaopt.quantities import FREQUENCY
 
 DEFAULT_CELLS_PER_WAVELENGTH = 20.0
 MOST_FREQUENCIES = 1001
+MOST_CELLS = 100_000
 FREQUENCY_BOUNDS = Bounds(dimension=FREQUENCY, above=True)
 
 
@@ -49,21 +51,31 @@ def _spread(table: Mapping[str, Any], *, si: bool) -> list[str]:
     keys = ["min", "max", "count"]
     for key in table:
         if key not in keys:
-            raise EntryError(unknown_key(key, keys), path=(key,))
-    count = table.get("count")
+            raise EntryError(unknown_key(key, keys), path=(key,), value=MISSING)
+    for key in keys:
+        if key not in table:
+            raise EntryError("is missing; write { min, max, count }", path=(key,), value=MISSING)
+    count = table["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_FREQUENCIES:
         raise EntryError(f"must be a whole number from 2 to {MOST_FREQUENCIES}", path=("count",), value=count)
     ends = {}
     for key in ("min", "max"):
         try:
-            ends[key] = FREQUENCY_BOUNDS.read(table.get(key), si=si)
+            ends[key] = FREQUENCY_BOUNDS.read(table[key], si=si)
         except EntryError as error:
-            raise EntryError(error.text, path=(key,), value=table.get(key)) from None
+            raise EntryError(error.text, path=(key,), value=table[key]) from None
     if ends["min"] >= ends["max"]:
         raise EntryError("is not below max; swap them", path=("min",), value=table["min"])
     step = (ends["max"] - ends["min"]) / (count - 1)
     # Whole hertz: nobody asks for less, and the list reads well in tables.
     return [f"{round(ends['min'] + place * step)} Hz" for place in range(count)]
+
+
+def _grid(value: Any) -> Any:
+    good = isinstance(value, (list, tuple)) and len(value) == 2
+    if value is not None and not (good and all(type(one) is int and 1 <= one <= MOST_CELLS for one in value)):
+        raise EntryError(f"must be [nr, nz], two whole numbers from 1 to {MOST_CELLS}", value=value)
+    return value
 
 
 def _middle(data: dict[str, Any]) -> float:
@@ -104,6 +116,6 @@ class Solver(Table):
     decay_db: Number = Field(default=60.0, ge=20.0, le=150.0)
     pml_cells: Annotated[int, Strict()] = Field(default=10, ge=4, le=64)
     pml_distance: Length | None = None
-    grid: tuple[Count, Count] | None = None
+    grid: Annotated[tuple[int, int] | None, BeforeValidator(_grid)] = None
     steps: Count | None = None
     precision: Literal["float32", "float64"] = "float32"
