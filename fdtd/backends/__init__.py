@@ -1,1 +1,25 @@
 """Steppers of a `fdtd.problem.Problem`: `reference` (NumPy, float64, the oracle) and `cpu` (Numba)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fdtd.problem import Problem, Records
+
+Backend = Callable[[Problem, str, int], Records]
+
+
+def _cpu(problem: Problem, precision: str, threads: int) -> Records:
+    from fdtd.backends import cpu
+
+    return cpu.run(problem, precision=precision, threads=threads)
+
+
+def _reference(problem: Problem, precision: str, threads: int) -> Records:
+    del precision, threads  # the oracle is float64 and steps the whole batch at once
+    from fdtd.backends import reference
+
+    return reference.run(problem)
+
+
+BACKENDS: dict[str, Backend] = {"cpu": _cpu, "reference": _reference}

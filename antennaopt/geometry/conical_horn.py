@@ -1,0 +1,34 @@
+"""A conical horn on the feed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from antennaopt.geometry.family import Designs, Family, feed
+from fdtd.scene import Scene, cone_shell
+
+
+def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+    rim = designs["horn.aperture_radius"] + designs["horn.wall"]
+    return np.maximum(rim, designs["feed.outer_radius"]), designs["horn.length"]
+
+
+def _scene(designs: Designs) -> Scene:
+    aperture, wall = designs["horn.aperture_radius"], designs["horn.wall"]
+    shell = cone_shell(
+        designs["feed.inner_radius"], aperture, designs["feed.outer_radius"], aperture + wall, designs["horn.length"]
+    )
+    return Scene(batch=len(aperture), conductors=(*feed(designs), shell))
+
+
+def _refusal(designs: Designs) -> list[str | None]:
+    throat = designs["feed.inner_radius"]
+    return [
+        None
+        if radius >= inner - 1e-12
+        else f"horn.aperture_radius = {radius * 1e3:.4g} mm is smaller than feed.inner_radius = {inner * 1e3:.4g} mm"
+        for radius, inner in zip(designs["horn.aperture_radius"], throat, strict=True)
+    ]
+
+
+FAMILY = Family(name="conical_horn", scene=_scene, size=_size, refusal=_refusal)

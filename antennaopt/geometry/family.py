@@ -1,0 +1,70 @@
+"""What every antenna family provides, and the feed that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fdtd.scene import LevelSet, Scene, box
+
+Designs = Mapping[str, np.ndarray]
+"""Design parameters of a batch by dotted name, SI, each (batch,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One antenna family.
+
+    Attributes:
+        name: As written in antenna files.
+        scene: Builds the batch's scene.
+        size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
+        refusal: Why each design cannot be built, or None.
+    """
+
+    name: str
+    scene: Callable[[Designs], Scene]
+    size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
+    refusal: Callable[[Designs], list[str | None]]
+
+
+def stack(designs: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    """A batch of designs as one array a parameter."""
+    return {name: np.array([design[name] for design in designs], dtype=float) for name in designs[0]}
+
+
+def numbered(designs: Designs, prefix: str) -> np.ndarray:
+    """The list parameter prefix.0, prefix.1, ... as (count, batch)."""
+    count = 0
+    while f"{prefix}.{count}" in designs:
+        count += 1
+    return np.stack([designs[f"{prefix}.{at}"] for at in range(count)])
+
+
+def feed(designs: Designs) -> tuple[LevelSet, LevelSet]:
+    """Conductors of the feed: a tube from z = -length to z = 0, closed by a back wall as thick as the tube."""
+    inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
+    nothing = np.zeros_like(inner)
+    thickness = outer - inner
+    axis = np.full_like(inner, -np.inf)  # the wall crosses the axis: no edge there
+    tube = box(inner, outer, -length - thickness, nothing)
+    wall = box(axis, outer, -length - thickness, -length)
+    return tube, wall
+
+
+def lens_losses(designs: Designs) -> np.ndarray:
+    """Loss tangent of the lens, 0 where none is given."""
+    return designs.get("lens.loss_tangent", np.zeros_like(designs["lens.permittivity"]))
+
+
+def too_small_a_base(base: np.ndarray, designs: Designs, what: str) -> list[str | None]:
+    """A lens must cover the rim of the feed that it stands on."""
+    outer = designs["feed.outer_radius"]
+    return [
+        None
+        if radius >= rim - 1e-12
+        else f"{what} = {radius * 1e3:.4g} mm is smaller than feed.outer_radius = {rim * 1e3:.4g} mm: the lens cannot stand on it"
+        for radius, rim in zip(base, outer, strict=True)
+    ]

@@ -1,0 +1,23 @@
+"""The feed alone: an open circular waveguide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from antennaopt.geometry.family import Designs, Family, feed
+from fdtd.scene import Scene
+
+
+def _scene(designs: Designs) -> Scene:
+    return Scene(batch=len(designs["feed.length"]), conductors=feed(designs))
+
+
+def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+    return designs["feed.outer_radius"], np.zeros_like(designs["feed.length"])
+
+
+def _refusal(designs: Designs) -> list[str | None]:
+    return [None] * len(designs["feed.length"])
+
+
+FAMILY = Family(name="open_waveguide", scene=_scene, size=_size, refusal=_refusal)

@@ -1,0 +1,50 @@
+"""A dielectric lens whose surface is given by its distance from the aperture's centre at equally spaced polar angles.
+
+The distances are joined by a monotone cubic (PCHIP, Fritsch & Carlson, SIAM J. Numer. Anal. 17 (1980) 238) of the list mirrored about
+the axis, so the slope on the axis is zero. The base is flat, in the plane z = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+from antennaopt.geometry.family import Designs, Family, feed, lens_losses, numbered, too_small_a_base
+from fdtd.scene import Dielectric, Scene, polar_profile
+
+
+def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+    """Angles from the axis, rad (pieces + 1,), and cubics of R between them, m (4, pieces, batch), highest power first."""
+    radii = numbered(designs, "lens.radii")
+    theta = np.linspace(0.0, np.pi / 2, len(radii))
+    mirrored = np.concatenate([radii[:0:-1], radii])
+    cubic = PchipInterpolator(np.concatenate([-theta[:0:-1], theta]), mirrored, axis=0)
+    return theta, np.asarray(cubic.c)[:, len(theta) - 1 :]
+
+
+def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+    radii = numbered(designs, "lens.radii")
+    largest = radii.max(axis=0)  # a monotone cubic stays between its points
+    return np.maximum(largest, designs["feed.outer_radius"]), largest
+
+
+def _scene(designs: Designs) -> Scene:
+    theta, coefficients = profile(designs)
+    largest = float(numbered(designs, "lens.radii").max())
+    lens = Dielectric(
+        distance=polar_profile(theta, coefficients),
+        permittivity=designs["lens.permittivity"],
+        loss_tangent=lens_losses(designs),
+        r_max=largest,
+        z_min=0.0,
+        z_max=largest,
+    )
+    return Scene(batch=coefficients.shape[2], dielectrics=(lens,), conductors=feed(designs))
+
+
+def _refusal(designs: Designs) -> list[str | None]:
+    radii = numbered(designs, "lens.radii")
+    return too_small_a_base(radii[-1], designs, f"lens.radii[{len(radii) - 1}]")
+
+
+FAMILY = Family(name="shaped_lens", scene=_scene, size=_size, refusal=_refusal)

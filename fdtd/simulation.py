@@ -1,0 +1,242 @@
+"""The façade: a layout and a scene in, S11, far field and powers out, a batch of antennas at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.constants import epsilon_0, mu_0
+
+from fdtd.backends import BACKENDS
+from fdtd.conductors import open_parts
+from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
+from fdtd.farfield.metrics import polar_weights
+from fdtd.layout import Layout
+from fdtd.media import Media, effective_permittivity
+from fdtd.monitors import FieldMap
+from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
+from fdtd.problem import Problem, Records
+from fdtd.scene import Scene
+from fdtd.sources import ModalSource
+
+PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
+_IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """One antenna's answer at the layout's frequencies (F of them).
+
+    Powers are in units of pi d^2 / (2 eta0) times (V/m s)^2: only their ratios mean anything.
+
+    Attributes:
+        steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
+        s11: Referred to z = 0, (F,), time convention exp(+jwt).
+        e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
+        accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the contour, in
+            lossy bodies, (F,).
+        field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), if asked for.
+        permittivity: Of e_phi nodes, (nz, nr), if asked for.
+        metal: Whether each node conducts, (nz, nr), if asked for.
+    """
+
+    steps: int
+    energy: float
+    finite: bool
+    s11: np.ndarray
+    e_plane: np.ndarray
+    h_plane: np.ndarray
+    accepted: np.ndarray
+    radiated: np.ndarray
+    through_contour: np.ndarray
+    dissipated: np.ndarray
+    sweep_frequency: np.ndarray
+    sweep_s11: np.ndarray
+    field: np.ndarray | None = None
+    permittivity: np.ndarray | None = None
+    metal: np.ndarray | None = None
+
+
+def fill(layout: Layout, scene: Scene) -> Media:
+    """Rasterise a scene on a layout's lattice."""
+    permittivity, conductivity = effective_permittivity(layout.grid, scene, layout.design_frequency)
+    open_length, open_area = open_parts(layout.grid, scene)
+    return Media(permittivity=permittivity, conductivity=conductivity, open_length=open_length, open_area=open_area)
+
+
+def pose(layout: Layout, media: Media, field_map: FieldMap | None = None) -> tuple[Problem, GuideMode]:
+    """The initial-value problem of a batch, and the mode that drives it.
+
+    The feed is the same for the whole batch, so the first antenna's shows it.
+    """
+    grid = layout.grid
+    plane = layout.source_plane
+    mode = lowest_te_mode(grid, media.open_length[0, :, plane], media.open_area[0, :, plane])
+    source = ModalSource(
+        plane=plane, profile_r=mode.e_r, profile_phi=mode.e_phi, waveform=layout.pulse.samples(grid.time_step)
+    )
+    problem = Problem(
+        grid=grid,
+        media=media,
+        sampling=layout.sampling,
+        radial_layer=layout.radial_layer,
+        axial_layers=layout.axial_layers,
+        source=source,
+        port=mode.monitor(layout.port_plane),
+        contour=layout.contour,
+        field_map=field_map,
+    )
+    return problem, mode
+
+
+def solve(
+    layout: Layout,
+    scene: Scene,
+    *,
+    backend: str = "cpu",
+    precision: str = "float32",
+    threads: int = 1,
+    fields: bool = False,
+    sweep: int = 0,
+) -> list[Solution]:
+    """Solve every antenna of a scene.
+
+    Args:
+        layout: Lattice, source, monitors, frequencies.
+        scene: The batch.
+        backend: "cpu" or "reference".
+        precision: "float32" or "float64"; the reference is always float64.
+        threads: Antennas stepped at the same time by the CPU backend.
+        fields: Keep the electric field of the whole lattice at the frequencies.
+        sweep: S11 at so many frequencies across the band as well.
+    """
+    media = fill(layout, scene)
+    problem, mode = pose(layout, media, _map(layout, media, fields))
+    records = BACKENDS[backend](problem, precision, threads)
+    return [_solution(layout, problem, mode, records, index, fields, sweep) for index in range(scene.batch)]
+
+
+def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
+    """The box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost."""
+    frequencies = np.array(layout.frequencies)
+    if fields:
+        return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
+    lossy = (media.conductivity > 0).any(axis=(0, 1))
+    if not lossy.any():
+        return None
+    k, i = np.nonzero(lossy)
+    return FieldMap(
+        rows=(int(k.min()), int(k.max()) + 1), columns=(int(i.min()), int(i.max()) + 1), frequencies=frequencies
+    )
+
+
+@lru_cache(maxsize=4)
+def _transform(layout: Layout) -> FarFieldTransform:
+    """Built once for all batches on a layout."""
+    return FarFieldTransform(layout.grid, layout.contour, np.array(layout.frequencies), np.deg2rad(PATTERN_DEG))
+
+
+def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """sum_n x_n exp(-jwt_n) of (samples, ...) records, (F, ...)."""
+    phase = 2 * np.pi * frequencies[:, None] * times
+    flat = samples.reshape(len(times), -1).astype(float)
+    spectrum = np.cos(phase) @ flat - 1j * (np.sin(phase) @ flat)
+    return spectrum.reshape(len(frequencies), *samples.shape[1:])
+
+
+def _reflection(layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Forward amplitude in the port's plane and S11 at z = 0, (F,)."""
+    grid = layout.grid
+    at_e, at_h = layout.sampling.sample_times(grid, len(port))
+    voltage = _spectrum(port[:, 0], at_e, frequencies)
+    current = _spectrum(port[:, 1], at_h, frequencies)
+    forward, backward = modal_amplitudes(grid, mode, frequencies, voltage, current)
+    travel = mode.phase_per_cell(grid, frequencies) * (layout.origin - layout.port_plane)
+    return forward, backward / forward * np.exp(2j * travel)
+
+
+def _solution(
+    layout: Layout, problem: Problem, mode: GuideMode, records: Records, index: int, fields: bool, sweep: int
+) -> Solution:
+    """Turn one antenna's records into spectra, powers and patterns."""
+    grid, frequencies = layout.grid, np.array(layout.frequencies)
+    port, contour = records.port[index], records.contour[index]
+    forward, s11 = _reflection(layout, mode, port, frequencies)
+    at_e, at_h = layout.sampling.sample_times(grid, len(port))
+    spectrum = np.empty((len(frequencies), layout.contour.size), dtype=complex)
+    for (_, component), where in layout.contour.sections().items():
+        times = at_h if component.startswith("h") else at_e
+        spectrum[:, where] = _spectrum(contour[:, where], times, frequencies)
+    a, b = _transform(layout)(spectrum)
+    band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
+    accepted = modal_power(grid, mode, frequencies, forward) * (1 - np.abs(s11) ** 2)
+    total = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
+    extra: dict[str, Any] = {}
+    dissipated = np.zeros(len(frequencies))
+    if records.field_map is not None:
+        field = _unscaled(problem, records.field_map[index], index)
+        dissipated = _dissipated(problem, field, index)
+        if fields:
+            extra = {
+                "field": field,
+                "permittivity": problem.media.permittivity[index, 1],
+                "metal": problem.media.open_length[index, 1] == 0,
+            }
+    return Solution(
+        steps=int(records.steps[index]),
+        energy=float(records.energy[index]),
+        finite=bool(records.finite[index]),
+        s11=s11,
+        e_plane=a,
+        h_plane=b,
+        accepted=accepted,
+        radiated=total,
+        through_contour=contour_power(layout.contour, spectrum),
+        dissipated=dissipated,
+        sweep_frequency=band,
+        sweep_s11=_reflection(layout, mode, port, band)[1] if sweep else np.zeros(0, dtype=complex),
+        **extra,
+    )
+
+
+def _band(layout: Layout) -> tuple[float, float]:
+    """Where the source has enough power for S11: the frequencies asked for, and a little around a single one."""
+    low, high = min(layout.frequencies), max(layout.frequencies)
+    spread = max(high - low, 0.05 * layout.pulse_centre) / 2
+    middle = (low + high) / 2
+    return middle - spread, middle + spread
+
+
+def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:
+    """E_r, E_phi, E_z from the sums of the stepped unknowns, complex (F, 3, rows, columns).
+
+    On the axis the field of order 1 is E_phi = -E_r there, which is even in r: (9 E_r(d/2) - E_r(3d/2)) / 8.
+    """
+    where = problem.field_map
+    if where is None:
+        raise ValueError("the problem has no field map")
+    rows, columns = slice(*where.rows), slice(*where.columns)
+    field = sums[:, 0].astype(complex) + 1j * sums[:, 1]
+    length = problem.media.open_length[index][:, rows, columns]
+    field /= np.where(length > 0, length, 1.0)
+    node = np.arange(*where.columns, dtype=float)
+    field[:, 1] = np.divide(field[:, 1], node, out=np.zeros_like(field[:, 1]), where=node > 0)
+    if where.columns[0] == 0 and problem.grid.azimuthal_order == 1:
+        field[:, 1, :, 0] = -(9 * field[:, 0, :, 0] - field[:, 0, :, 1]) / 8
+    return field
+
+
+def _dissipated(problem: Problem, field: np.ndarray, index: int) -> np.ndarray:
+    """Power lost in conductivity, (F,): sum of sigma |E|^2 over each component's own cells, with the lattice's time average."""
+    grid, where = problem.grid, problem.field_map
+    if where is None:
+        return np.zeros(field.shape[0])
+    rows, columns = slice(*where.rows), slice(*where.columns)
+    node = np.arange(*where.columns, dtype=float)
+    weights = np.stack([node + 0.5, node, node])
+    loss = problem.media.conductivity[index][:, rows, columns] * problem.media.open_length[index][:, rows, columns]
+    losses = np.einsum("ckr,cr,fckr->f", loss, weights, np.abs(field) ** 2)
+    return losses * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
+
