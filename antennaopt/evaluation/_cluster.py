@@ -8,9 +8,9 @@ import signal
 import socket
 import threading
 from contextlib import closing, suppress
-from typing import Any
+from typing import Any, cast
 
-import dask
+import dask.config
 from distributed import Client, LocalCluster
 
 from antennaopt.errors import ClusterError
@@ -66,7 +66,7 @@ class LocalWorkers:
                     threads_per_worker=1,
                     processes=True,
                     host=LOOPBACK,
-                    dashboard_address=f"{LOOPBACK}:{dashboard_port()}" if dashboard else None,
+                    dashboard_address=f"{LOOPBACK}:{dashboard_port()}" if dashboard else cast(str, None),
                     worker_dashboard_address=None,
                     silence_logs=logging.CRITICAL,
                     memory_limit=None,

@@ -10,8 +10,8 @@ import math
 import os
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
@@ -60,16 +60,23 @@ def solve_on_worker(
 
     worker = get_worker()
     worker.log_event(STARTED, {"token": token, "worker": worker.address, "pid": os.getpid()})
-    watched = math.isfinite(limit_s)
-    if watched:
-        with suppress(OSError, ValueError, RuntimeError):  # no usable stderr: the driver's own limit remains
-            faulthandler.dump_traceback_later(limit_s, exit=True)
-    try:
+    with watchdog(limit_s):
         reply = solve_batch(evaluate, family, designs, plan, backend)
-    finally:
-        if watched:
-            faulthandler.cancel_dump_traceback_later()
     return {**reply, "worker": str(worker.name)}
+
+
+@contextmanager
+def watchdog(limit_s: float) -> Iterator[None]:
+    """End this process when the body takes longer than so many seconds; `math.inf` for no limit."""
+    if not math.isfinite(limit_s):
+        yield
+        return
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(limit_s, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 def plain(value: Any) -> Any:
@@ -84,6 +91,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
+    to_list = getattr(value, "tolist", None)
+    if to_list is not None:
+        return plain(to_list())
     raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {type(value).__name__}")

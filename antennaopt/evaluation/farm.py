@@ -13,6 +13,7 @@ import queue
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,7 @@ class Flight:
         batch: Which.
         future: Dask's handle.
         limit_s: How long it may take once started.
+        submitted: `time.monotonic()` when it was sent.
         started: `time.monotonic()` when a worker began, or None.
         worker: Address of that worker, or None.
         expired: The driver gave it up for taking too long.
@@ -50,13 +52,20 @@ class Flight:
     batch: Batch
     future: Future
     limit_s: float
+    submitted: float
     started: float | None = None
     worker: str | None = None
     expired: bool = False
 
-    def overdue(self, slack_s: float = 0.0) -> bool:
-        """Whether it has been running for longer than its limit and some slack."""
-        return self.started is not None and time.monotonic() - self.started > self.limit_s + slack_s
+    def overdue(self, slack_s: float) -> bool:
+        """Whether it has been running for longer than its limit and some slack.
+
+        Where the word of its start was lost with the worker, it is taken to have waited for one batch before it.
+        """
+        now = time.monotonic()
+        if self.started is not None:
+            return now - self.started > self.limit_s + slack_s
+        return now - self.submitted > 2.0 * self.limit_s + slack_s
 
 
 class Farm:
@@ -90,8 +99,8 @@ class Farm:
             backend: Passed on to `evaluate`.
             workers: Local processes, or `auto`: one a core.
             address: `tcp://host:port` of a running scheduler; local workers when None.
-            time_limit_s: How long one antenna may take, first compilation included; a batch of n may take n times as
-                long. `math.inf` for no limit.
+            time_limit_s: How long one antenna may take, first compilation included. Each other antenna of its batch
+                adds as much, or, once some are solved, ten times what the slowest took. `math.inf` for no limit.
             dashboard: Whether local workers come with Dask's dashboard (on loopback).
             connect_timeout_s: How long a scheduler may take to answer.
             worker_timeout_s: How long to wait for a worker, at the start and whenever all are gone.
@@ -105,11 +114,12 @@ class Farm:
         self._waiting = Queue()
         self._flying: dict[str, Flight] = {}
         self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._started: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[tuple[float, Mapping[str, Any]]] = queue.SimpleQueue()
         self._draining = False
         self._alone_since: float | None = None
-        self._workers_checked = time.monotonic()
+        self._looked = self._workers_checked = time.monotonic()
         self._serial = 0
+        self._slowest_s = math.inf
         self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
         self._address = address
         if address is None:
@@ -199,7 +209,8 @@ class Farm:
     def _send(self, batch: Batch) -> None:
         self._serial += 1
         token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
-        limit_s = self._time_limit_s * len(batch.jobs)
+        others_s = sum(min(self._time_limit_s, 10.0 * self._slowest_s) for _ in batch.jobs[1:])
+        limit_s = self._time_limit_s + others_s
         evaluate, family, plan, backend = self._task
         future = self._client.submit(
             solve_on_worker,
@@ -214,47 +225,51 @@ class Farm:
             pure=False,
             retries=0,
         )
-        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s)
+        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s, submitted=time.monotonic())
         future.add_done_callback(lambda _: self._done.put(token))
 
     def _next(self) -> Iterator[tuple[str, Outcome]]:
-        """Wait for one batch, a tick at most, and look after the others."""
+        """Wait for one batch, a tick at most, and now and then look after the others."""
         try:
             token = self._done.get(timeout=TICK_S)
         except queue.Empty:
-            token = None
+            token = ""
         self._read_starts()
-        if token is not None:
-            flight = self._flying.pop(token, None)
-            if flight is not None:
-                yield from self._landed(flight)
-            return
-        self._give_up_overdue()
-        self._check_workers()
+        flight = self._flying.pop(token, None)
+        if flight is not None:
+            yield from self._landed(flight)
+        now = time.monotonic()
+        if now - self._looked >= TICK_S:
+            self._looked = now
+            yield from self._give_up_overdue()
+        if now - self._workers_checked >= WORKERS_CHECK_S:
+            self._workers_checked = now
+            self._check_workers(now)
 
     def _landed(self, flight: Flight) -> Iterator[tuple[str, Outcome]]:
         """Turn a finished batch into outcomes, or into what is tried next."""
         batch, future = flight.batch, flight.future
-        status = future.status
-        if status == "finished":
-            reply: Mapping[str, Any] = future.result(timeout=self._worker_timeout_s)
-            if "outcomes" in reply:
-                yield from self._outcomes(batch, reply)
-                return
-            kind, reason = "error", str(reply["error"])
-        elif status == "cancelled":
-            # The scheduler forgot it: a lost connection. Nobody's fault.
+        if future.status == "cancelled":  # the scheduler forgot it: a lost connection, nobody's fault
             self._require_scheduler()
             self._waiting.put_back([batch])
             return
-        else:
-            problem = future.exception(timeout=self._worker_timeout_s)
+        try:
+            reply: Mapping[str, Any] = future.result(timeout=self._worker_timeout_s)
+        except Exception as problem:  # what the batch died of, whatever it is, becomes its outcome
             kind, reason = failure(problem, flight)
-        future.release()
-        yield from self._failed(batch, kind, reason)
+            yield from self._failed(batch, kind, reason)
+        else:
+            if "outcomes" in reply:
+                yield from self._outcomes(batch, reply)
+            else:
+                yield from self._failed(batch, "error", str(reply["error"]))
+        finally:
+            future.release()
 
     def _outcomes(self, batch: Batch, reply: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
         self._alone_since = None
+        mean_s = reply["seconds"] / len(batch.jobs)
+        self._slowest_s = mean_s if math.isinf(self._slowest_s) else max(self._slowest_s, mean_s)
         for key, outcome in zip(batch.keys, reply["outcomes"], strict=True):
             yield (
                 key,
@@ -271,32 +286,34 @@ class Farm:
             yield batch.keys[0], batch.failed_outcome(kind, reason)
 
     def _note_start(self, event: tuple[Any, Any]) -> None:
-        self._started.put(event[1])
+        self._started.put((time.monotonic(), event[1]))
 
     def _read_starts(self) -> None:
         while not self._started.empty():
-            message = self._started.get()
+            moment, message = self._started.get()
             flight = self._flying.get(message["token"])
             if flight is not None:
-                flight.started, flight.worker = time.monotonic(), message["worker"]
+                flight.started, flight.worker = moment, message["worker"]
 
-    def _give_up_overdue(self) -> None:
+    def _give_up_overdue(self) -> Iterator[tuple[str, Outcome]]:
         """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
         for token, flight in list(self._flying.items()):
             if flight.expired or not flight.overdue(GRACE_S):
                 continue
             flight.expired = True
-            if flight.worker is None or not self._cluster.kill_worker(flight.worker):
+            worker = flight.worker or self._worker_of(token)
+            if worker is None or not self._cluster.kill_worker(worker):
+                del self._flying[token]
                 flight.future.cancel()
-                self._flying.pop(token)
-                self._waiting.put_back(flight.batch.after_failure("timeout"))
+                yield from self._failed(flight.batch, *failure(None, flight))
 
-    def _check_workers(self) -> None:
+    def _worker_of(self, token: str) -> str | None:
+        """Return the address of the worker that the scheduler gave a batch to."""
+        holding = (worker for worker, keys in self._client.processing().items() if token in keys)
+        return next(holding, None)
+
+    def _check_workers(self, now: float) -> None:
         """Notice a scheduler or workers that are gone for good."""
-        now = time.monotonic()
-        if now - self._workers_checked < WORKERS_CHECK_S:
-            return
-        self._workers_checked = now
         self._require_scheduler()
         count = sum(self._client.nthreads().values())
         if count:
@@ -331,8 +348,8 @@ class Farm:
 
 def failure(problem: BaseException | None, flight: Flight) -> tuple[str, str]:
     """Return the kind of a failure (`error`, `timeout`, `lost`) and its reason in words."""
-    if isinstance(problem, KilledWorker):
-        if flight.expired or flight.overdue(-0.05 * flight.limit_s if math.isfinite(flight.limit_s) else 0.0):
-            return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
+    if flight.expired or (isinstance(problem, KilledWorker) and flight.overdue(-0.1 * flight.limit_s)):
+        return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
+    if isinstance(problem, (KilledWorker, TimeoutError, CancelledError)):
         return "lost", "its worker process died while it was solved"
     return "error", f"{type(problem).__name__}: {problem}"
