@@ -1,0 +1,130 @@
+"""Good experiment files: SI values, genes, designs, hashes, and the resolved form that reads back."""
+
+import json
+
+import pytest
+from config_files import LENS, WAVEGUIDE, replaced
+
+from antennaopt.config import Experiment, load_antenna, load_experiment
+from antennaopt.errors import ConfigurationError
+from antennaopt.evolution import EvolutionSettings
+from antennaopt.objectives import build
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write(text=LENS, overrides=()):
+        path = tmp_path / "a lens.toml"
+        path.write_text(text)
+        return load_experiment(path, overrides)
+
+    return write
+
+
+def test_values_are_si_and_defaults_filled_in(load):
+    lens = load()
+    assert lens.name == "a-lens"
+    assert lens.family == "shaped_lens"
+    assert lens.solver.frequencies == (28.5e9, 30e9, 31.5e9)
+    assert lens.solver.design_frequency == 30e9
+    assert lens.solver.cell is None
+    assert lens.evolution.stop.wall_time is None
+    assert not lens.warnings
+    assert load(overrides=["solver.design_frequency=29 GHz"]).solver.design_frequency == 29e9
+
+
+def test_genes_and_designs(load):
+    lens = load()
+    assert [gene.name for gene in lens.genes] == [f"lens.radii.{place}" for place in range(6)]
+    assert (lens.genes[0].low, lens.genes[0].high, lens.genes[0].dimension) == (0.008, 0.02, "length")
+    design = lens.design({gene.name: 0.01 for gene in lens.genes})
+    assert list(design) == [
+        *("feed.inner_radius", "feed.outer_radius", "feed.length", "lens.permittivity", "lens.loss_tangent"),
+        *(f"lens.radii.{place}" for place in range(6)),
+    ]
+    assert design["feed.inner_radius"] == 0.0036
+    assert lens.bounds()[1]["lens.radii.5"] == 0.02
+    with pytest.raises(ConfigurationError, match=r"lens\.radii\.0 is a range and has no value"):
+        lens.design({})
+    with pytest.raises(ConfigurationError, match="is not a gene"):
+        lens.design({**{gene.name: 0.01 for gene in lens.genes}, "feed.length": 0.1})
+
+
+def test_every_kind_of_gene(load):
+    text = replaced(LENS, "permittivity = 2.53", "permittivity = { choices = [2.2, 2.53, 3.0] }")
+    text = replaced(text, '{ count = 6, min = "8 mm", max = "20 mm" }', '["10 mm", { min = "8 mm", max = "9 mm" }]')
+    permittivity, radius = load(text).genes
+    assert (permittivity.name, permittivity.kind, permittivity.dimension) == ("lens.permittivity", "choice", "number")
+    assert permittivity.choices == (2.2, 2.53, 3.0)
+    assert (radius.name, radius.low, radius.high) == ("lens.radii.1", 0.008, 0.009)
+
+
+def test_the_resolved_form_reads_back_to_the_bit(load):
+    start = 'start = [{ "lens.radii" = ["17 mm", "16.6 mm"] }, { lens = { radii = ["9 mm"] } }]\nelites = 2'
+    lens = load(replaced(LENS, "elites = 2", start + '\nstop = { wall_time = "8 h" }'))
+    assert lens.start == ({"lens.radii.0": 0.017, "lens.radii.1": 0.0166}, {"lens.radii.0": 0.009})
+    resolved = json.loads(json.dumps(lens.resolved(), allow_nan=False))
+    again = Experiment.from_resolved({**resolved, "plan": {"nr": 3}})
+    assert again == lens
+    assert again.resolved() == resolved
+    assert again.config_hash == lens.config_hash
+    settings = EvolutionSettings.from_dict(resolved["evolution"])
+    assert settings.population == 16
+    assert settings.stop.wall_time == 28800.0
+    assert [objective.name for objective in build(resolved["objectives"])] == ["directivity_dbi", "s11_db"]
+
+
+def test_a_damaged_resolved_form_is_refused(load):
+    resolved = load().resolved()
+    resolved["solver"]["frequencies"] = [float("nan")]
+    with pytest.raises(ConfigurationError, match=r"solver\.frequencies\.0"):
+        Experiment.from_resolved(resolved)
+
+
+def test_hashes_follow_what_decides_the_numbers_and_nothing_else(load):
+    lens = load()
+    same = [
+        load(replaced(LENS, '"3.6 mm"', '"0.36 cm"')),
+        load(replaced(LENS, 'title = "a lens"', 'title = "another"')),
+        load(overrides=["evolution.generations=99", "cluster.workers=3", "evolution.stop.evaluations=10"]),
+    ]
+    assert {one.config_hash for one in same} == {lens.config_hash}
+    others = ["seed=8", "evolution.elites=1", "objective.0.weight=2", "solver.decay_db=50", "antenna.feed.length=21 mm"]
+    assert len({load(overrides=[one]).config_hash for one in others} - {lens.config_hash}) == len(others)
+    assert load(overrides=["seed=8"]).physics_hash == lens.physics_hash
+    assert load(overrides=["solver.decay_db=50"]).physics_hash != lens.physics_hash
+
+
+def test_overrides_reach_tables_lists_and_text(load):
+    lens = load(
+        overrides=[
+            "antenna.feed.length=30 mm",
+            "objective.0.weight=2",
+            'solver.frequencies=["30 GHz"]',
+            "cluster.workers=auto",
+        ]
+    )
+    assert lens.design({gene.name: 0.01 for gene in lens.genes})["feed.length"] == 0.03
+    assert lens.objectives[0].weight == 2.0
+    assert lens.solver.frequencies == (30e9,)
+
+
+def test_frequencies_can_be_spread(load):
+    text = replaced(LENS, '["28.5 GHz", "30 GHz", "31.5 GHz"]', '{ min = "28 GHz", max = "32 GHz", count = 5 }')
+    assert load(text).solver.frequencies == (28e9, 29e9, 30e9, 31e9, 32e9)
+
+
+def test_a_base_that_is_too_small_in_part_is_accepted(load):
+    assert load(replaced(LENS, 'min = "8 mm", max = "20 mm"', 'min = "3 mm", max = "5 mm"'))
+
+
+def test_a_guide_that_carries_tm01_too_is_reported(tmp_path):
+    path = tmp_path / "guide.toml"
+    path.write_text(replaced(WAVEGUIDE, '"3.6 mm"', '"3.7 mm"'))
+    (warning,) = load_antenna(path).warnings
+    assert "31.5 GHz lies above the TM01 cutoff of antenna.feed.inner_radius = 3.7 mm (31.0115 GHz)" in warning
+
+
+def test_frozen(load):
+    with pytest.raises(ValueError, match="frozen"):
+        load().seed = 3
