@@ -1,20 +1,38 @@
 """The study: what `antennaopt run` and `antennaopt resume` do, from an experiment to its best antenna."""
 
+from antennaopt.study._best import antenna_toml, result_object
 from antennaopt.study._driver import Driver
+from antennaopt.study._estimate import DryRun, estimate
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Evaluation, Farm, Store
+from antennaopt.study._planning import plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, for_terminal
+from antennaopt.study._run import open_farm, resume, run
+from antennaopt.study._store import FolderStore, outcome_of_row
+from antennaopt.study._summary import Finalist, RunSummary
 
 __all__ = [
     "Bar",
     "Driver",
+    "DryRun",
     "Evaluation",
     "Farm",
+    "Finalist",
+    "FolderStore",
     "GenerationReport",
     "Lines",
     "Progress",
     "Quiet",
+    "RunSummary",
     "StopSignals",
     "Store",
+    "antenna_toml",
+    "estimate",
     "for_terminal",
+    "open_farm",
+    "outcome_of_row",
+    "plan_for",
+    "result_object",
+    "resume",
+    "run",
 ]

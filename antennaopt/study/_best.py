@@ -27,7 +27,7 @@ PER_FREQUENCY = (
 NUMBERS = ("permittivity", "loss_tangent")
 """Parameters that are plain numbers; all others are lengths."""
 
-SHARED = ("status", "error", "cells", "steps", "seconds", "decay_db")
+SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 
 def antenna_toml(

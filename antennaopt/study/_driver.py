@@ -13,7 +13,7 @@ from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.evolution import Candidate, Evolution, Scored, decode, design_key
 from antennaopt.objectives import Objective, fitness, shortfalls
 from antennaopt.study._interrupt import StopSignals
-from antennaopt.study._parties import PATTERN_KEYS, Evaluation, Farm, Job, Outcome, Store
+from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Job, Outcome, Store
 from antennaopt.study._progress import GenerationReport, Progress, median
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
@@ -28,7 +28,8 @@ class Driver:
 
     Attributes:
         evolution: The search.
-        outcomes: Outcome by individual, patterns left out, of all individuals so far.
+        outcomes: Outcome by individual, `NOT_KEPT` left out, of all individuals so far.
+        genomes: Genome by individual.
         solver_seconds: Time that the antennas solved in this session took, summed over the workers.
     """
 
@@ -62,6 +63,7 @@ class Driver:
         """
         self.evolution = evolution
         self.outcomes: dict[str, Outcome] = {}
+        self.genomes: dict[str, tuple[float, ...]] = {}
         self.solver_seconds = 0.0
         self._objectives = objectives
         self._design = design
@@ -89,7 +91,7 @@ class Driver:
         self.evolution.restore(state["evolution"])
         self._partial = dict(state["partial"])
         for individual, genome, outcome in self._store.history(self.evolution.generation):
-            self._remember(individual, decode(self.evolution.genes, genome), outcome)
+            self._remember(individual, genome, decode(self.evolution.genes, genome), outcome)
 
     def run(self) -> str:
         """Go on until a stop; return its reason.
@@ -121,7 +123,7 @@ class Driver:
         self._store.write_generation(number, evaluations)
         self._refuse_failures(number, evaluations)
         for one in evaluations:
-            self._remember(one.candidate.individual, one.values, one.outcome)
+            self._remember(one.candidate.individual, one.candidate.genome, one.values, one.outcome)
         self.evolution.tell(
             [
                 Scored(
@@ -190,8 +192,11 @@ class Driver:
             cached=twin is not None,
         )
 
-    def _remember(self, individual: str, values: Mapping[str, float], outcome: Outcome) -> None:
-        self.outcomes[individual] = {key: value for key, value in outcome.items() if key not in PATTERN_KEYS}
+    def _remember(
+        self, individual: str, genome: tuple[float, ...], values: Mapping[str, float], outcome: Outcome
+    ) -> None:
+        self.genomes[individual] = genome
+        self.outcomes[individual] = {key: value for key, value in outcome.items() if key not in NOT_KEPT}
         if outcome["status"] in REPEATABLE:
             self._known.setdefault(design_key(values), individual)
 

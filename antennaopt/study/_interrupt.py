@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -18,10 +19,12 @@ class StopSignals:
 
     Attributes:
         exit_code: 130 or 143 once a signal came, else None.
+        on_request: Called once when the first signal comes; must be safe in a signal handler.
     """
 
     def __init__(self) -> None:
         self.exit_code: int | None = None
+        self.on_request: Callable[[], None] | None = None
         self._before: dict[signal.Signals, Any] = {}
 
     @property
@@ -31,7 +34,9 @@ class StopSignals:
 
     def request(self, exit_code: int = 130) -> None:
         """Ask the driver to stop, as a signal would."""
-        self.exit_code = self.exit_code or exit_code
+        first, self.exit_code = self.exit_code is None, self.exit_code or exit_code
+        if first and self.on_request is not None:
+            self.on_request()
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():

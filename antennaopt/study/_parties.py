@@ -9,11 +9,14 @@ from typing import Any, Protocol
 from antennaopt.evolution import Candidate
 
 Outcome = dict[str, Any]
-Job = tuple[str, dict[str, float]]
+Job = tuple[str, Mapping[str, float]]
 """An individual's id and its full design, SI."""
 
 PATTERN_KEYS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 """The bulky part of an outcome, kept on disk and not in the driver's memory."""
+
+NOT_KEPT = (*PATTERN_KEYS, "cells", "batch_seconds")
+"""What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,7 +108,7 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
     Returns:
         An outcome from which `make_row` makes the same row again.
     """
-    outcome: Outcome = {name: row[name] for name in COPIED if row[name] is not None}
+    outcome: Outcome = {name: row[name] for name in COPIED if row[name] is not None or name == "error"}
     outcome["frequency_hz"] = list(columns.frequencies)
     for metric in FREQUENCY_METRICS:
         values = [row[columns.metric_column(metric, hz)] for hz in columns.frequencies]

@@ -1,0 +1,98 @@
+"""Which experiment a run goes on with: the same physics and search, perhaps another budget or cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from antennaopt.errors import ConfigurationError, ResumeRefusedError
+from antennaopt.results import RunFolder, provenance
+
+DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
+BUDGET = ("evolution.generations", "evolution.stop")
+MOST_SHOWN = 8
+ARITHMETIC = ("antennaopt", "numpy", "numba", "scipy", "deap")
+"""Packages whose version can change a bit of a result."""
+
+
+def experiment_to_resume(
+    folder: RunFolder, overrides: Sequence[str] = (), backend: str | None = None
+) -> tuple[Any, list[str]]:
+    """Return the experiment of a run, with changes to its budget or cluster taken over, and notes for people.
+
+    Changes come from the folder's `experiment.toml`, when it was edited since, and from `overrides`.
+
+    Args:
+        folder: The run.
+        overrides: `a.b=v`.
+        backend: What is to solve from now on; the run's own when None.
+
+    Raises:
+        ResumeRefusedError: Something that decides the numbers has changed; the message lists what.
+    """
+    from antennaopt.config import Experiment
+
+    try:
+        original = Experiment.from_resolved(folder.resolved)
+    except ConfigurationError as error:
+        raise ResumeRefusedError(f"{folder.path / 'resolved.json'} was changed since the run began: {error}") from None
+    if original.config_hash != folder.config_hash:
+        raise ResumeRefusedError(
+            f"{folder.path / 'resolved.json'} was changed since the run began (its hash is not that of the manifest); "
+            "restore it from a copy"
+        )
+    experiment = _changed(folder, overrides) or original
+    if experiment.config_hash != original.config_hash:
+        listed = list(differences(original.resolved(), experiment.resolved()))
+        more = f" and {len(listed) - MOST_SHOWN} more" if len(listed) > MOST_SHOWN else ""
+        raise ResumeRefusedError(
+            f"the experiment was changed since {folder.run_id} began: {'; '.join(listed[:MOST_SHOWN])}{more}. "
+            "Only budget, cluster and report may change; undo it, or start a new run"
+        )
+    if experiment is not original:
+        kept = {**experiment.resolved(), "name": original.name}
+        experiment = Experiment.from_resolved(kept)
+        folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
+    return experiment, list(_arithmetic_notes(folder, backend))
+
+
+def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
+    """Yield `path: before -> after` for each entry that decides the numbers and differs."""
+    if path in BUDGET:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            if path or key in DECIDING:
+                below = f"{path}.{key}" if path else str(key)
+                yield from differences(before.get(key), after.get(key), below)
+    elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)) and len(before) == len(after):
+        for place, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from differences(one, other, f"{path}.{place}")
+    elif before != after:
+        yield f"{path}: {json.dumps(before)} -> {json.dumps(after)}"
+
+
+def _changed(folder: RunFolder, overrides: Sequence[str]) -> Any:
+    """Read the folder's file again when it, or anything in it, may have been changed; None when not."""
+    from antennaopt.config import load_experiment
+
+    digest = hashlib.sha256(folder.source.encode()).hexdigest()
+    edited = digest != folder.manifest.get("source_sha256")
+    if not edited and not overrides:
+        return None
+    try:
+        return load_experiment(folder.path / "experiment.toml", (*folder.manifest.get("overrides", ()), *overrides))
+    except ConfigurationError as error:
+        raise ResumeRefusedError(f"the experiment was changed and cannot be read any more: {error}") from None
+
+
+def _arithmetic_notes(folder: RunFolder, backend: str | None) -> Iterator[str]:
+    """Say when results may no longer be equal to the bit."""
+    then, now = folder.manifest.get("versions", {}), provenance()["versions"]
+    changed = [f"{name} {then.get(name)} -> {now.get(name)}" for name in ARITHMETIC if then.get(name) != now.get(name)]
+    if backend is not None and backend != folder.manifest.get("backend"):
+        changed.append(f"backend {folder.manifest.get('backend')} -> {backend}")
+    if changed:
+        yield f"resumed with other arithmetic ({', '.join(changed)}): results are no longer the same to the bit"

@@ -1,0 +1,134 @@
+"""What a run came to, for people and programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from antennaopt.evolution import decode
+from antennaopt.objectives import Objective, fitness, shortfalls
+from antennaopt.study._driver import Driver
+from antennaopt.study._parties import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finalist:
+    """One individual worth showing.
+
+    Attributes:
+        individual: Id.
+        fitness: What was minimised.
+        shortfalls: One an objective, dB.
+        values: Genes, SI, by name.
+        design: Every parameter, SI, by name.
+        outcome: Metrics, without patterns.
+    """
+
+    individual: str
+    fitness: float
+    shortfalls: tuple[float, ...]
+    values: dict[str, float]
+    design: dict[str, float]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a run came to.
+
+    Attributes:
+        folder: The run folder.
+        reason: Why it stopped.
+        best: The best individual, or None when nothing was `ok`.
+        first_best: The best of the first generation.
+        generations: How many were done.
+        evaluations: Antennas solved.
+        counts: Individuals by status.
+        wall_seconds: Of the run, earlier sessions included.
+        search_seconds: Of the generations of this session.
+        solver_fraction: Share of the workers' time, while generations ran in this session, that solving took.
+        report: The report, or None when it was not written.
+    """
+
+    folder: Path
+    reason: str
+    best: Finalist | None
+    first_best: Finalist | None
+    generations: int
+    evaluations: int
+    counts: dict[str, int]
+    wall_seconds: float
+    search_seconds: float
+    solver_fraction: float
+    report: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        data = asdict(self)
+        data["folder"] = str(self.folder)
+        data["report"] = str(self.report) if self.report else None
+        return data
+
+
+def summarise(
+    driver: Driver,
+    *,
+    experiment: Any,
+    objectives: Sequence[Objective],
+    folder: Path,
+    reason: str,
+    search_seconds: float,
+    worker_count: int,
+) -> RunSummary:
+    """Sum a run up.
+
+    Args:
+        driver: After its last generation.
+        experiment: Whose run it was.
+        objectives: What fitness is made of.
+        folder: The run folder.
+        reason: Why it stopped.
+        search_seconds: Wall time of the generations of this session.
+        worker_count: Antennas solved at a time.
+    """
+    best = driver.evolution.best
+    available = search_seconds * worker_count
+    return RunSummary(
+        folder=folder,
+        reason=reason,
+        best=_finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
+        first_best=_first_best(driver, experiment, objectives),
+        generations=driver.evolution.generation,
+        evaluations=driver.evolution.evaluations,
+        counts=dict(sorted(Counter(outcome["status"] for outcome in driver.outcomes.values()).items())),
+        wall_seconds=driver.seconds,
+        search_seconds=search_seconds,
+        solver_fraction=driver.solver_seconds / available if available > 0.0 else 0.0,
+    )
+
+
+def _finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
+    outcome = driver.outcomes[individual]
+    values = decode(driver.evolution.genes, driver.genomes[individual])
+    return Finalist(
+        individual=individual,
+        fitness=fitness(outcome, objectives),
+        shortfalls=tuple(shortfalls(outcome, objectives)),
+        values=values,
+        design=experiment.design(values),
+        outcome=outcome,
+    )
+
+
+def _first_best(driver: Driver, experiment: Any, objectives: Sequence[Objective]) -> Finalist | None:
+    """Return the best of the first generation, planted designs left out unless there is nothing else."""
+    first = [name for name in driver.outcomes if name.startswith("g0000-") and driver.outcomes[name]["status"] == "ok"]
+    planted = len(experiment.evolution.start)
+    drawn = [name for name in first if int(name.rpartition("s")[2]) >= planted] or first
+    if not drawn:
+        return None
+    best = min(drawn, key=lambda name: (fitness(driver.outcomes[name], objectives), name))
+    return _finalist(driver, experiment, objectives, best)
