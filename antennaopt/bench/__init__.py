@@ -1,0 +1,1 @@
+"""What `antennaopt bench` measures."""
