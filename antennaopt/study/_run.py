@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from antennaopt.errors import Interrupted
-from antennaopt.evolution import Evolution, EvolutionSettings
 from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
-from antennaopt.study._best import antenna_toml, result_object, to_json
-from antennaopt.study._driver import Driver
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import Progress, Quiet
 from antennaopt.study._resuming import experiment_to_resume
-from antennaopt.study._store import FolderStore
-from antennaopt.study._summary import RunSummary, summarise
+from antennaopt.study._session import Session
+from antennaopt.study._summary import RunSummary
 
 OpenFarm = Callable[..., AbstractContextManager[Farm]]
 
@@ -90,7 +84,7 @@ def run(
         evaluate: Solves a batch; by FDTD when None.
         plan: What all antennas share; planned from the genes' ranges when None.
         farm: Opens the farm.
-        report: Whether to write the report at the end.
+        report: Whether to draw the best antenna's field and write the report at the end.
         now: Time for the run folder's name; the clock's when None.
 
     Returns:
@@ -111,8 +105,17 @@ def run(
         _new_folder(experiment, root, source, overrides, backend, shared, now) as folder,
     ):
         told.note(f"run folder {folder.path}")
-        study = _Study(experiment, folder, workers, told, signals, backend, evaluate, shared)
-        return study.carry_out(report=report)
+        session = Session(
+            experiment=experiment,
+            folder=folder,
+            farm=workers,
+            progress=told,
+            signals=signals,
+            backend=backend,
+            plan=shared,
+            evaluate=evaluate,
+        )
+        return session.carry_out(report=report)
 
 
 def resume(
@@ -136,7 +139,7 @@ def resume(
         progress: Tells people.
         evaluate: Solves a batch; by FDTD when None.
         farm: Opens the farm.
-        report: Whether to write the report at the end.
+        report: Whether to draw the best antenna's field and write the report at the end.
 
     Returns:
         What it came to.
@@ -155,125 +158,20 @@ def resume(
         plan = folder.manifest["plan"]
         solver = backend or str(folder.manifest["backend"])
         with farm(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers:
-            study = _Study(experiment, folder, workers, told, signals, solver, evaluate, plan)
-            if checkpoint is not None:
-                study.driver.restore(checkpoint.state)
-            folder.log("resumed", generation=study.driver.evolution.generation)
-            return study.carry_out(report=report)
-
-
-class _Study:
-    """One session of a run."""
-
-    def __init__(
-        self,
-        experiment: Any,
-        folder: RunFolder,
-        farm: Farm,
-        progress: Progress,
-        signals: StopSignals,
-        backend: str,
-        evaluate: Evaluate | None,
-        plan: Mapping[str, Any],
-    ) -> None:
-        resolved = experiment.resolved()
-        self.experiment, self.folder, self.farm, self.progress = experiment, folder, farm, progress
-        self.backend, self.evaluate, self.plan = backend, evaluate, dict(plan)
-        self.solver = resolved["solver"]
-        self.objectives = build(resolved["objectives"])
-        self.store = FolderStore(folder)
-        settings = EvolutionSettings.from_dict(resolved["evolution"])
-        self.driver = Driver(
-            evolution=Evolution(settings, experiment.genes, experiment.seed, experiment.evolution.start),
-            objectives=self.objectives,
-            design=experiment.design,
-            farm=farm,
-            store=self.store,
-            progress=progress,
-            signals=signals,
-            batch_size=experiment.cluster.batch_size,
-            seconds_before=self.store.seconds_before(),
-        )
-        signals.on_request = farm.drain
-        link = getattr(farm, "dashboard_link", None)
-        if link:
-            progress.note(f"dashboard {link}")
-
-    def carry_out(self, *, report: bool) -> RunSummary:
-        """Run to a stop, then write the best antenna and the report."""
-        began = time.monotonic()
-        try:
-            reason = self.driver.run()
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; the last whole generation is saved") from None
-        finally:
-            self.progress.close()
-        summary = summarise(
-            self.driver,
-            experiment=self.experiment,
-            objectives=self.objectives,
-            folder=self.folder.path,
-            reason=reason,
-            search_seconds=time.monotonic() - began,
-            worker_count=self.farm.worker_count,
-        )
-        self.folder.log(
-            "stopped",
-            reason=reason,
-            run_seconds=summary.wall_seconds,
-            search_seconds=summary.search_seconds,
-            solver_fraction=summary.solver_fraction,
-            counts=summary.counts,
-        )
-        self._write_best(summary)
-        return _with_report(summary, self._write_report()) if report else summary
-
-    def _write_best(self, summary: RunSummary) -> None:
-        best = summary.best
-        if best is None:
-            return
-        title = self.experiment.title or self.experiment.name
-        text = antenna_toml(
-            title=f"{title}: best of {self.folder.run_id}",
-            family=self.experiment.family,
-            design=best.design,
-            solver=self.solver,
-            comment=f"Individual {best.individual} of run {self.folder.run_id}, fitness {best.fitness:.6g}.",
-        )
-        self.folder.write_text("best/antenna.toml", text)
-        outcome = {**best.outcome, **self.store.patterns(best.individual)}
-        result = result_object(
-            outcome,
-            backend=self.backend,
-            run=self.folder.run_id,
-            individual=best.individual,
-            fitness=best.fitness,
-            shortfalls_db=list(best.shortfalls),
-            family=self.experiment.family,
-            design=best.design,
-            cells=self.plan["nr"] * self.plan["nz"],
-        )
-        self.folder.write_text("best/result.json", to_json(result))
-
-    def _write_report(self) -> Path | None:
-        """Write the report; the run is complete without it, so a fault in it is told and not fatal."""
-        try:
-            from antennaopt.reports import write_report
-
-            return Path(cast(Any, write_report)(self.folder.path))
-        except Exception as error:  # whatever goes wrong with a picture must not cost the run
-            self.folder.log("report_failed", error=traceback.format_exc())
-            self.progress.note(
-                f"the report could not be written ({type(error).__name__}: {error}); the run itself is complete, "
-                f"`antennaopt report {self.folder.path}` tries again"
+            session = Session(
+                experiment=experiment,
+                folder=folder,
+                farm=workers,
+                progress=told,
+                signals=signals,
+                backend=solver,
+                plan=plan,
+                evaluate=evaluate,
             )
-            return None
-
-
-def _with_report(summary: RunSummary, report: Path | None) -> RunSummary:
-    from dataclasses import replace
-
-    return replace(summary, report=report)
+            if checkpoint is not None:
+                session.driver.restore(checkpoint.state)
+            folder.log("resumed", generation=session.driver.evolution.generation)
+            return session.carry_out(report=report)
 
 
 def _new_folder(

@@ -1,0 +1,175 @@
+"""One session of a run: the driver on a run folder, and what is written when the search is over."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import Interrupted
+from antennaopt.evolution import Evolution, EvolutionSettings
+from antennaopt.objectives import build
+from antennaopt.results import RunFolder
+from antennaopt.study._best import antenna_toml, result_object, to_json
+from antennaopt.study._driver import Driver
+from antennaopt.study._interrupt import StopSignals
+from antennaopt.study._parties import Farm
+from antennaopt.study._planning import Evaluate, standard_evaluate
+from antennaopt.study._progress import Progress
+from antennaopt.study._store import FolderStore
+from antennaopt.study._summary import Finalist, RunSummary, summarise
+
+
+class Session:
+    """From a run folder, new or with a checkpoint, to its best antenna and report.
+
+    Attributes:
+        driver: The search; restore it before `carry_out` to go on from a checkpoint.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: Any,
+        folder: RunFolder,
+        farm: Farm,
+        progress: Progress,
+        signals: StopSignals,
+        backend: str,
+        plan: Mapping[str, Any],
+        evaluate: Evaluate | None = None,
+    ) -> None:
+        """Put a driver on the folder.
+
+        Args:
+            experiment: From `load_experiment`.
+            folder: Open for writing.
+            farm: Solves antennas.
+            progress: Tells people.
+            signals: Says when to stop.
+            backend: What solves.
+            plan: What all antennas share.
+            evaluate: Solves the best antenna once more for its field; by FDTD when None.
+        """
+        resolved = experiment.resolved()
+        self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
+        self._backend, self._plan, self._evaluate = backend, dict(plan), evaluate
+        self._solver = resolved["solver"]
+        self._objectives = build(resolved["objectives"])
+        self._store = FolderStore(folder)
+        settings = EvolutionSettings.from_dict(resolved["evolution"])
+        self.driver = Driver(
+            evolution=Evolution(settings, experiment.genes, experiment.seed, experiment.evolution.start),
+            objectives=self._objectives,
+            design=experiment.design,
+            farm=farm,
+            store=self._store,
+            progress=progress,
+            signals=signals,
+            batch_size=experiment.cluster.batch_size,
+            seconds_before=self._store.seconds_before(),
+        )
+        signals.on_request = farm.drain
+        link = getattr(farm, "dashboard_link", None)
+        if link:
+            progress.note(f"dashboard {link}")
+
+    def carry_out(self, *, report: bool = True) -> RunSummary:
+        """Run to a stop, then write the best antenna, its field and the report.
+
+        Args:
+            report: Whether to draw the field and write the report.
+
+        Raises:
+            Interrupted: A signal came; everything solved so far is saved.
+            TooManyFailuresError: The search has nothing to go on.
+        """
+        try:
+            summary = self._search()
+            if summary.best is not None:
+                self._write_best(summary.best)
+            if not report:
+                return summary
+            if summary.best is not None:
+                best = summary.best
+                self._attempt("the field map", lambda: self._write_field(best))
+            return replace(summary, report=self._attempt("the report", self._write_report))
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
+        finally:
+            self._progress.close()
+
+    def _search(self) -> RunSummary:
+        began = time.monotonic()
+        reason = self.driver.run()
+        summary = summarise(
+            self.driver,
+            experiment=self._experiment,
+            objectives=self._objectives,
+            folder=self._folder.path,
+            reason=reason,
+            search_seconds=time.monotonic() - began,
+            worker_count=self._farm.worker_count,
+        )
+        self._folder.log(
+            "stopped",
+            reason=reason,
+            run_seconds=summary.wall_seconds,
+            search_seconds=summary.search_seconds,
+            solver_fraction=summary.solver_fraction,
+            counts=summary.counts,
+        )
+        return summary
+
+    def _write_best(self, best: Finalist) -> None:
+        title = self._experiment.title or self._experiment.name
+        text = antenna_toml(
+            title=f"{title}: best of {self._folder.run_id}",
+            family=self._experiment.family,
+            design=best.design,
+            solver=self._solver,
+            comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}.",
+        )
+        self._folder.write_text("best/antenna.toml", text)
+        result = result_object(
+            {**best.outcome, **self._store.patterns(best.individual)},
+            backend=self._backend,
+            run=self._folder.run_id,
+            individual=best.individual,
+            fitness=best.fitness,
+            shortfalls_db=list(best.shortfalls),
+            family=self._experiment.family,
+            design=best.design,
+            cells=self._plan["nr"] * self._plan["nz"],
+        )
+        self._folder.write_text("best/result.json", to_json(result))
+
+    def _write_field(self, best: Finalist) -> Path | None:
+        """Solve the best antenna once more, now with its field."""
+        from antennaopt.exports import write_field_map
+
+        solve = self._evaluate or standard_evaluate()
+        outcome = solve(self._experiment.family, [best.design], self._plan, backend=self._backend, fields=True)[0]
+        if "field" not in outcome:
+            return None
+        return write_field_map(self._folder.path / "best" / "field.npz", outcome, individual=best.individual)
+
+    def _write_report(self) -> Path:
+        from antennaopt.reports import write_report
+
+        return Path(write_report(self._folder.path))
+
+    def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
+        """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""
+        try:
+            return action()
+        except Exception as error:
+            self._folder.log("failed", what=what, error=traceback.format_exc())
+            self._progress.note(
+                f"{what} could not be written ({type(error).__name__}: {error}); the run itself is complete, "
+                f"`antennaopt report {self._folder.path}` tries again"
+            )
+            return None
