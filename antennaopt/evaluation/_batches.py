@@ -44,11 +44,6 @@ class Batch:
         """Designs as plain dictionaries, in the order of the keys."""
         return [dict(design) for _, design in self.jobs]
 
-    @property
-    def suspect(self) -> bool:
-        """Whether it failed before: one more failure should hit nobody else."""
-        return self.attempt > 1
-
     def after_failure(self, kind: str) -> list[Batch]:
         """Return what is to be tried next after a failure of kind `error`, `timeout` or `lost`; nothing is final."""
         if len(self.jobs) > 1:

@@ -7,8 +7,9 @@ import os
 import signal
 import socket
 import threading
+import warnings
 from contextlib import closing, suppress
-from typing import Any, cast
+from typing import Any
 
 import dask.config
 from distributed import Client, LocalCluster
@@ -59,15 +60,17 @@ class LocalWorkers:
         count = worker_count or usable_cores()
         quieten()
         self._closed = False
-        with dask.config.set(SETTINGS):
+        with dask.config.set(SETTINGS), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Port .* is already in use")  # taken in between: another is found
             try:
                 self._cluster: Any = LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,
                     processes=True,
                     host=LOOPBACK,
-                    dashboard_address=f"{LOOPBACK}:{dashboard_port()}" if dashboard else cast(str, None),
-                    worker_dashboard_address=None,
+                    # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
+                    dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
+                    scheduler_kwargs={"dashboard": dashboard},
                     silence_logs=logging.CRITICAL,
                     memory_limit=None,
                     env=WORKER_ENVIRONMENT,

@@ -1,8 +1,8 @@
 """The farm: batches of antennas in, one outcome an individual out, whatever happens to the workers.
 
-The driver owns the truth and Dask is transport. As many batches are under way as there are workers, and a little more;
-the driver counts attempts, cuts batches that failed, and gives every individual exactly one outcome. Workers are sent
-plain numbers and the name of a function.
+The driver owns the truth and Dask is transport. As many batches are under way as there are workers; the driver counts
+attempts, cuts batches that failed, and gives every individual exactly one outcome. Workers are sent plain numbers and
+the name of a function.
 """
 
 from __future__ import annotations
@@ -197,13 +197,14 @@ class Farm:
         self.close()
 
     def _launch(self) -> None:
-        """Keep the window full. While a batch that failed before is under way nobody queues behind it."""
+        """Keep as many batches under way as there are workers.
+
+        Not one more: it would queue behind a worker of Dask's guess while another falls idle, and be blamed for the
+        death of a worker that had not even begun it.
+        """
         if self._draining:
             self._waiting.clear()
-        while self._waiting:
-            extra = 0 if any(flight.batch.suspect for flight in self._flying.values()) else 1 + self._worker_count // 8
-            if len(self._flying) >= self._worker_count + extra:
-                return
+        while self._waiting and len(self._flying) < self._worker_count:
             self._send(self._waiting.next())
 
     def _send(self, batch: Batch) -> None:

@@ -1,0 +1,71 @@
+"""Evaluation functions for the farm's tests; a module of their own, because workers import them by name."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def solve(family, designs, plan, *, backend):
+    """Double x; misbehave as the plan says."""
+    outcomes = []
+    for design in designs:
+        time.sleep(plan.get("sleep_s", 0.0))
+        misbehave(design["x"], plan)
+        outcomes.append({"status": "ok", "value": np.float64(2.0 * design["x"]), "cut": np.arange(3.0), "steps": 7})
+    return outcomes
+
+
+def misbehave(x, plan):
+    if x == plan.get("raise_at"):
+        raise RuntimeError(f"no antenna at {x}")
+    if x == plan.get("object_at"):
+        raise Unpicklable(lambda: x)
+    if x == plan.get("die_at"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if x == plan.get("die_once_at") and first_time(plan["marker"]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if x == plan.get("raise_once_at") and first_time(plan["marker"]):
+        raise RuntimeError("only once")
+    if x == plan.get("hang_at"):
+        time.sleep(600.0)
+    if x == plan.get("stop_at"):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def first_time(marker):
+    try:
+        Path(marker).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+class Unpicklable(Exception):  # noqa: N818
+    def __reduce__(self):
+        raise TypeError("cannot be pickled")
+
+
+def too_few(family, designs, plan, *, backend):
+    return [{"status": "ok"}] * (len(designs) - 1)
+
+
+def odd_type(family, designs, plan, *, backend):
+    return [{"status": "ok", "what": object()} for _ in designs]
+
+
+def about_the_worker(family, designs, plan, *, backend):
+    """Tell what this process is like."""
+    return [
+        {
+            "status": "ok",
+            "pid": os.getpid(),
+            "session": os.getsid(0),
+            "modules": sorted({name.partition(".")[0] for name in sys.modules}),
+            "threads": [os.environ.get(name) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")],
+        }
+        for _ in designs
+    ]

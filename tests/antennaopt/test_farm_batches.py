@@ -1,0 +1,114 @@
+"""Which batches are tried again, and the farm without workers: no Dask in here."""
+
+import farm_solvers
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antennaopt.evaluation._batches import Batch, Queue, cut
+from antennaopt.evaluation._task import plain
+from antennaopt.evaluation.serial import SerialFarm
+
+
+def jobs(count):
+    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
+
+
+def serial(evaluate=farm_solvers.solve, **plan):
+    return SerialFarm(evaluate, family="test", plan=plan)
+
+
+@given(st.integers(0, 500), st.integers(1, 64), st.one_of(st.just("auto"), st.integers(1, 100)))
+def test_cut_keeps_everyone_in_order(count, workers, size):
+    batches = cut(jobs(count), workers, size)
+    assert [job for batch in batches for job in batch] == jobs(count)
+    assert all(1 <= len(batch) <= (64 if size == "auto" else size) for batch in batches)
+
+
+def test_cut_leaves_four_rounds_a_worker():
+    assert {len(batch) for batch in cut(jobs(64), 2)} == {8}
+    assert {len(batch) for batch in cut(jobs(3), 2)} == {1}
+
+
+@pytest.mark.parametrize(("kind", "attempts"), [("error", 2), ("timeout", 2), ("lost", 3)])
+def test_a_single_is_given_up_after_its_attempts(kind, attempts):
+    batch = Batch(jobs=tuple(jobs(1)))
+    for _ in range(attempts - 1):
+        (batch,) = batch.after_failure(kind)
+    assert batch.after_failure(kind) == []
+    assert batch.failed_outcome(kind, "why") == {"status": kind, "error": "why", "attempt": attempts}
+
+
+def test_a_failed_batch_is_halved_and_its_solo_attempts_start_afresh():
+    halves = Batch(jobs=tuple(jobs(5))).after_failure("lost")
+    assert [half.keys for half in halves] == [("i0", "i1"), ("i2", "i3", "i4")]
+    assert {(half.attempt, half.solo_failures) for half in halves} == {(2, 0)}
+
+
+def test_what_failed_goes_first():
+    queue = Queue()
+    queue.add([jobs(1), [], jobs(2)])
+    assert len(queue) == 2
+    failed = Batch(jobs=tuple(jobs(4))).after_failure("error")
+    queue.put_back(failed)
+    assert [queue.next() for _ in range(2)] == failed
+
+
+def test_serial_gives_plain_annotated_outcomes():
+    with serial() as farm:
+        outcomes = dict(farm.run(farm.cut(jobs(9))))
+    assert {key: outcome["value"] for key, outcome in outcomes.items()} == {f"i{n}": 2.0 * n for n in range(9)}
+    one = outcomes["i4"]
+    assert type(one["value"]) is float
+    assert one["cut"] == [0.0, 1.0, 2.0]
+    assert (one["worker"], one["device"], one["attempt"]) == ("driver", "cpu", 1)
+    assert one["batch_seconds"] >= 0.0
+
+
+def test_serial_exception_costs_one_individual():
+    outcomes = dict(serial(raise_at=3.0).run([jobs(8)]))
+    assert [key for key, outcome in outcomes.items() if outcome["status"] != "ok"] == ["i3"]
+    assert outcomes["i3"]["status"] == "error"
+    assert "no antenna at 3.0" in outcomes["i3"]["error"]
+
+
+def test_serial_exception_that_passes_costs_nothing(tmp_path):
+    outcomes = dict(serial(raise_once_at=0.0, marker=str(tmp_path / "marker")).run([jobs(1)]))
+    assert (outcomes["i0"]["status"], outcomes["i0"]["attempt"]) == ("ok", 2)
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "said"), [(farm_solvers.too_few, "0 outcomes for 1"), (farm_solvers.odd_type, "not object")]
+)
+def test_serial_bad_reply_is_an_error(evaluate, said):
+    outcomes = dict(serial(evaluate).run([jobs(2)]))
+    assert {outcome["status"] for outcome in outcomes.values()} == {"error"}
+    assert all(said in outcome["error"] for outcome in outcomes.values())
+
+
+def test_serial_drain_begins_nothing_more():
+    farm = serial()
+    seen = []
+    for key, _ in farm.run([[job] for job in jobs(5)]):
+        seen.append(key)
+        if len(seen) == 2:
+            farm.drain()
+    assert seen == ["i0", "i1"]
+    assert len(dict(farm.run([jobs(3)]))) == 3, "a new run is not drained, and nothing is left of the old one"
+
+
+def test_serial_takes_more_work_while_it_is_read():
+    farm = serial()
+    farm.submit([jobs(1)])
+    keys = []
+    for key, _ in farm.completed():
+        keys.append(key)
+        if len(keys) < 4:
+            farm.submit([[(f"more{len(keys)}", {"x": 1.0})]])
+    assert keys == ["i0", "more1", "more2", "more3"]
+
+
+def test_plain_refuses_objects():
+    assert plain({"a": (1, None, True, "x")}) == {"a": [1, None, True, "x"]}
+    with pytest.raises(TypeError, match="not complex"):
+        plain(1j)

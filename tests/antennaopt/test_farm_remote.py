@@ -1,0 +1,111 @@
+"""A scheduler that somebody else runs: there, silent, without workers, and killed in the middle."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import farm_solvers
+import pytest
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation.farm import Farm
+
+HERE = Path(__file__).parent
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def dask():
+    """Start Dask's own commands as processes; end them afterwards."""
+    processes = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments],
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in reversed(processes):
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def scheduler(dask):
+    port = free_port()
+    process = dask("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    deadline = time.monotonic() + 30.0
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    return f"tcp://127.0.0.1:{port}", process
+
+
+def connected(address, *, worker_timeout_s=30.0, **plan):
+    return Farm(
+        farm_solvers.solve,
+        family="test",
+        plan=plan,
+        address=address,
+        connect_timeout_s=2.0,
+        worker_timeout_s=worker_timeout_s,
+    )
+
+
+def test_no_answer_is_a_cluster_error_that_names_the_address():
+    address = f"tcp://127.0.0.1:{free_port()}"
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=address) as caught:
+        connected(address)
+    assert caught.value.exit_code == 5
+    assert time.monotonic() - began < 10.0
+
+
+@pytest.mark.parametrize("address", ["tcp://nowhere.invalid:8786", "nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
+def test_bad_address_is_a_cluster_error(address):
+    with pytest.raises(ClusterError, match="scheduler"):
+        connected(address)
+
+
+def test_scheduler_without_workers_is_a_cluster_error(scheduler):
+    address, _ = scheduler
+    with pytest.raises(ClusterError, match="has no workers"):
+        connected(address, worker_timeout_s=1.0)
+
+
+def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask):
+    address, process = scheduler
+    dask("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    with connected(address, worker_timeout_s=30.0) as farm:
+        assert farm.worker_count == 1
+        jobs = [(f"i{n}", {"x": float(n)}) for n in range(6)]
+        outcomes = dict(farm.run(farm.cut(jobs)))
+        assert [outcomes[f"i{n}"]["value"] for n in range(6)] == [2.0 * n for n in range(6)]
+
+        farm._worker_timeout_s = 3.0
+        process.send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(ClusterError, match="gone"):
+            list(farm.run([jobs]))
+        assert time.monotonic() - began < 30.0
