@@ -1,0 +1,138 @@
+"""Closed cylindrical cavities: analytic resonances, and the same measured on the lattice by ringing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.constants import speed_of_light
+from scipy.optimize import brentq
+from scipy.special import jn_zeros, jnp_zeros, jv, jvp
+
+from fdtd.backends import cpu, reference
+from fdtd.boundaries import RadialLayer
+from fdtd.grid import AxisymmetricGrid, courant_limit
+from fdtd.media import Media
+from fdtd.monitors import PortMonitor, Sampling
+from fdtd.problem import Problem, Records
+
+RADIUS, LENGTH, SLAB = 10e-3, 16e-3, 6e-3
+PERIODS = 60
+
+BACKENDS: dict[str, Callable[[Problem], Records]] = {
+    "reference": reference.run,
+    "cpu": lambda problem: cpu.run(problem, precision="float64", steps_per_sweep=1, threads=1),
+}
+
+
+def transverse_wavenumber(order: int) -> float:
+    """TM01 for m = 0, TE_m1 above, 1/m."""
+    return float((jn_zeros(0, 1) if order == 0 else jnp_zeros(order, 1))[0]) / RADIUS
+
+
+def resonance(order: int, permittivity: float, height: float) -> float:
+    """Lowest resonance with a slab on the floor, Hz, from the transverse resonance condition (Pozar, 4th ed., 3.9).
+
+    With b^2 = eps k^2 - kc^2 on either side, TE to z: tan(b1 h)/b1 + tan(b2 (L - h))/b2 = 0; TM to z:
+    b1 tan(b1 h)/eps + b2 tan(b2 (L - h)) = 0.
+    """
+    cutoff = transverse_wavenumber(order)
+
+    def condition(k: float) -> float:
+        inside = np.emath.sqrt(permittivity * k**2 - cutoff**2)
+        above = np.emath.sqrt(k**2 - cutoff**2)
+        if order == 0:
+            terms = inside * np.tan(inside * height) / permittivity + above * np.tan(above * (LENGTH - height))
+        else:
+            terms = np.tan(inside * height) / inside + np.tan(above * (LENGTH - height)) / above
+        return float(np.real(terms))
+
+    grid = np.linspace(0.2, 2.0, 20001) * cutoff + 1e-7
+    values = np.array([condition(k) for k in grid])
+    for i in np.flatnonzero(np.signbit(values[1:]) != np.signbit(values[:-1])):
+        root = float(brentq(condition, grid[i], grid[i + 1], xtol=1e-13))  # pyright: ignore[reportArgumentType]
+        if abs(condition(root)) < 1e-3 * (1 + abs(values[i]) + abs(values[i + 1])):  # a zero, not a pole
+            return root * speed_of_light / (2 * np.pi)
+    raise AssertionError("no resonance found")
+
+
+def slab_permittivity(grid: AxisymmetricGrid, permittivity: float, height: float, mean: bool) -> np.ndarray:
+    """A slab 0 < z < height, its face on a lattice plane whose tangential nodes see the mean; shape (1, 3, nz, nr)."""
+    face = round(height / grid.cell)
+    field = np.ones((1, 3, grid.nz, grid.nr))
+    field[:, :, :face] = permittivity
+    if mean and face < grid.nz:
+        field[:, :2, face] = (1 + permittivity) / 2
+    return field
+
+
+def ring(
+    backend: str,
+    order: int,
+    cells_per_mm: float,
+    permittivity: float = 1.0,
+    *,
+    height: float = SLAB,
+    mean: bool = True,
+) -> float:
+    """Start with the empty cavity's mode, let it ring for 60 periods, and find the frequency, Hz.
+
+    The frequency is where the Blackman-windowed transform of the modal amplitude peaks: other modes lie many of its
+    widths away, so the peak is sharp to some 1e-6 of the frequency, and no bin limits it.
+    """
+    cell = 1e-3 / cells_per_mm
+    nr, nz = round(RADIUS / cell), round(LENGTH / cell)
+    grid = AxisymmetricGrid(
+        nr=nr, nz=nz, cell=cell, origin=0, courant_number=0.98 * courant_limit(order), azimuthal_order=order
+    )
+    ones = np.ones((1, 3, nz, nr))
+    expected = resonance(order, permittivity, height)
+    steps = 20 * int(PERIODS / expected / grid.time_step / 20)
+    start, port = _start(grid)
+    problem = Problem(
+        grid=grid,
+        media=Media(
+            permittivity=slab_permittivity(grid, permittivity, height, mean),
+            conductivity=0 * ones,
+            open_length=ones,
+            open_area=ones,
+        ),
+        sampling=Sampling(record_every=1, check_every=20, steps=steps, decay=0.0),
+        radial_layer=RadialLayer(cells=0),
+        axial_layers=(),
+        port=port,
+        initial=start,
+    )
+    signal = BACKENDS[backend](problem).port[0][:, 1 if order == 0 else 0]
+    return _peak(signal, grid.time_step, expected)
+
+
+def _start(grid: AxisymmetricGrid) -> tuple[np.ndarray, PortMonitor]:
+    """Electric field of TM010 (m = 0) or TE_m11, and a port at mid-height that projects on it."""
+    m = grid.azimuthal_order
+    node, half = (transverse_wavenumber(m) * r for r in (grid.r_nodes, grid.r_halves))
+    fields = np.zeros((1, 6, grid.nz, grid.nr))
+    none = np.zeros(grid.nr)
+    plane = grid.nz // 2
+    if m == 0:
+        fields[:, 2] = jv(0, node)
+        return fields, PortMonitor(plane=plane, v_r=none, v_phi=none, c_r=none, c_phi=jv(1, half))
+    e_r, e_phi = m * jv(m, half) / half, -jvp(m, node) * node
+    along = np.sin(np.pi * np.arange(grid.nz) / grid.nz)[:, np.newaxis]
+    fields[:, 0], fields[:, 1] = e_r * along, e_phi * along
+    return fields, PortMonitor(plane=plane, v_r=e_r, v_phi=e_phi / (1 + node), c_r=none, c_phi=none)
+
+
+def _peak(signal: np.ndarray, time_step: float, expected: float) -> float:
+    times = np.arange(len(signal)) * time_step
+    windowed = (signal - signal.mean()) * np.blackman(len(signal))
+
+    def magnitude(frequency: float) -> float:
+        return abs(np.sum(windowed * np.exp(-2j * np.pi * frequency * times)))
+
+    low, high = 0.97 * expected, 1.03 * expected
+    for _ in range(5):  # narrow down on the peak, from 6e-2 of the frequency to 1e-8 between points
+        near = np.linspace(low, high, 41)
+        best = near[np.argmax([magnitude(frequency) for frequency in near])]
+        low, high = best - (near[1] - near[0]), best + (near[1] - near[0])
+    return float(best)
