@@ -20,11 +20,13 @@ class StopSignals:
     Attributes:
         exit_code: 130 or 143 once a signal came, else None.
         on_request: Called once when the first signal comes; must be safe in a signal handler.
+        closing: Everything is saved and what remains ends within seconds by itself: a second Ctrl-C changes nothing.
     """
 
     def __init__(self) -> None:
         self.exit_code: int | None = None
         self.on_request: Callable[[], None] | None = None
+        self.closing = False
         self._before: dict[signal.Signals, Any] = {}
 
     @property
@@ -52,6 +54,6 @@ class StopSignals:
         self._before.clear()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and self.exit_code == EXIT_CODES[signal.SIGINT]:
+        if number == signal.SIGINT and self.exit_code == EXIT_CODES[signal.SIGINT] and not self.closing:
             raise KeyboardInterrupt
         self.request(EXIT_CODES[signal.Signals(number)])

@@ -57,6 +57,7 @@ class Session:
         resolved = experiment.resolved()
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan, self._evaluate = backend, dict(plan), evaluate
+        self._signals = signals
         self._solver = resolved["solver"]
         self._objectives = build(resolved["objectives"])
         self._store = FolderStore(folder)
@@ -100,6 +101,7 @@ class Session:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
+            self._signals.closing = True
             self._progress.close()
 
     def _search(self) -> RunSummary:
