@@ -77,4 +77,4 @@ class MetricGoal:
             return math.nan
         if above <= 0.0:
             return -math.inf
-        return math.inf if below <= 0.0 else 10.0 * math.log10(above / below)
+        return math.inf if below <= 0.0 else 10.0 * (math.log10(above) - math.log10(below))

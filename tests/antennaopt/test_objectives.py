@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
@@ -71,6 +71,7 @@ def test_an_unknown_metric_names_the_nearest():
 numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True)
 
 
+@settings(max_examples=500)
 @given(
     values=st.lists(numbers, min_size=1, max_size=3),
     metric=st.sampled_from(["directivity_dbi", "sidelobe_db", "radiation_efficiency", "hpbw_e_deg"]),
