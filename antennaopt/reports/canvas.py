@@ -1,0 +1,127 @@
+"""Figures, axes and colours that every plot shares. No pyplot, no global state: a figure belongs to who made it."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import matplotlib as mpl
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+INK = "#22262b"
+GREY = "#858b93"
+FAINT = "#d9dce0"
+BEST = "#0072b2"
+SECOND = "#d55e00"
+GOAL = "#00734f"
+FREQUENCY_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
+"""Okabe and Ito's colours, which tell apart for colour-blind readers and in print; dashes tell them apart once more."""
+
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+
+MOST_CURVES = 5
+
+SVG_SETTINGS: dict[Any, str] = {"svg.hashsalt": "antennaopt", "svg.fonttype": "path"}
+"""The same figure gives the same file; letters are drawn as outlines, so that they look the same on every machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveStyle:
+    """How the curve of one frequency is drawn.
+
+    Attributes:
+        colour: Hexadecimal.
+        dash: Matplotlib line style.
+    """
+
+    colour: str
+    dash: str | tuple[int, tuple[float, ...]]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of that many inches whose parts make room for each other."""
+    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+
+
+def dress(axes: Axes, *, x_label: str = "", y_label: str = "", title: str = "") -> Axes:
+    """Give axes the house look: light grid, no box, small sober text."""
+    axes.set_xlabel(x_label, fontsize=9, color=INK)
+    axes.set_ylabel(y_label, fontsize=9, color=INK)
+    if title:
+        axes.set_title(title, fontsize=10, color=INK, loc="left")
+    axes.tick_params(labelsize=8.5, color=GREY, labelcolor=INK, length=3)
+    axes.grid(visible=True, color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(GREY)
+    return axes
+
+
+def add_legend(
+    axes: Axes, *, columns: int = 1, above: bool = False, place: Literal["best", "upper right", "lower left"] = "best"
+) -> None:
+    """Add a legend without a frame; above the axes, where it hides nothing, or at a place inside."""
+    if above:
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=8, frameon=False, borderaxespad=0.2
+        )
+    else:
+        axes.legend(loc=place, ncols=columns, fontsize=8, framealpha=0.85, edgecolor="none")
+
+
+def frequency_styles(count: int) -> list[CurveStyle]:
+    """Return a style for each of `count` frequencies, in order."""
+    if count <= len(FREQUENCY_COLOURS):
+        pairs = zip(FREQUENCY_COLOURS[:count], DASHES[:count], strict=True)
+        return [CurveStyle(colour=colour, dash=dash) for colour, dash in pairs]
+    scale = colormaps["viridis"]
+    return [
+        CurveStyle(colour=to_hex(scale(0.9 * place / (count - 1))), dash=DASHES[place % len(DASHES)])
+        for place in range(count)
+    ]
+
+
+def chosen_places(count: int) -> list[int]:
+    """Return at most `MOST_CURVES` places of `count`, first, last and middle among them."""
+    if count <= MOST_CURVES:
+        return list(range(count))
+    return sorted({round(step * (count - 1) / (MOST_CURVES - 1)) for step in range(MOST_CURVES)})
+
+
+def gigahertz(frequency_hz: float) -> str:
+    """Write a frequency for people: `28.5 GHz`."""
+    return f"{frequency_hz / 1e9:.6g} GHz"
+
+
+def frequency_span(frequencies_hz: Sequence[float]) -> str:
+    """Write a list of frequencies for people: `30 GHz`, or `28.5 to 31.5 GHz`."""
+    low, high = min(frequencies_hz), max(frequencies_hz)
+    return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
+
+
+def render(figure: Figure, kind: str, *, dpi: int = 200) -> bytes:
+    """Return a figure as the bytes of a file.
+
+    Args:
+        figure: Anything from `new_figure`.
+        kind: `svg`, `png` or `pdf`.
+        dpi: Of pixels: all of a PNG, the rasterised parts of the others.
+    """
+    buffer = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with mpl.rc_context(SVG_SETTINGS):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+def data_address(figure: Figure) -> str:
+    """Return a figure as a `data:` address, to stand in an HTML file that needs no other file."""
+    return "data:image/svg+xml;base64," + base64.b64encode(render(figure, "svg")).decode("ascii")

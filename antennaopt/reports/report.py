@@ -1,0 +1,201 @@
+"""`report.html`: one self-contained file made of a run folder's files alone, of an unfinished run as well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from antennaopt.reports import settings, summary
+from antennaopt.reports.canvas import data_address, frequency_span, gigahertz
+from antennaopt.reports.convergence import convergence_figure, shortfall_figure
+from antennaopt.reports.field_maps import field_map_figure
+from antennaopt.reports.genes import gene_figure
+from antennaopt.reports.matching import Reflection, matching_figure
+from antennaopt.reports.patterns import middle_cut, pattern_figure
+from antennaopt.reports.record import Row, RunRecord, read_run
+from antennaopt.reports.simulation import in_decibels
+from antennaopt.results.atomic import write_text
+
+TEMPLATE = "report.html"
+MOST_GENES = 24
+NOT_PROVENANCE = ("columns", "schema_version")
+
+
+def write_report(run_folder: Path | str) -> Path:
+    """Write `report.html` into a run folder, in one step.
+
+    Args:
+        run_folder: A run's folder, finished or not.
+
+    Returns:
+        The file written.
+
+    Raises:
+        ResumeRefusedError: It is not a run folder, has no evaluations yet, or a file of it is damaged.
+        StorageError: The report cannot be written.
+    """
+    record = read_run(run_folder)
+    target = record.folder.path / "report.html"
+    write_text(target, report_text(record))
+    return target
+
+
+def report_text(record: RunRecord) -> str:
+    """Return the report's HTML."""
+    environment = Environment(
+        loader=PackageLoader("antennaopt.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(TEMPLATE).render(
+        title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
+        run=record.folder.run_id,
+        facts=facts(record),
+        warnings=record.warnings,
+        verdict=summary.verdict(record),
+        headline=summary.headline(record),
+        best=str(record.best["individual"]) if record.best is not None else None,
+        first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
+        figures=figures(record),
+        genes=summary.gene_table(record),
+        commands=commands(record),
+        band=summary.band_table(record, record.best) if record.best is not None else None,
+        field=field_note(record),
+        ten_best=summary.ten_best(record),
+        statuses=summary.status_counts(record),
+        failures=summary.failures(record),
+        source=record.source,
+        settings=settings.setting_lines(record.resolved),
+        provenance=settings.flat_lines(
+            {key: value for key, value in record.folder.manifest.items() if key not in NOT_PROVENANCE}
+        ),
+    )
+
+
+def figures(record: RunRecord) -> dict[str, Any]:
+    """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
+    drawn: dict[str, Any] = dict.fromkeys(("convergence", "shortfalls", "field", "e_plane", "h_plane", "matching"))
+    drawn["genes"] = []
+    best = record.best
+    if best is None:
+        return drawn
+    drawn["convergence"] = address(convergence_figure(record))
+    drawn["shortfalls"] = address(shortfall_figure(record))
+    drawn["genes"] = [
+        (gene.name, address(gene_figure(record, gene))) for gene in record.folder.columns.genes[:MOST_GENES]
+    ]
+    if record.field_map is not None:
+        drawn["field"] = address(field_map_figure(record.field_map))
+    cuts = record.cuts(best)
+    if cuts:
+        before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
+        for plane in ("e", "h"):
+            drawn[f"{plane}_plane"] = address(pattern_figure(plane, cuts, before, record.goals))
+        drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
+    old = None if is_same(record) else reflection(record, record.first_best)  # type: ignore[arg-type]
+    drawn["matching"] = address(matching_figure(reflection(record, best, sweep=True), old, record.goals))
+    return drawn
+
+
+def address(figure: Figure | None) -> str | None:
+    """Return a figure's `data:` address, None of None."""
+    return None if figure is None else data_address(figure)
+
+
+def is_same(record: RunRecord) -> bool:
+    """Say whether there is no other antenna to compare the best one with."""
+    return (
+        record.first_best is None or record.best is None or record.first_best["individual"] == record.best["individual"]
+    )
+
+
+def reflection(record: RunRecord, row: Row, *, sweep: bool = False) -> Reflection:
+    """Return an antenna's S11 in dB at the requested frequencies, and the best one's sweep where there is one."""
+    pairs = [
+        (hz, level)
+        for hz, level in sorted(zip(record.frequencies, record.metric(row, "s11_db"), strict=True))
+        if level is not None
+    ]
+    field = record.field_map if sweep else None
+    return Reflection(
+        points_hz=[hz for hz, _ in pairs],
+        points_db=[level for _, level in pairs],
+        sweep_hz=field.sweep_hz.tolist() if field is not None else (),
+        sweep_db=in_decibels(field.sweep_s11) if field is not None else (),
+    )
+
+
+def facts(record: RunRecord) -> list[tuple[str, str]]:
+    """Return the run in a few words: (name, text)."""
+    family = str((record.resolved.get("antenna") or {}).get("family", "")).replace("_", " ")
+    solved, rows = record.solved, len(record.frame)
+    taken = f" ({rows - solved} more taken over from equal ones)" if rows > solved else ""
+    lines = [
+        ("Antenna", family),
+        ("Frequencies", frequency_span(record.frequencies)),
+        ("State", state(record)),
+        ("Antennas solved", f"{solved}{taken}"),
+        ("Genes", str(len(record.folder.columns.genes))),
+    ]
+    if record.wall_seconds is not None:
+        lines.append(("Wall time", duration(record.wall_seconds)))
+    seconds = float(record.frame.loc[~record.frame["cached"].astype(bool), "seconds"].fillna(0.0).sum())
+    if seconds > 0.0:
+        lines.append(("Solver time, all workers", duration(seconds)))
+    return [(name, text) for name, text in lines if text]
+
+
+def state(record: RunRecord) -> str:
+    """Say how far the run is."""
+    done, planned = record.generations, record.generations_planned
+    if record.stop_reason:
+        return f"finished after {done} generations: {record.stop_reason}"
+    if planned is None:
+        return f"{done} generations"
+    return f"finished, {done} generations" if done >= planned else f"unfinished, {done} of {planned} generations"
+
+
+def duration(seconds: float) -> str:
+    """Write a span of time for people: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def commands(record: RunRecord) -> str:
+    """Return the commands that make the run, its best antenna and this report again, from inside the run folder."""
+    backend = record.folder.manifest.get("backend")
+    lines = [
+        ("antennaopt run experiment.toml" + (f" --backend {backend}" if backend else ""), "the same search again"),
+        ("antennaopt resume .", "go on, when it is unfinished"),
+        ("antennaopt report .", "this page again"),
+    ]
+    if record.best is not None:
+        simulate = f"antennaopt simulate . --individual {record.best['individual']} --plot best.png --json best.json"
+        lines.insert(2, (simulate, "the best antenna again"))
+    width = max(len(command) for command, _ in lines)
+    return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
+
+
+def field_note(record: RunRecord) -> Mapping[str, Any]:
+    """Return the field map's frequency in words, or why there is no map."""
+    field = record.field_map
+    if field is not None:
+        return {"frequency": gigahertz(field.frequency_hz) if field.frequency_hz else None, "missing": None}
+    path = record.folder.path / "best" / "field.npz"
+    if not path.exists():
+        why = "This run has no field map (best/field.npz): it is recorded when the run ends."
+    else:
+        why = (
+            "The field map on disk (best/field.npz) is damaged or belongs to an earlier best antenna; it is not shown."
+        )
+    return {"frequency": None, "missing": why}
