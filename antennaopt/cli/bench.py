@@ -1,0 +1,175 @@
+"""`antennaopt bench`: throughput and search quality, on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import (
+    backend_option,
+    check_writable,
+    chosen_backend,
+    json_option,
+    quiet_option,
+    scheduler_option,
+    set_option,
+    write_out,
+)
+from antennaopt.errors import ConfigurationError
+
+REFERENCE = Path("experiments") / "reference_lens.toml"
+
+
+@click.group(short_help="Measure kernels, evaluations and the search.")
+def bench() -> None:
+    """Measure this machine: kernels, whole evaluations, search quality.
+
+    \b
+    Examples:
+      antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
+      antennaopt bench search --seeds 10 --json search.json
+    """  # noqa: D301 - \b is click's
+
+
+@bench.command()
+@backend_option()
+@click.option("--grid", "grids", metavar="NRxNZ", multiple=True, help="Cells, layers included; may be repeated.")
+@click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
+@click.option("--batch", type=click.IntRange(min=1), default=1, show_default=True, help="Antennas solved together.")
+@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
+)
+@json_option
+@quiet_option
+def kernels(
+    backend: str,
+    grids: tuple[str, ...],
+    steps: int | None,
+    batch: int,
+    precision: str,
+    repeat: int,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Time the update kernels: cell-steps a second with absorbing layers, source, port and recording on."""
+    name = chosen_backend(backend)
+    shapes = [grid_shape(text) for text in grids] or [(150, 250)]
+    check_writable(json_file)
+    from antennaopt.bench.kernels import bench_kernels
+
+    rows: list[dict[str, Any]] = []
+    for shape in shapes:
+        rows += bench_kernels(backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat)
+    finish(rows, json_file, quiet=quiet)
+
+
+@bench.command()
+@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
+@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Pairs of searches.")
+@backend_option()
+@scheduler_option
+@set_option
+@json_option
+@quiet_option
+def search(
+    file: Path | None,
+    seeds: int,
+    backend: str,
+    scheduler: str | None,
+    overrides: tuple[str, ...],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Let the genetic algorithm compete with random search, with the same budget and over several seeds."""
+    name = chosen_backend(backend)
+    check_writable(json_file)
+    from antennaopt.cli.demo import quickstart
+    from antennaopt.config import load_experiment
+
+    experiment = load_experiment(file or quickstart(), overrides)
+    from antennaopt.bench.search import bench_search
+    from antennaopt.study import for_terminal
+
+    progress = for_terminal(quiet=quiet)
+    rows = bench_search(
+        experiment, seeds=tuple(range(1, seeds + 1)), backend=name, scheduler=scheduler, progress=progress
+    )
+    progress.close()
+    finish(rows, json_file, quiet=quiet)
+
+
+@bench.command()
+@click.argument("file", metavar="[ANTENNA.toml]", required=False, type=click.Path(path_type=Path))
+@backend_option()
+@click.option("--batch", type=click.IntRange(min=1), default=4, show_default=True, help="Antennas solved together.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Timings, of which the median."
+)
+@set_option
+@json_option
+@quiet_option
+def evaluate(
+    file: Path | None,
+    backend: str,
+    batch: int,
+    repeat: int,
+    overrides: tuple[str, ...],
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Time whole evaluations, from design to figures of merit, by stage."""
+    name = chosen_backend(backend)
+    check_writable(json_file)
+    from antennaopt.config import load_antenna
+
+    experiment = load_antenna(file or reference_lens(), overrides)
+    from antennaopt.bench.evaluate import bench_evaluate
+
+    finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat), json_file, quiet=quiet)
+
+
+def grid_shape(text: str) -> tuple[int, int]:
+    """Read `150x250` as (nr, nz).
+
+    Raises:
+        ConfigurationError: It is not of that form.
+    """
+    found = re.fullmatch(r"\s*(\d{1,6})\s*[xX]\s*(\d{1,6})\s*", text)
+    if found is None or min(int(found[1]), int(found[2])) < 1:
+        raise ConfigurationError(f"--grid {text} is not of the form NRxNZ; write for example --grid 150x250")
+    return int(found[1]), int(found[2])
+
+
+def reference_lens() -> Path:
+    """Return the bench's antenna file: the current directory's, else the one beside the package.
+
+    Raises:
+        ConfigurationError: There is neither.
+    """
+    beside = Path(__file__).resolve().parents[2] / REFERENCE
+    for file in (REFERENCE, beside):
+        if file.is_file():
+            return file
+    raise ConfigurationError(f"{REFERENCE} is neither here nor at {beside}; name an antenna file")
+
+
+def finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, *, quiet: bool) -> None:
+    """Write the rows as JSON where asked for, and print them as a table otherwise."""
+    from antennaopt.cli.tables import aligned
+
+    if json_file is not None:
+        write_out(json_file, json.dumps(list(rows), indent=1, allow_nan=False) + "\n")
+    if json_file == "-" or quiet or not rows:
+        return
+    names = [name for name in rows[0] if not isinstance(rows[0][name], (dict, list))]
+    click.echo(aligned([names, *([_cell(row.get(name)) for name in names] for row in rows)]))
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

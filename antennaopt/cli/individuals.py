@@ -1,0 +1,96 @@
+"""An antenna of a run, called back by its id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import ConfigurationError
+
+BEST = "best"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Individual:
+    """One row of a run, with what it takes to solve it again to the same bits.
+
+    Attributes:
+        run_id: The run folder's name.
+        individual: Its id.
+        experiment: The run's.
+        design: Every parameter, SI, by dotted name.
+        plan: The run's grid and steps.
+        backend: What solved it.
+        outcome: The row's metrics, with patterns where they are on disk.
+        fitness: What was minimised.
+    """
+
+    run_id: str
+    individual: str
+    experiment: Any
+    design: dict[str, float]
+    plan: dict[str, Any]
+    backend: str
+    outcome: dict[str, Any]
+    fitness: float
+
+
+def recall(path: Path, individual: str) -> Individual:
+    """Read an individual of a run.
+
+    Args:
+        path: The run folder.
+        individual: Its id, or `best`.
+
+    Raises:
+        ConfigurationError: There is no such individual.
+        ResumeRefusedError: It is not a run folder, or it is damaged.
+    """
+    from antennaopt.config import Experiment
+    from antennaopt.evolution import decode
+    from antennaopt.results import RunFolder
+    from antennaopt.study import FolderStore, outcome_of_row
+
+    folder = RunFolder.open(path)
+    row = _row(folder, _best(folder) if individual == BEST else individual)
+    experiment = Experiment.from_resolved(folder.resolved)
+    outcome = outcome_of_row(folder.columns, row)
+    if outcome["status"] == "ok":
+        outcome |= FolderStore(folder).patterns(row["individual"])
+    return Individual(
+        run_id=folder.run_id,
+        individual=row["individual"],
+        experiment=experiment,
+        design=experiment.design(decode(experiment.genes, row["genome"])),
+        plan=folder.manifest["plan"],
+        backend=str(folder.manifest["backend"]),
+        outcome=outcome,
+        fitness=row["fitness"],
+    )
+
+
+def _row(folder: Any, individual: str) -> dict[str, Any]:
+    from antennaopt.results import generation_of
+
+    try:
+        generation = generation_of(individual)
+    except ValueError as error:
+        raise ConfigurationError(f"--individual: {error}") from None
+    if generation in folder.generations():
+        for row in folder.read_generation(generation):
+            if row["individual"] == individual:
+                return row
+    raise ConfigurationError(f"--individual {individual} is not in {folder.path}; its ids are in the rows under evals/")
+
+
+def _best(folder: Any) -> str:
+    ok = [
+        (row["fitness"], row["individual"])
+        for generation in folder.generations()
+        for row in folder.read_generation(generation)
+        if row["status"] == "ok"
+    ]
+    if not ok:
+        raise ConfigurationError(f"--individual best: no antenna of {folder.path} is ok yet")
+    return min(ok)[1]

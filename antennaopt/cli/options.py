@@ -1,0 +1,121 @@
+"""Options that several commands share, and the checks that belong to them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.errors import ClusterError, ConfigurationError, StorageError
+
+BACKENDS = ("auto", "cpu", "reference", "cuda")
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors and what was asked for.")
+json_option = click.option("--json", "json_file", metavar="FILE", help="Write the data as JSON; - is stdout.")
+set_option = click.option(
+    "--set",
+    "overrides",
+    metavar="A.B=V",
+    multiple=True,
+    help="Change an entry of the file, e.g. --set evolution.population=48; may be repeated.",
+)
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler, e.g. tcp://127.0.0.1:8786."
+)
+
+
+def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
+    """Return the option `--backend`."""
+    return click.option(
+        "--backend", metavar="NAME", default=default, help=f"What solves: {', '.join(BACKENDS)}.", show_default=True
+    )
+
+
+def chosen_backend(name: str) -> str:
+    """Return the backend that a name stands for on this machine.
+
+    Raises:
+        ConfigurationError: There is no such backend.
+        ClusterError: This machine, or this version, cannot run it.
+    """
+    if name not in BACKENDS:
+        raise ConfigurationError(f"--backend {name} is not known; use one of {', '.join(BACKENDS)}")
+    if name == "cuda":
+        raise ClusterError("--backend cuda is not available in this version; use --backend cpu")
+    return "cpu" if name == "auto" else name
+
+
+def check_writable(*files: Path | str | None) -> None:
+    """Make sure, before hours are spent, that files can be written. Makes nothing.
+
+    Args:
+        files: Files to be written; None and `-` (stdout) are passed over.
+
+    Raises:
+        StorageError: One of them is a folder, or its folder cannot be written or made.
+    """
+    for file in files:
+        if file is None or str(file) == "-":
+            continue
+        path = Path(file)
+        if path.is_dir():
+            raise StorageError(f"{path} is a folder; name a file in it")
+        if path.exists() and not _can_open(path):
+            raise StorageError(f"{path} cannot be written; change its permissions or name another file")
+        check_folder(path.parent)
+
+
+def check_folder(folder: Path | str) -> None:
+    """Make sure that files can be made in a folder, or that it can be made itself.
+
+    Raises:
+        StorageError: They cannot.
+    """
+    at = Path(folder).absolute()
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    if not at.is_dir():
+        raise StorageError(f"{at} is not a folder, so {folder} cannot be written; choose another folder")
+    try:
+        with tempfile.TemporaryFile(dir=at):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(
+            f"{at} cannot be written ({reason}); change its permissions or choose another folder"
+        ) from None
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Print warnings on stderr, one line each."""
+    for line in lines:
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def write_out(file: str, text: str) -> None:
+    """Write text to a file in one step, or to stdout for `-`.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    from antennaopt.results.atomic import storing, write_text
+
+    path = Path(file)
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+
+
+def _can_open(path: Path) -> bool:
+    try:
+        with path.open("ab"):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,28 @@
+"""`antennaopt report`: the HTML report of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Write a run's HTML report.")
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+def report(run: Path) -> None:
+    """Write a run's report, one self-contained HTML file, from its folder's files; prints its path.
+
+    The run may still be going on.
+
+    \b
+    Example:
+      antennaopt report results/quickstart/RUN
+    """  # noqa: D301 - \b is click's
+    from antennaopt.cli.options import check_folder
+    from antennaopt.results import RunFolder
+
+    RunFolder.open(run)
+    check_folder(run)
+    from antennaopt.reports import write_report
+
+    click.echo(str(write_report(run)))

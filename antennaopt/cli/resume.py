@@ -1,0 +1,38 @@
+"""`antennaopt resume`: go on where a run stopped."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from antennaopt.cli.options import backend_option, chosen_backend, quiet_option, scheduler_option, set_option
+
+
+@click.command(short_help="Go on with a run where it stopped.")
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@scheduler_option
+@backend_option(None)
+@set_option
+@quiet_option
+def resume(run: Path, scheduler: str | None, backend: str | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Go on with a run exactly where its last checkpoint is; the last line of stdout is the run folder.
+
+    Budget and cluster may be changed; what decides the numbers may not.
+
+    \b
+    Examples:
+      antennaopt resume results/quickstart/RUN
+      antennaopt resume results/quickstart/RUN --set evolution.generations=40
+    """  # noqa: D301 - \b is click's
+    name = chosen_backend(backend) if backend is not None else None
+    from antennaopt.cli.summaries import report_lines
+    from antennaopt.study import for_terminal
+    from antennaopt.study import resume as go_on
+
+    progress = for_terminal(quiet=quiet)
+    summary = go_on(run, overrides=overrides, scheduler=scheduler, backend=name, progress=progress)
+    if not quiet:
+        print("\n".join(report_lines(summary)), file=sys.stderr)
+    click.echo(str(summary.folder))

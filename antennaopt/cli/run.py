@@ -1,0 +1,82 @@
+"""`antennaopt run`: carry an experiment out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from antennaopt.cli.options import (
+    backend_option,
+    check_folder,
+    chosen_backend,
+    quiet_option,
+    scheduler_option,
+    set_option,
+    warn,
+)
+
+
+@click.command(short_help="Evolve the antenna of an experiment file.")
+@click.argument("file", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
+@click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Where run folders go.")
+@scheduler_option
+@backend_option()
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default one a core.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="In place of the file's.")
+@set_option
+@click.option("--dry-run", is_flag=True, help="Check all; show grid, memory, evaluations and estimated time.")
+@quiet_option
+def run(
+    file: Path,
+    out: str,
+    scheduler: str | None,
+    backend: str,
+    workers: int | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Evolve the antenna of an experiment file; the last line of stdout is the run folder.
+
+    \b
+    Examples:
+      antennaopt run experiments/quickstart.toml
+      antennaopt run experiments/ka_band_lens.toml --seed 3 --set evolution.population=48
+      antennaopt run experiments/ka_band_lens.toml --scheduler tcp://127.0.0.1:8786
+    """  # noqa: D301 - \b is click's
+    from antennaopt.config import load_experiment
+
+    changes = list(overrides)
+    changes += [f"seed={seed}"] if seed is not None else []
+    changes += [f"cluster.workers={workers}"] if workers is not None else []
+    name = chosen_backend(backend)
+    experiment = load_experiment(file, changes)
+    check_folder(Path(out) / experiment.name)
+    if not quiet:
+        warn(experiment.warnings)
+    if dry_run:
+        from antennaopt.study import estimate
+
+        for line in estimate(experiment, backend=name).lines():
+            click.echo(line)
+        return
+    from antennaopt.cli.summaries import report_lines
+    from antennaopt.study import for_terminal
+    from antennaopt.study import run as carry_out
+
+    source = file.read_text(encoding="utf-8-sig")
+    summary = carry_out(
+        experiment,
+        root=out,
+        source=source,
+        overrides=changes,
+        scheduler=scheduler,
+        backend=name,
+        progress=for_terminal(quiet=quiet),
+    )
+    if not quiet:
+        print("\n".join(report_lines(summary)), file=sys.stderr)
+    click.echo(str(summary.folder))

@@ -1,0 +1,282 @@
+"""`antennaopt simulate`: one antenna, from a file or from a run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import (
+    backend_option,
+    check_writable,
+    chosen_backend,
+    json_option,
+    quiet_option,
+    set_option,
+    warn,
+    write_out,
+)
+from antennaopt.errors import ConfigurationError, TooManyFailuresError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """The antenna to solve.
+
+    Attributes:
+        experiment: Its settings.
+        design: Every parameter, SI.
+        plan: Grid and steps; the run's own for an antenna of a run, None to plan anew.
+        backend: The run's own, or None.
+        about: Further keys for the JSON object.
+    """
+
+    experiment: Any
+    design: dict[str, float]
+    plan: dict[str, Any] | None
+    backend: str | None
+    about: dict[str, Any]
+
+
+@click.command(short_help="Solve one antenna, from a file or of a run.")
+@click.argument("source", metavar="ANTENNA.toml|RUN", type=click.Path(path_type=Path))
+@click.option("--individual", metavar="ID", help="Of a run: its id as in the rows, g0003-s012, or best.")
+@json_option
+@click.option("--cells-per-wavelength", type=float, metavar="N", help="In the densest medium, highest frequency.")
+@click.option("--cell", metavar="LENGTH", help='Cell size, used exactly as given, e.g. "0.2 mm".')
+@backend_option(None)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw geometry, field, patterns and S11.")
+@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Write figures of merit and patterns.")
+@click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="Write S11 (.s1p).")
+@set_option
+@quiet_option
+def simulate(
+    source: Path,
+    individual: str | None,
+    json_file: str | None,
+    cells_per_wavelength: float | None,
+    cell: str | None,
+    backend: str | None,
+    plot: Path | None,
+    csv: Path | None,
+    touchstone: Path | None,
+    overrides: tuple[str, ...],
+    quiet: bool,
+) -> None:
+    """Solve one antenna and print what came out.
+
+    \b
+    Examples:
+      antennaopt simulate antenna.toml
+      antennaopt simulate antenna.toml --cell "0.15 mm" --plot antenna.png --json -
+      antennaopt simulate results/quickstart/RUN --individual g0003-s012
+    """  # noqa: D301 - \b is click's
+    name = chosen_backend(backend) if backend is not None else None
+    check_writable(json_file, plot, csv, touchstone)
+    _check_kind(plot)
+    if source.is_dir():
+        subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
+    else:
+        subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
+    if not quiet:
+        warn(subject.experiment.warnings)
+    name = name or subject.backend or chosen_backend("auto")
+    outcome, plan = _solve(subject, name, fields=plot is not None, quiet=quiet)
+    result = as_object(outcome, subject, plan, name)
+    if json_file is not None:
+        write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    _refuse_failed(outcome)
+    if not quiet:
+        _show(outcome, result, to_stderr=json_file == "-")
+    _write_files(outcome, subject, plot, csv, touchstone, quiet=quiet)
+
+
+def _check_kind(plot: Path | None) -> None:
+    if plot is not None:
+        from antennaopt.reports.simulation import KINDS
+
+        if plot.suffix.removeprefix(".").lower() not in KINDS:
+            known = ", ".join(f".{one}" for one in KINDS)
+            raise ConfigurationError(f"--plot {plot} has no known ending; use one of {known}")
+
+
+def _of_file(
+    source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
+) -> Subject:
+    from antennaopt.config import load_antenna
+
+    if individual is not None:
+        raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
+    experiment = with_cell(load_antenna(source, overrides), per_wavelength, cell)
+    return Subject(experiment=experiment, design=experiment.design(), plan=None, backend=None, about={})
+
+
+def _of_run(
+    source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
+) -> Subject:
+    from antennaopt.cli.individuals import recall
+
+    if individual is None:
+        raise ConfigurationError(f"{source} is a run folder; say which antenna with --individual g0003-s012, or best")
+    if overrides:
+        raise ConfigurationError(
+            "--set does not go with an antenna of a run; export it with `antennaopt export --toml`"
+        )
+    known = recall(source, individual)
+    experiment = with_cell(known.experiment, per_wavelength, cell)
+    about = {"run": known.run_id, "individual": known.individual}
+    plan = known.plan if per_wavelength is None and cell is None else None
+    return Subject(experiment=experiment, design=known.design, plan=plan, backend=known.backend, about=about)
+
+
+def with_cell(experiment: Any, per_wavelength: float | None, cell: str | None) -> Any:
+    """Return the experiment with another cell, checked anew.
+
+    Raises:
+        ConfigurationError: Both are given, or the cell is no length or too coarse.
+    """
+    from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
+
+    if per_wavelength is None and cell is None:
+        return experiment
+    if per_wavelength is not None and cell is not None:
+        raise ConfigurationError("--cell and --cells-per-wavelength exclude each other; use one of them")
+    data = experiment.resolved()
+    size = None
+    if cell is not None:
+        try:
+            size = parse_quantity(cell, LENGTH)
+        except QuantityError as error:
+            raise ConfigurationError(f'--cell "{cell}" {error}') from None
+    data["solver"] |= {"cell": size, "cells_per_wavelength": per_wavelength}
+    return type(experiment).from_resolved(data)
+
+
+def _solve(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    from antennaopt.evaluation.evaluate import evaluate
+    from antennaopt.evaluation.plan import plan as make_plan
+
+    experiment = subject.experiment
+    plan = subject.plan
+    if plan is None:
+        solver = experiment.resolved()["solver"]
+        plan = make_plan(experiment.family, subject.design, subject.design, solver).to_dict()
+    cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
+    with _working(f"solving {cells} with {backend}", quiet=quiet):
+        outcome = evaluate(experiment.family, [subject.design], plan, backend=backend, fields=fields)[0]
+    return outcome, plan
+
+
+@contextlib.contextmanager
+def _working(text: str, *, quiet: bool) -> Iterator[None]:
+    """Show that something goes on: a moving bar on a terminal, else one line on stderr."""
+    if quiet:
+        yield
+    elif not sys.stderr.isatty():
+        print(text, file=sys.stderr, flush=True)
+        yield
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            bar.add_task(text, total=None)
+            yield
+
+
+def as_object(outcome: Mapping[str, Any], subject: Subject, plan: Mapping[str, Any], backend: str) -> dict[str, Any]:
+    """Return what `--json` writes: `results`, one entry a frequency, and beside it the account of the solution.
+
+    Args:
+        outcome: As `evaluate` returns it.
+        subject: What was solved.
+        plan: On which grid.
+        backend: By what.
+    """
+    from antennaopt.certificate import certify
+    from antennaopt.study import result_object
+
+    solved = {"frequency_hz": [], **outcome}
+    solved["cells"] = outcome.get("cells") or plan["nr"] * plan["nz"]
+    data = result_object(solved, backend=backend, **subject.about)
+    balance = [value for value in outcome.get("power_balance") or () if value is not None]
+    data |= {
+        "grid": [plan["nr"], plan["nz"]],
+        "cell": plan["cell"],
+        "family": subject.experiment.family,
+        "design": subject.design,
+        "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
+        "certificate": certify(outcome),
+    }
+    return _finite(data)
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON cannot hold, NaN and infinities, by None."""
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _refuse_failed(outcome: Mapping[str, Any]) -> None:
+    status, reason = outcome["status"], outcome.get("error") or "no reason given"
+    if status == "infeasible":
+        raise ConfigurationError(f"the antenna cannot be built: {reason}")
+    if status == "undecayed" and "directivity_dbi" in outcome:
+        warn([f"undecayed: {reason}; the numbers are not to be trusted, raise solver.max_steps"])
+    elif status != "ok":
+        raise TooManyFailuresError(f"the antenna was not solved: {status}, {reason}")
+
+
+def _show(outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: bool) -> None:
+    from antennaopt.certificate import doubts
+    from antennaopt.cli.tables import results_table
+
+    click.echo(results_table(outcome), err=to_stderr)
+    seconds = outcome.get("seconds") or 0.0
+    grid = " x ".join(str(one) for one in result["grid"])
+    click.echo(
+        f"{grid} cells of {result['cell'] * 1e3:.4g} mm, {outcome.get('steps')} steps, {seconds:.2f} s, "
+        f"backend {result['backend']}; {outcome['status']}, {result['certificate']['verdict']}",
+        err=to_stderr,
+    )
+    warn(doubts(result["certificate"]))
+
+
+def _write_files(
+    outcome: Mapping[str, Any],
+    subject: Subject,
+    plot: Path | None,
+    csv: Path | None,
+    touchstone: Path | None,
+    *,
+    quiet: bool,
+) -> None:
+    title = subject.experiment.title or subject.experiment.name
+    written: list[Path] = []
+    if csv is not None:
+        from antennaopt.exports import write_csv
+
+        written += write_csv(csv, outcome)
+    if touchstone is not None:
+        from antennaopt.exports import write_touchstone
+
+        radius = subject.design["feed.inner_radius"]
+        written.append(write_touchstone(touchstone, outcome, title=title, feed_radius=radius))
+    if plot is not None:
+        from antennaopt.reports import plot_simulation
+
+        written.append(plot_simulation(plot, outcome, title=title))
+    if not quiet:
+        for path in written:
+            print(f"wrote {path}", file=sys.stderr)

@@ -1,0 +1,98 @@
+"""`antennaopt status`: how far a run is."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import json_option, write_out
+
+
+@click.command(short_help="Say how far a run is.")
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@json_option
+def status(run: Path, json_file: str | None) -> None:
+    """Say how far a run is, what its best antenna reaches, and whether somebody is working on it.
+
+    \b
+    Example:
+      antennaopt status results/quickstart/RUN
+    """  # noqa: D301 - \b is click's
+    from antennaopt.cli.tables import aligned
+
+    state = state_of(run)
+    if json_file is not None:
+        write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
+    if json_file == "-":
+        return
+    planned = state["generations_planned"]
+    rows = [
+        ["run", state["run"]],
+        ["state", state["state"]],
+        ["generations", f"{state['generations']} of {planned}"],
+        ["evaluations", str(state["evaluations"])],
+        ["statuses", ", ".join(f"{count} {name}" for name, count in state["counts"].items()) or "none"],
+        ["best", f"{state['best']} with fitness {state['best_fitness']:.6g}" if state["best"] else "none"],
+    ]
+    width = max(len(value) for _, value in rows)
+    click.echo(aligned([[name, value.ljust(width)] for name, value in rows], header=False))
+
+
+def state_of(path: Path) -> dict[str, Any]:
+    """Read a run's progress from its folder.
+
+    Args:
+        path: The run folder.
+
+    Returns:
+        JSON-able: `state` is `running`, `finished` or `stopped` (`antennaopt resume` goes on).
+
+    Raises:
+        ResumeRefusedError: It is not a run folder, or it is damaged.
+    """
+    from antennaopt.results import RunFolder
+
+    folder = RunFolder.open(path)
+    rows = [row for generation in folder.generations() for row in folder.read_generation(generation)]
+    best = min(((row["fitness"], row["individual"]) for row in rows if row["status"] == "ok"), default=None)
+    return {
+        "run": str(folder.path),
+        "state": "running" if _locked(folder.path) else "finished" if _finished(folder.path) else "stopped",
+        "generations": len(folder.generations()),
+        "generations_planned": folder.resolved["evolution"]["generations"],
+        "evaluations": sum(not row["cached"] for row in rows),
+        "counts": dict(sorted(Counter(row["status"] for row in rows).items())),
+        "best": best[1] if best else None,
+        "best_fitness": best[0] if best else None,
+    }
+
+
+def _locked(path: Path) -> bool:
+    """Look whether a process holds the run's lock; nothing is changed."""
+    try:
+        with (path / ".lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _finished(path: Path) -> bool:
+    """Look whether the last thing that the log tells of starting or stopping is a stop."""
+    log = path / "logs" / "run.jsonl"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    events = []
+    for line in lines:
+        try:
+            events.append(json.loads(line).get("event"))
+        except (ValueError, AttributeError):
+            continue
+    marks = [event for event in events if event in ("stopped", "resumed", "generation")]
+    return bool(marks) and marks[-1] == "stopped"

@@ -1,0 +1,79 @@
+"""`antennaopt validate`: check a file without solving anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import set_option, warn
+
+
+@click.command(short_help="Check a file without solving anything.")
+@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@set_option
+def validate(file: Path, overrides: tuple[str, ...]) -> None:
+    """Check an experiment or antenna file, and say what it holds.
+
+    \b
+    Example:
+      antennaopt validate experiments/quickstart.toml
+    """  # noqa: D301 - \b is click's
+    from antennaopt.config import load_file
+
+    experiment = load_file(file, overrides)
+    lines = describe(experiment)
+    warn(experiment.warnings)
+    click.echo("\n".join(lines))
+
+
+def describe(experiment: Any) -> list[str]:
+    """Return what a file holds, one line each.
+
+    Args:
+        experiment: From `load_file`.
+
+    Raises:
+        ConfigError: No grid can be laid out for it.
+    """
+    from antennaopt.evaluation.plan import plan
+    from antennaopt.quantities import format_frequency
+
+    genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
+    frequencies = ", ".join(format_frequency(hz) for hz in solver.frequencies[:8])
+    more = f" and {len(solver.frequencies) - 8} more" if len(solver.frequencies) > 8 else ""
+    lines = [
+        f"title        {experiment.title or '(none)'}",
+        f"family       {experiment.family}, {len(experiment.bounds()[0])} parameters",
+        f"frequencies  {frequencies}{more}",
+    ]
+    lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
+    lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
+    lower, upper = experiment.bounds()
+    grid = plan(experiment.family, lower, upper, experiment.resolved()["solver"])
+    lines.append(
+        f"grid         {grid.nr} x {grid.nz} cells of {grid.cell * 1e3:.4g} mm, at most {grid.max_steps} steps, "
+        f"{grid.memory_bytes / 2**20:.1f} MiB an antenna"
+    )
+    if not genes:
+        return [*lines, "ready for    antennaopt simulate"]
+    if not experiment.objectives:
+        return [*lines, "not ready    antennaopt run needs an [[objective]]"]
+    most = evolution.population + (evolution.generations - 1) * (evolution.population - evolution.elites)
+    search = f"{evolution.algorithm}, population {evolution.population}, {evolution.generations} generations"
+    return [*lines, f"search       {search}, at most {most} antennas", "ready for    antennaopt run"]
+
+
+def _range(gene: Any) -> str:
+    from antennaopt.quantities import format_length
+
+    show = format_length if gene.dimension == "length" else (lambda value: f"{value:g}")
+    if gene.kind == "choice":
+        return "one of " + ", ".join(show(value) for value in gene.choices)
+    return f"{show(gene.low)} to {show(gene.high)}" + (", whole numbers" if gene.kind == "integer" else "")
+
+
+def _goal(objective: Any) -> str:
+    goal = f"at least {objective.at_least:g}" if objective.at_least is not None else f"at most {objective.at_most:g}"
+    return f"{objective.metric} {goal}, weight {objective.weight:g}"
