@@ -45,6 +45,14 @@ def test_no_side_lobe_meets_the_goal_but_an_undefined_beamwidth_does_not():
     assert one(metric="hpbw_e_deg", at_most=25.0) == WORST_SHORTFALL_DB
 
 
+@pytest.mark.parametrize("goal", ["at_least", "at_most"])
+def test_a_metric_that_is_not_a_number_is_the_worst_there_is(goal):
+    objectives = build([{"metric": "s11_db", goal: -10.0}])
+    assert shortfalls({"status": "ok", "frequency_hz": [30e9], "s11_db": [math.nan]}, objectives) == [
+        WORST_SHORTFALL_DB
+    ]
+
+
 def test_ratios_fall_short_in_db():
     assert one(metric="radiation_efficiency", at_least=1.0) == pytest.approx(10 * math.log10(2))
 
