@@ -212,7 +212,7 @@ def lay_out(
     check_every = record_every * math.ceil(160 / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / SPEED_OF_LIGHT
     settled = math.ceil((pulse.duration + transit) / dt)
-    steps = exact_steps or max_steps or settled + math.ceil(60 * transit / dt)
+    steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * transit / dt) / check_every)
     return Layout(
         nr=nr,
         nz=nz,

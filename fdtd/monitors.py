@@ -102,7 +102,7 @@ class Sampling:
     Attributes:
         record_every: Steps between samples.
         check_every: Steps between looks at the energy; a multiple of `record_every`.
-        steps: Step limit, a multiple of `check_every`.
+        steps: Step limit.
         decay: Stop once the energy is below this fraction of its largest value so far; 0 runs all steps.
         settled: Do not stop before this step (the source is still on).
     """

@@ -118,8 +118,10 @@ class FarFieldTransform:
         Returns:
             A and B, (..., F, T), in cells: r E = d (A cos(m phi) theta^ + B sin(m phi) phi^) exp(-jkr), V per V/m of the samples.
         """
-        field = np.einsum("fpts,...fs->...pft", self._matrix, spectrum, optimize=True)
-        return field[..., 0, :, :], field[..., 1, :, :]
+        frequencies, _, angles, size = self._matrix.shape
+        field = self._matrix.reshape(frequencies, 2 * angles, size) @ spectrum[..., None]
+        field = field.reshape(*spectrum.shape[:-1], 2, angles)
+        return field[..., 0, :], field[..., 1, :]
 
 
 def contour_power(contour: HuygensContour, spectrum: np.ndarray) -> np.ndarray:

@@ -15,7 +15,8 @@ from fdtd.backends.cpu.lanes import family
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
 LEAD = 16
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}, "_nrt": False}
+INLINE = {**OPTIONS, "forceinline": True}
 
 _loads, _stores, _get_e = family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
 _get_er, _get_ef, _get_ez = _loads["e_r"], _loads["e_phi"], _loads["e_z"]
@@ -34,16 +35,16 @@ _set_s0, _set_s1 = _stores_s["s0"], _stores_s["s1"]
 _get_t0, _get_t1, _set_t0, _set_t1 = _loads_s["t0"], _loads_s["t1"], _stores_s["t0"], _stores_s["t1"]
 
 
-@njit(**OPTIONS)
-def e_row(k, n, state, before, up, cu, ku, down, cd, kd, media, gains, m):
+@njit(**INLINE)
+def e_row(k, n, state, before, ku, kd, media, gains, m):
     """Advance row k of E by one step.
 
-    d/dz is up[c, ku] - down[c, kd] with c = cu (cd) for h_r and cu + 1 (cd + 1) for h: the state itself, or a stretched difference.
+    d/dz of H is row ku of the state less row kd: the neighbours, or a stretched difference (`stretch`) less the zero row.
 
     Args:
         k, n: Row, padded number of columns.
         state, before: Fields and the same one column to the left.
-        up, cu, ku, down, cd, kd: Where the axial difference comes from.
+        ku, kd: Rows of the state that the axial difference comes from.
         media: ca (0-2) and cb (3-5) of e_r, e, e_z, [6, nz, n].
         gains: Radial factors, [6, 1, n].
         m: Azimuthal order, in the state's precision.
@@ -52,8 +53,8 @@ def e_row(k, n, state, before, up, cu, ku, down, cd, kd, media, gains, m):
     for i in range(n):
         j = i + LEAD
         h_z = _get_e(state, H_Z, row, j)
-        curl_r = m * h_z - (_get_e(up, cu + 1, ku, j) - _get_e(down, cd + 1, kd, j))
-        curl_f = (_get_e(up, cu, ku, j) - _get_e(down, cd, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
+        curl_r = m * h_z - (_get_e(state, H_PHI, ku, j) - _get_e(state, H_PHI, kd, j))
+        curl_f = (_get_e(state, H_R, ku, j) - _get_e(state, H_R, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
         curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
         e_r = _get_e(media, 0, k, i) * _get_er(state, E_R, row, j)
         e_f = _get_e(media, 1, k, i) * _get_ef(state, E_PHI, row, j)
@@ -63,23 +64,23 @@ def e_row(k, n, state, before, up, cu, ku, down, cd, kd, media, gains, m):
         _set_ez(state, E_Z, row, j, e_z + _get_e(media, 5, k, i) * (_get_e(gains, 2, 0, i) * curl_z))
 
 
-@njit(**OPTIONS)
-def h_row(k, n, state, after, up, cu, ku, down, cd, kd, gains, m):
-    """Advance row k of H by one step; arguments as for `e_row`, c = cu for e_r and cu + 1 for e."""
+@njit(**INLINE)
+def h_row(k, n, state, after, ku, kd, gains, m):
+    """Advance row k of H by one step; arguments as for `e_row`."""
     row = k + 1
     for i in range(n):
         j = i + LEAD
         e_z = _get_h(state, E_Z, row, j)
-        curl_r = (_get_h(up, cu + 1, ku, j) - _get_h(down, cd + 1, kd, j)) + m * e_z
-        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(up, cu, ku, j) - _get_h(down, cd, kd, j))
+        curl_r = (_get_h(state, E_PHI, ku, j) - _get_h(state, E_PHI, kd, j)) + m * e_z
+        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(state, E_R, ku, j) - _get_h(state, E_R, kd, j))
         curl_z = (_get_h(after, E_PHI, row, j) - _get_h(state, E_PHI, row, j)) + m * _get_h(state, E_R, row, j)
         _set_hr(state, H_R, row, j, _get_hr(state, H_R, row, j) + _get_h(gains, 3, 0, i) * curl_r)
         _set_hf(state, H_PHI, row, j, _get_hf(state, H_PHI, row, j) + _get_h(gains, 4, 0, i) * curl_f)
         _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - _get_h(gains, 5, 0, i) * curl_z)
 
 
-@njit(**OPTIONS)
-def e_radial(k, first, count, state, before, up, cu, ku, down, cd, kd, media, filters, psi, m):
+@njit(**INLINE)
+def e_radial(k, first, count, state, before, ku, kd, media, filters, psi, m):
     """Add the radial layer's convolutions to row k of E, columns first ... first + count - 1.
 
     Args:
@@ -91,8 +92,8 @@ def e_radial(k, first, count, state, before, up, cu, ku, down, cd, kd, media, fi
         a = first + i
         j = a + LEAD
         h_z = _get_e(state, H_Z, row, j)
-        curl_r = m * h_z - (_get_e(up, cu + 1, ku, j) - _get_e(down, cd + 1, kd, j))
-        curl_f = (_get_e(up, cu, ku, j) - _get_e(down, cd, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
+        curl_r = m * h_z - (_get_e(state, H_PHI, ku, j) - _get_e(state, H_PHI, kd, j))
+        curl_f = (_get_e(state, H_R, ku, j) - _get_e(state, H_R, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
         curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
         p0 = _get_e(filters, 0, 0, i) * _get_p0(psi, 0, k, i) + _get_e(filters, 1, 0, i) * curl_r
         p1 = _get_e(filters, 2, 0, i) * _get_p1(psi, 1, k, i) + _get_e(filters, 3, 0, i) * curl_f
@@ -107,15 +108,15 @@ def e_radial(k, first, count, state, before, up, cu, ku, down, cd, kd, media, fi
         _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(media, 5, k, a) * (p2 + p3))
 
 
-@njit(**OPTIONS)
-def h_radial(k, first, count, state, after, up, cu, ku, down, cd, kd, filters, psi, m):
+@njit(**INLINE)
+def h_radial(k, first, count, state, after, ku, kd, filters, psi, m):
     """Add the radial layer's convolutions to row k of H; filters 8-9 serve h_r, 10-11 h, 12-13 and 14-15 h_z."""
     row = k + 1
     for i in range(count):
         j = first + i + LEAD
         e_z = _get_h(state, E_Z, row, j)
-        curl_r = (_get_h(up, cu + 1, ku, j) - _get_h(down, cd + 1, kd, j)) + m * e_z
-        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(up, cu, ku, j) - _get_h(down, cd, kd, j))
+        curl_r = (_get_h(state, E_PHI, ku, j) - _get_h(state, E_PHI, kd, j)) + m * e_z
+        curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(state, E_R, ku, j) - _get_h(state, E_R, kd, j))
         curl_z = (_get_h(after, E_PHI, row, j) - _get_h(state, E_PHI, row, j)) + m * _get_h(state, E_R, row, j)
         q0 = _get_h(filters, 8, 0, i) * _get_q0(psi, 4, k, i) + _get_h(filters, 9, 0, i) * curl_r
         q1 = _get_h(filters, 10, 0, i) * _get_q1(psi, 5, k, i) + _get_h(filters, 11, 0, i) * curl_f
@@ -130,14 +131,14 @@ def h_radial(k, first, count, state, after, up, cu, ku, down, cd, kd, filters, p
         _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - (q2 + q3))
 
 
-@njit(**OPTIONS)
-def stretch(upper, lower, c0, n, columns, state, stretched, psi, p, at, b, c, keep):
-    """Stretched axial differences of the two components c0, c0 + 1 between two rows of the state.
+@njit(**INLINE)
+def stretch(upper, lower, to, c0, n, columns, state, psi, p, at, b, c, keep):
+    """Stretched axial differences of the components c0, c0 + 1 between two rows of the state, into its row `to`.
 
-    stretched[0:2] <- keep d + psi with psi <- b psi + c d in the first `columns` columns, d itself in the others.
+    keep d + psi with psi <- b psi + c d in the first `columns` columns, d itself in the others.
 
     Args:
-        upper, lower: Rows of the state.
+        upper, lower, to: Rows of the state.
         psi, p, at: Memory of the layer [4, rows, n], its first plane (0 for H differences, 2 for E), its row.
     """
     for i in range(columns):
@@ -148,16 +149,16 @@ def stretch(upper, lower, c0, n, columns, state, stretched, psi, p, at, b, c, ke
         t1 = b * _get_t1(psi, p + 1, at, i) + c * d1
         _set_t0(psi, p, at, i, t0)
         _set_t1(psi, p + 1, at, i, t1)
-        _set_s0(stretched, 0, 0, j, keep * d0 + t0)
-        _set_s1(stretched, 1, 0, j, keep * d1 + t1)
+        _set_s0(state, c0, to, j, keep * d0 + t0)
+        _set_s1(state, c0 + 1, to, j, keep * d1 + t1)
     for i in range(columns, n):
         j = i + LEAD
-        _set_s0(stretched, 0, 0, j, _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j))
-        _set_s1(stretched, 1, 0, j, _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j))
+        _set_s0(state, c0, to, j, _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j))
+        _set_s1(state, c0 + 1, to, j, _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j))
 
 
-@njit(**OPTIONS)
-def h_cut(k, state, up, cu, ku, down, cd, kd, gains, m, first, last, component, column, excess):
+@njit(**INLINE)
+def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
     """Finish the faces of row k that a conductor cuts: the missing 1 / open_area - 1 of what `h_row` added.
 
     Args:
@@ -170,10 +171,10 @@ def h_cut(k, state, up, cu, ku, down, cd, kd, gains, m, first, last, component, 
         j = i + LEAD
         more = excess[entry]
         if component[entry] == 0:
-            curl = (up[cu + 1, ku, j] - down[cd + 1, kd, j]) + m * state[E_Z, row, j]
+            curl = (state[E_PHI, ku, j] - state[E_PHI, kd, j]) + m * state[E_Z, row, j]
             state[H_R, row, j] += more * (gains[3, 0, i] * curl)
         elif component[entry] == 1:
-            curl = (state[E_Z, row, j + 1] - state[E_Z, row, j]) - (up[cu, ku, j] - down[cd, kd, j])
+            curl = (state[E_Z, row, j + 1] - state[E_Z, row, j]) - (state[E_R, ku, j] - state[E_R, kd, j])
             state[H_PHI, row, j] += more * (gains[4, 0, i] * curl)
         else:
             curl = (state[E_PHI, row, j + 1] - state[E_PHI, row, j]) + m * state[E_R, row, j]

@@ -172,16 +172,16 @@ def _radial_layer(problem: Problem, n: int, dtype: Any) -> tuple[np.ndarray, np.
 
 
 def _axial_layers(problem: Problem, dtype: Any) -> tuple[np.ndarray, np.ndarray, int]:
-    """Per row: stretched columns for E, place of its memory, stretched columns for H; and 1/kappa, b, c for E and H."""
+    """Per row: stretched columns and the place of their memory; and 1/kappa, b, c for E and for H."""
     nz = problem.grid.nz
-    rows = np.zeros((3, nz), np.int64)
+    rows = np.zeros((2, nz), np.int64)
     table = np.zeros((6, nz))
     count = 0
     for layer in problem.axial_layers:
         start, stop = layer.rows
         if rows[0, start:stop].any():
             raise ConfigError("two axial absorbing layers share a row; move them apart")
-        rows[0, start:stop] = rows[2, start:stop] = layer.columns
+        rows[0, start:stop] = layer.columns
         rows[1, start:stop] = count + np.arange(stop - start)
         table[:3, start:stop] = layer.filters(problem.grid, 0.0)
         table[3:, start:stop] = layer.filters(problem.grid, 0.5)
@@ -216,15 +216,14 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int) -> dict[st
     """Step one antenna to its end."""
     grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.n
     nz, nr, width = grid.nz, grid.nr, n + 3 * LEAD
-    size = 6 * (nz + 2) * width
+    size = 6 * (nz + 3) * width
     memory = _aligned((size + 2 * LEAD,), dtype)
-    state, before, after = (memory[LEAD + shift :][:size].reshape(6, nz + 2, width) for shift in (0, -1, 1))
+    state, before, after = (memory[LEAD + shift :][:size].reshape(6, nz + 3, width) for shift in (0, -1, 1))
     if problem.initial is not None:
-        state[:, 1:-1, LEAD : LEAD + nr] = problem.initial[index]
+        state[:, 1 : nz + 1, LEAD : LEAD + nr] = problem.initial[index]
     media, inverse_cb = _coefficients(problem, index, max(n, shared.radial[0] + shared.radial[1]), dtype)
     cut_rows, cut_faces, excess = _cut_faces(problem, index, dtype)
     layer_psi = _aligned((4, max(shared.layer_count, 1), n), dtype)
-    stretched = _aligned((2, 1, width), dtype)
     psi = _aligned((8, nz, shared.filters.shape[2]), dtype)
     samples = max(sampling.steps // sampling.record_every, 1)
     port = np.zeros((samples, 2))
@@ -233,10 +232,10 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int) -> dict[st
 
     step, peak, ratio, finite = 0, 0.0, 1.0, True
     while step < sampling.steps:
-        count = min(levels, sampling.check_every - step % sampling.check_every)
+        count = min(levels, sampling.check_every - step % sampling.check_every, sampling.steps - step)
         sweep(
             step, count, n, nz, sampling.record_every, state, before, after, media, shared.gains, shared.order,
-            shared.layer_rows, shared.layer, layer_psi, stretched, shared.radial, shared.filters, psi,
+            shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
             cut_rows, cut_faces, excess, shared.source_plane, shared.source_shape, shared.waveform,
             shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, sums,
         )  # fmt: skip
@@ -256,5 +255,5 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int) -> dict[st
         "port": port[:taken].copy(),
         "contour": record[:taken].copy(),
         "field_map": sums,
-        "final": state[:, 1:-1, LEAD : LEAD + nr].copy(),
+        "final": state[:, 1 : nz + 1, LEAD : LEAD + nr].copy(),
     }

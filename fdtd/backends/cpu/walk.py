@@ -17,6 +17,7 @@ from fdtd.backends.cpu.bor import (
     H_PHI,
     H_R,
     H_Z,
+    INLINE,
     LEAD,
     OPTIONS,
     e_radial,
@@ -28,43 +29,33 @@ from fdtd.backends.cpu.bor import (
 )
 
 
-@njit(**OPTIONS)
-def advance_e(k, n, state, before, media, gains, m, layer_rows, layer, layer_psi, stretched, radial, filters, psi):
-    """One step of E in row k, absorbing layers included."""
-    columns, at = layer_rows[0, k], layer_rows[1, k]
-    if columns > 0:
+@njit(**INLINE)
+def advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
+    """One step of E in row k, absorbing layers included; row nz + 2 of the state is scratch."""
+    upper, lower = k + 1, k
+    if layer_rows[0, k] > 0:
         keep, b, c = layer[0, k], layer[1, k], layer[2, k]
-        stretch(k + 1, k, H_R, n, columns, state, stretched, layer_psi, 0, at, b, c, keep)
-        e_row(k, n, state, before, stretched, 0, 0, state, H_R, 0, media, gains, m)
-        if radial[1] > 0:
-            e_radial(k, radial[0], radial[1], state, before, stretched, 0, 0, state, H_R, 0, media, filters, psi, m)
-    else:
-        e_row(k, n, state, before, state, H_R, k + 1, state, H_R, k, media, gains, m)
-        if radial[1] > 0:
-            e_radial(k, radial[0], radial[1], state, before, state, H_R, k + 1, state, H_R, k, media, filters, psi, m)
+        stretch(k + 1, k, nz + 2, H_R, n, layer_rows[0, k], state, layer_psi, 0, layer_rows[1, k], b, c, keep)
+        upper, lower = nz + 2, 0
+    e_row(k, n, state, before, upper, lower, media, gains, m)
+    if radial[1] > 0:
+        e_radial(k, radial[0], radial[1], state, before, upper, lower, media, filters, psi, m)
 
 
-@njit(**OPTIONS)
-def advance_h(
-    k, n, state, after, gains, m, layer_rows, layer, layer_psi, stretched, radial, filters, psi, cut_rows, cut_faces, excess
-):
+@njit(**INLINE)
+def advance_h(k, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi, cut_rows, cut_faces, excess):
     """One step of H in row k, absorbing layers and cut faces included."""
-    columns, at = layer_rows[2, k], layer_rows[1, k]
-    first, last = cut_rows[k], cut_rows[k + 1]
-    if columns > 0:
+    upper, lower = k + 2, k + 1
+    if layer_rows[0, k] > 0:
         keep, b, c = layer[3, k], layer[4, k], layer[5, k]
-        stretch(k + 2, k + 1, E_R, n, columns, state, stretched, layer_psi, 2, at, b, c, keep)
-        h_row(k, n, state, after, stretched, 0, 0, state, E_R, 0, gains, m)
-        if radial[1] > 0:
-            h_radial(k, radial[0], radial[1], state, after, stretched, 0, 0, state, E_R, 0, filters, psi, m)
-        if last > first:
-            h_cut(k, state, stretched, 0, 0, state, E_R, 0, gains, m, first, last, cut_faces[0], cut_faces[1], excess)
-    else:
-        h_row(k, n, state, after, state, E_R, k + 2, state, E_R, k + 1, gains, m)
-        if radial[1] > 0:
-            h_radial(k, radial[0], radial[1], state, after, state, E_R, k + 2, state, E_R, k + 1, filters, psi, m)
-        if last > first:
-            h_cut(k, state, state, E_R, k + 2, state, E_R, k + 1, gains, m, first, last, cut_faces[0], cut_faces[1], excess)
+        stretch(k + 2, k + 1, nz + 2, E_R, n, layer_rows[0, k], state, layer_psi, 2, layer_rows[1, k], b, c, keep)
+        upper, lower = nz + 2, 0
+    h_row(k, n, state, after, upper, lower, gains, m)
+    if radial[1] > 0:
+        h_radial(k, radial[0], radial[1], state, after, upper, lower, filters, psi, m)
+    first, last = cut_rows[k], cut_rows[k + 1]
+    if last > first:
+        h_cut(k, state, upper, lower, gains, m, first, last, cut_faces[0], cut_faces[1], excess)
 
 
 @njit(**OPTIONS)
@@ -147,7 +138,6 @@ def sweep(
     layer_rows,
     layer,
     layer_psi,
-    stretched,
     radial,
     filters,
     psi,
@@ -174,7 +164,7 @@ def sweep(
             due = (step + 1) % record_every == 0
             sample = (step + 1) // record_every - 1
             if 0 <= k < nz:
-                advance_e(k, n, state, before, media, gains, m, layer_rows, layer, layer_psi, stretched, radial, filters, psi)
+                advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi)
                 if k == source_plane and step < waveform.size:
                     for i in range(source_shape.shape[1]):
                         state[E_R, k + 1, LEAD + i] -= source_shape[0, i] * waveform[step]
@@ -185,6 +175,7 @@ def sweep(
                 advance_h(
                     k - 1,
                     n,
+                    nz,
                     state,
                     after,
                     gains,
@@ -192,8 +183,7 @@ def sweep(
                     layer_rows,
                     layer,
                     layer_psi,
-                    stretched,
-                    radial,
+                                    radial,
                     filters,
                     psi,
                     cut_rows,
