@@ -43,16 +43,15 @@ def save_checkpoint(folder: Path, generation: int, state: Mapping[str, Any]) -> 
     Args:
         folder: The run's `checkpoint/`.
         generation: From 0; a checkpoint of the same generation is replaced.
-        state: JSON-able values; floats survive exactly.
+        state: JSON-able values; floats and the order of keys survive exactly.
 
     Raises:
         StorageError: It could not be written; the earlier ones are untouched.
     """
     payload = {"generation": generation, "state": state}
-    text = canonical(payload)
-    document = f'{{"version":{CHECKPOINT_VERSION},"sha256":"{digest(text)}","payload":{text}}}\n'
+    document = {"version": CHECKPOINT_VERSION, "sha256": digest(canonical(payload)), "payload": payload}
     path = folder / f"checkpoint-{generation:06d}.json"
-    write_text(path, document)
+    write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
     older = [found for number, found in listed(folder) if number <= generation]
     with storing(folder):
         for outdated in [found for _, found in listed(folder) if found not in older[:KEPT]]:

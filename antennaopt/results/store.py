@@ -9,6 +9,7 @@ what reports and exports add: `best/`, `report.html`.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,13 +91,16 @@ class RunFolder:
             **provenance(),
             **(manifest or {}),
         }
-        lock = FolderLock(path)
+        lock = None
         try:
+            lock = FolderLock(path)
             write_text(path / "experiment.toml", source)
             write_text(path / "resolved.json", _pretty(resolved))
             write_text(path / "manifest.json", _pretty(entries))
         except BaseException:
-            lock.release()
+            if lock is not None:
+                lock.release()
+            shutil.rmtree(path, ignore_errors=True)
             raise
         return cls(path, columns=columns, manifest=entries, lock=lock)
 
@@ -277,9 +281,13 @@ def _new_folder(parent: Path, name: str) -> Path:
                 path.mkdir()
             except FileExistsError:
                 continue
-            for folder in FOLDERS:
-                (path / folder).mkdir()
-            sync_folder(parent)
+            try:
+                for folder in FOLDERS:
+                    (path / folder).mkdir()
+                sync_folder(parent)
+            except OSError:
+                shutil.rmtree(path, ignore_errors=True)
+                raise
         return path
     raise StorageError(f"{parent / name} and 999 like it exist already; remove some")
 
