@@ -311,12 +311,13 @@ class _Recorder:
         for b in np.flatnonzero(self.active):  # a step limit that is no multiple of check_every
             self.taken[b], self.final[b] = stepper.steps, stepper.stored()[b]
         contour = self.problem.contour
+        size = 0 if contour is None else contour.size
         return Records(
             steps=self.taken,
             energy=self.ratio,
             finite=self.finite,
-            port=[np.reshape(samples, (-1, 2)) for samples in self.port],
-            contour=[np.reshape(samples, (-1, 0 if contour is None else contour.size)) for samples in self.contour],
+            port=[np.reshape(samples, (len(samples), 2)) for samples in self.port],
+            contour=[np.reshape(samples, (len(samples), size)) for samples in self.contour],
             field_map=self.sums,
             final=self.final,
         )
