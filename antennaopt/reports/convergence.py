@@ -94,7 +94,8 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
             label=f"{label_of(goal.metric).title} {goal.text()}",
         )
     axes.axhline(0.0, color=GOAL, lw=1.0)
-    axes.set_ylim(bottom=-0.04 * max(axes.get_ylim()[1], 0.5))
+    top = max(0.5, *(1.08 * float(row[goal.column]) for _, row in holders for goal in goals))
+    axes.set_ylim(-0.04 * top, top)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if lone:
         axes.set_xlim(generations[0] - 1, generations[0] + 1)

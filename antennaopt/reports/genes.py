@@ -45,6 +45,8 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
     if bounds:
         margin = 0.05 * (bounds[1] - bounds[0])
         axes.set_ylim(bounds[0] - margin, bounds[1] + margin)
+    if lone:
+        axes.set_xlim(generations[0] - 1, generations[0] + 1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
     return figure

@@ -46,7 +46,7 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
         axes.plot(old[0].theta_deg, levels(old[0], plane), color=GREY, lw=1.2, label=name, zorder=1.8)
     limit_axes(axes, [levels(cut, plane) for cut in [*shown, *old]])
     draw_pattern_goals(axes, goals, middle)
-    add_legend(axes, columns=2)
+    add_legend(axes, columns=2, above=True)
     return figure
 
 

@@ -112,7 +112,7 @@ def evaluation(run, folder, generation, slot, generator, objectives):
         }
         shortfalls, fitness = [], 1000.0
     else:
-        quality = 1.0 - float(np.mean([abs(x - 0.8 + 0.1 * place) for place, x in enumerate(genome)]))
+        quality = 1.0 - float(np.mean([abs(x - 0.8 + 0.1 * place) for place, x in enumerate(genome)] or [0.1]))
         result = outcome(run, quality)
         shortfalls = [shortfall(result, goal) for goal in objectives]
         fitness = sum(goal["weight"] * missed for goal, missed in zip(objectives, shortfalls, strict=True))

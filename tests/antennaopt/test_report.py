@@ -1,0 +1,188 @@
+"""The report: one self-contained file, its numbers taken from the run folder's files, whatever state the run is in."""
+
+import base64
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.exports import write_field_map
+from antennaopt.reports import write_report
+from antennaopt.results import load
+
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Collects what a browser would fetch, and checks that tags are closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.addresses, self.tags, self.open = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def report_of(tmp_path, **changes):
+    run = MadeUpRun(**({"generations": 4, "population": 8} | changes))
+    folder = write_run(tmp_path, run)
+    path = write_report(folder)
+    assert path == folder / "report.html"
+    return run, folder, path.read_text(encoding="utf-8")
+
+
+def plain(text):
+    """The page's words, tags left out, spaces joined."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)))
+
+
+def test_the_page_needs_no_other_file(tmp_path):
+    _, folder, text = report_of(tmp_path)
+    page = Page(text)
+    assert page.addresses and all(address.startswith("data:image/svg+xml;base64,") for address in page.addresses)
+    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert not re.search(r"https?://|@import|url\(", text)
+    for address in page.addresses:
+        drawing = base64.b64decode(address.partition(",")[2]).decode()
+        assert drawing.rstrip().endswith("</svg>")
+        assert not re.search(r'href="(?!#|data:)', drawing)
+    assert not list(folder.glob(".tmp-*"))
+
+
+def test_headline_numbers_are_those_of_the_files(tmp_path):
+    run, folder, text = report_of(tmp_path, failing=("infeasible",))
+    rows = load(folder)
+    ok = rows[rows.status == "ok"]
+    best = ok.loc[ok.fitness.idxmin()]
+    first = ok[ok.generation == 0].nsmallest(1, "fitness").iloc[0]
+    assert best.individual == run.best[1]
+    words = plain(text)
+    for row in (best, first):
+        assert row.individual in words
+        worst = min(row[f"directivity_dbi_{mhz}mhz"] for mhz in (28500, 30000, 31500))
+        assert f"{worst:.2f} dBi" in words
+        worst = max(row[f"s11_db_{mhz}mhz"] for mhz in (28500, 30000, 31500))
+        assert f"−{-worst:.2f} dB" in words
+        assert f"{row.fitness:.3f}" in words
+    missed = best.shortfall_2_sidelobe_db
+    assert missed > 0 and f"side lobes by {missed:.2f} dB" in words
+    assert "at least 18 dBi" in words and "at most −10 dB" in words
+    assert f"unfinished, {run.generations} of 10 generations" in words
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generations": 1},
+        {"generations": 1, "population": 1},
+        {"frequencies": (30e9,)},
+        {"frequencies": tuple(28e9 + 0.25e9 * step for step in range(17))},
+        {"no_side_lobes": True},
+        {"field_map": False},
+        {"genes": 0},
+        {"failing": ("infeasible", "undecayed", "diverged", "timeout", "lost", "error")},
+        {"resolved": RESOLVED | {"objectives": []}},
+    ],
+    ids=lambda changes: " ".join(changes),
+)
+def test_every_kind_of_run_gets_its_report(tmp_path, changes):
+    run, _, text = report_of(tmp_path, **changes)
+    Page(text)
+    words = plain(text)
+    assert "nan" not in words.lower() and "None" not in words
+    for heading in (
+        "Convergence",
+        "Best antenna",
+        "Radiation patterns",
+        "Matching",
+        "The ten best",
+        "How to reproduce",
+    ):
+        assert heading in words
+    assert ("no field map" in words) == (not run.field_map)
+    for status in run.failing:
+        assert f"{status}: <why>" in words
+
+
+def test_a_run_in_which_nothing_worked_says_so(tmp_path):
+    _, _, text = report_of(tmp_path, generations=2, population=3, failing=("error",) * 3, field_map=False)
+    words = plain(text)
+    assert "No antenna of this run could be evaluated." in words
+    assert "error: <why> 6 g0000-s002" in words or "error: <why> 6 g0000-s000" in words
+    assert "<img" not in text
+
+
+def test_what_users_write_is_escaped(tmp_path):
+    _, _, text = report_of(tmp_path, failing=("error",))
+    assert "<on>" not in text and "<why>" not in text and "<lens>" not in text
+    assert "&lt;why&gt;" in text and "&lt;on&gt;" in text
+
+
+def test_the_field_map_of_an_earlier_best_is_not_shown(tmp_path):
+    run = MadeUpRun(generations=3, population=6)
+    folder = write_run(tmp_path, run)
+    shown = write_report(folder).read_text().count("<img")
+    solved = run.best[2] | {"field": lens_field()}
+    write_field_map(folder / "best" / "field.npz", solved, individual="g0000-s099")
+    text = write_report(folder).read_text()
+    assert text.count("<img") == shown - 1
+    assert "belongs to an earlier best antenna" in text
+
+
+def test_damage_is_told_and_what_is_left_is_reported(tmp_path):
+    folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
+    for checkpoint in (folder / "checkpoint").iterdir():
+        checkpoint.write_text("{torn")
+    with open(folder / "logs" / "run.jsonl", "a") as log:
+        log.write('{"event": "gen')
+    (folder / "best" / "field.npz").write_bytes(b"PK\x03\x04torn")
+    text = write_report(folder).read_text()
+    assert "is damaged" in text
+    Page(text)
+
+
+def test_the_same_files_give_the_same_page(tmp_path):
+    folder = write_run(tmp_path, MadeUpRun(generations=2, population=5))
+    first = write_report(folder).read_bytes()
+    assert write_report(folder).read_bytes() == first
+
+
+def test_a_missing_pattern_and_an_unknown_objective_are_survived(tmp_path):
+    goals = [*RESOLVED["objectives"], {"metric": "front_to_back_db", "at_least": 25.0, "at_most": None, "weight": 2.0}]
+    folder = write_run(tmp_path, MadeUpRun(generations=2, population=5, resolved=RESOLVED | {"objectives": goals}))
+    for file in (folder / "patterns").iterdir():
+        file.unlink()
+    words = plain(write_report(folder).read_text())
+    assert "pattern is not on disk" in words and "front to back by 1.00 dB" in words
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(ResumeRefusedError, match="not a run folder"):
+        write_report(tmp_path)
+    folder = write_run(tmp_path, MadeUpRun(generations=0, field_map=False))
+    with pytest.raises(ResumeRefusedError, match="no evaluations yet"):
+        write_report(folder)
+    assert not (folder / "report.html").exists()
+
+
+def test_settings_are_written_in_the_units_of_people(tmp_path):
+    _, folder, text = report_of(tmp_path)
+    words = plain(text)
+    assert "antenna.feed.inner_radius 3.6 mm" in words
+    assert "4 × (8 mm to 20 mm)" in words
+    assert "28.5 GHz, 30 GHz, 31.5 GHz" in words
+    versions = json.loads((folder / "manifest.json").read_text())["versions"]
+    assert f"versions: numpy {versions['numpy']}" in words

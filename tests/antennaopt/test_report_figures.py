@@ -1,0 +1,88 @@
+"""Figures show what they are given, and leave Matplotlib's global state as it was."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from made_up_runs import RESOLVED, MadeUpRun, lens_field, outcome, sweep, write_run
+from matplotlib.figure import Figure
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.exports import FieldMap
+from antennaopt.reports import plot_simulation
+from antennaopt.reports.convergence import convergence_figure, fitness_by_generation
+from antennaopt.reports.field_maps import draw_field_map, mirrored
+from antennaopt.reports.genes import gene_bounds
+from antennaopt.reports.matching import Reflection, matching_figure
+from antennaopt.reports.record import read_run
+from antennaopt.results import GeneColumn
+
+SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("kind", SIGNATURES)
+def test_one_antenna_in_each_format(tmp_path, kind):
+    run = MadeUpRun()
+    before = dict(mpl.rcParams)
+    solved = outcome(run, 0.9)
+    path = plot_simulation(tmp_path / "deep" / f"lens.{kind}", solved | {"field": lens_field(), "sweep": sweep(solved)})
+    assert path.read_bytes().startswith(SIGNATURES[kind])
+    assert dict(mpl.rcParams) == before
+    plot_simulation(path, outcome(MadeUpRun(frequencies=(30e9,), no_side_lobes=True), 0.5), title="no field, no sweep")
+
+
+def test_one_antenna_says_what_it_cannot_draw(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"use one of \.png, \.svg, \.pdf"):
+        plot_simulation(tmp_path / "lens.bmp", outcome(MadeUpRun(), 0.5))
+    with pytest.raises(ValueError, match="infeasible"):
+        plot_simulation(tmp_path / "lens.png", {"status": "infeasible"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_geometry_is_to_scale_and_symmetric_about_the_axis():
+    field = FieldMap.of_outcome({"field": lens_field()})
+    axes = Figure().add_subplot()
+    draw_field_map(axes, field)
+    assert axes.get_aspect() == 1.0
+    low, high = axes.get_ylim()
+    assert low == pytest.approx(-high) and high == pytest.approx(27.0)
+    assert axes.get_xlim()[0] == pytest.approx(field.z_mm[0] - 0.15)
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5])
+def test_mirroring_counts_the_axis_once(first):
+    r_mm = first + np.arange(3.0)
+    radii, values = mirrored(r_mm, np.array([[1.0, 2.0, 3.0]]))
+    assert np.all(np.diff(radii) > 0.0)
+    np.testing.assert_array_equal(radii, -radii[::-1])
+    np.testing.assert_array_equal(values, values[:, ::-1])
+    assert radii.size == (5 if first == 0.0 else 6)
+
+
+def test_convergence_counts_only_what_was_ok(tmp_path):
+    record = read_run(write_run(tmp_path, MadeUpRun(generations=5, population=8, failing=("error", "diverged"))))
+    table = fitness_by_generation(record.ok)
+    assert table["q90"].max() < 1000.0
+    assert (table["best"] <= table["median"]).all() and table["best_so_far"].is_monotonic_decreasing
+    axes = convergence_figure(record).axes[0]
+    curves = {line.get_label(): np.asarray(line.get_ydata(), float) for line in axes.get_lines()}
+    np.testing.assert_array_equal(curves["best so far"], table["best_so_far"])
+    assert set(curves["best of the first generation"]) == {table["best"].iloc[0]}
+    low, high = axes.get_ylim()
+    assert low < table["best_so_far"].min() and high > table["q90"].max()
+
+
+def test_s11_shows_the_sweep_and_the_goal_where_it_is_asked_for(tmp_path):
+    record = read_run(write_run(tmp_path, MadeUpRun(generations=1, population=4)))
+    best = Reflection(points_hz=[29e9, 30e9], points_db=[-9.0, -14.0], sweep_hz=[28e9, 32e9], sweep_db=[-5.0, -22.0])
+    axes = matching_figure(best, None, record.goals).axes[0]
+    goal = next(line for line in axes.get_lines() if str(line.get_label()).startswith("goal"))
+    assert list(goal.get_xdata()) == [29.0, 30.0] and list(goal.get_ydata()) == [-10.0, -10.0]
+    assert axes.get_ylim()[0] <= -22.0 and axes.get_xlim()[0] < 28.0 < 32.0 < axes.get_xlim()[1]
+
+
+def test_bounds_of_genes_come_from_the_resolved_experiment():
+    assert gene_bounds(RESOLVED, GeneColumn(name="lens.radii.2")) == pytest.approx((8.0, 20.0))
+    assert gene_bounds(RESOLVED, GeneColumn(name="lens.permittivity", dimension="number")) is None
+    assert gene_bounds(RESOLVED, GeneColumn(name="lens.radii.9")) is None
+    choices = {"antenna": {"lens": {"permittivity": {"choices": [2.53, 2.1, 3.8]}}}}
+    assert gene_bounds(choices, GeneColumn(name="lens.permittivity", dimension="number")) == (2.1, 3.8)
