@@ -85,12 +85,15 @@ class FarFieldTransform:
         k = 2 * np.pi * frequency / SPEED_OF_LIGHT * grid.cell
         sine, cosine = np.sin(self.theta)[:, None], np.cos(self.theta)[:, None]
         out = np.zeros((2, len(self.theta), contour.size), dtype=complex)
+        known: dict[bytes, tuple[np.ndarray, ...]] = {}
         for current in _currents(contour):
-            x = k * current.r * sine
             w = np.exp(1j * k * (current.z - grid.origin) * cosine) * current.factor
-            minus, plus = 1j ** (m - 1) * jv(m - 1, x), 1j ** (m + 1) * jv(m + 1, x)
+            r = current.r if np.ptp(current.r) > 0 else current.r[:1]
+            if r.tobytes() not in known:
+                known[r.tobytes()] = tuple(1j**order * jv(order, k * r * sine) for order in (m - 1, m, m + 1))
+            minus, middle, plus = known[r.tobytes()]
             c, s = np.pi * (minus + plus) * w, np.pi * (minus - plus) * w
-            axial = 2 * np.pi * 1j**m * jv(m, x) * w
+            axial = 2 * np.pi * middle * w
             zero = np.zeros_like(w)
             rho, phi, z = {
                 "Jr": (c, -s, zero),

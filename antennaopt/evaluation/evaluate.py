@@ -1,0 +1,163 @@
+"""Designs in, outcomes out: the only crossing between the optimiser and the solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from antennaopt.evaluation.plan import SolverPlan
+from antennaopt.geometry import FAMILIES, stack
+from fdtd.errors import Unsuitable
+from fdtd.farfield.metrics import (
+    cross_polarisation,
+    decibels,
+    directivity,
+    front_to_back,
+    half_power_beamwidth,
+    side_lobe,
+)
+from fdtd.layout import Layout
+from fdtd.simulation import PATTERN_DEG, Solution, solve
+
+_SWEEP_POINTS = 41
+
+
+def evaluate(
+    family: str,
+    designs: Sequence[Mapping[str, float]],
+    plan: Mapping[str, Any],
+    *,
+    backend: str = "cpu",
+    fields: bool = False,
+    threads: int = 1,
+) -> list[dict[str, Any]]:
+    """Solve a batch of antennas.
+
+    An antenna's outcome does not depend on the others in its batch, to the bit.
+
+    Args:
+        family: Antenna family.
+        designs: Full designs, SI, by dotted name.
+        plan: As `SolverPlan.to_dict` wrote it.
+        backend: "cpu" or "reference".
+        fields: Add the electric field at the design frequency (`field`) and S11 across the band (`sweep`).
+        threads: Antennas solved at the same time.
+
+    Returns:
+        One outcome a design: `status`, `error`, `seconds`, `steps`, `cells`, and the figures of merit, lists over the frequencies.
+
+    Raises:
+        Unsuitable: The backend is not there.
+    """
+    if backend not in ("cpu", "reference"):
+        raise Unsuitable(f"backend = {backend!r} is not available here (allowed: cpu, reference)")
+    solver = SolverPlan.from_dict(plan)
+    refusals = FAMILIES[family].refusal(stack(designs))
+    outcomes: list[dict[str, Any]] = [
+        {"status": "infeasible", "error": refusal, "seconds": 0.0, "steps": 0, "cells": solver.layout.grid.cells}
+        for refusal in refusals
+    ]
+    sound = [place for place, refusal in enumerate(refusals) if refusal is None]
+    if sound:
+        start = time.perf_counter()
+        scene = FAMILIES[family].scene(stack([designs[place] for place in sound]))
+        solutions = solve(
+            solver.layout,
+            scene,
+            backend=backend,
+            precision=solver.precision,
+            threads=threads,
+            fields=fields,
+            sweep=_SWEEP_POINTS if fields else 0,
+        )
+        made = [_outcome(solver.layout, solution, fields) for solution in solutions]
+        seconds = (time.perf_counter() - start) / len(sound)
+        for place, outcome in zip(sound, made, strict=True):
+            outcomes[place] = {**outcome, "seconds": seconds}
+    return outcomes
+
+
+def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
+    """Whether the fields came to rest."""
+    if not solution.finite or not np.isfinite(solution.s11).all():
+        return "diverged", f"the fields are not finite after {solution.steps} steps"
+    if layout.decay and solution.energy >= layout.decay:
+        left = 10 * np.log10(solution.energy)
+        if solution.energy == 1.0:
+            return "diverged", f"the energy still grows after {solution.steps} steps"
+        return "undecayed", f"energy at {left:.1f} dB of its peak after {solution.steps} steps; raise solver.max_steps"
+    return "ok", None
+
+
+def _outcome(layout: Layout, solution: Solution, fields: bool) -> dict[str, Any]:
+    """Figures of merit of one antenna as plain numbers."""
+    status, error = _status(layout, solution)
+    outcome: dict[str, Any] = {
+        "status": status,
+        "error": error,
+        "steps": solution.steps,
+        "cells": layout.grid.cells,
+        "frequency_hz": list(layout.frequencies),
+    }
+    if status == "diverged":
+        return outcome
+    e_plane, h_plane, _ = directivity(solution.e_plane, solution.h_plane)
+    e_db, h_db = decibels(e_plane), decibels(h_plane)
+    efficiency = solution.radiated / solution.accepted
+    outcome |= {
+        "s11": [[float(value.real), float(value.imag)] for value in solution.s11],
+        "s11_db": decibels(np.abs(solution.s11) ** 2).tolist(),
+        "directivity_dbi": e_db[:, 0].tolist(),
+        "max_directivity_dbi": np.maximum(e_db, h_db).max(axis=1).tolist(),
+        "gain_dbi": (e_db[:, 0] + decibels(efficiency)).tolist(),
+        "radiation_efficiency": efficiency.tolist(),
+        "hpbw_e_deg": [half_power_beamwidth(cut, PATTERN_DEG) for cut in e_db],
+        "hpbw_h_deg": [half_power_beamwidth(cut, PATTERN_DEG) for cut in h_db],
+        "sidelobe_db": [side_lobe([e, h], PATTERN_DEG) for e, h in zip(e_db, h_db, strict=True)],
+        "front_to_back_db": [front_to_back(cut) for cut in e_db],
+        "crosspol_db": [
+            cross_polarisation(a, b, PATTERN_DEG) for a, b in zip(solution.e_plane, solution.h_plane, strict=True)
+        ],
+        "power_balance": ((solution.radiated + solution.dissipated) / solution.accepted).tolist(),
+        "contour_balance": (solution.radiated / solution.through_contour).tolist(),
+        "decay_db": float(decibels(np.array(solution.energy))),
+        "theta_deg": PATTERN_DEG.tolist(),
+        "e_plane_dbi": e_db.tolist(),
+        "h_plane_dbi": h_db.tolist(),
+    }
+    if fields:
+        outcome["field"] = _field(layout, solution)
+        outcome["sweep"] = {
+            "frequency_hz": solution.sweep_frequency.tolist(),
+            "s11": [[float(value.real), float(value.imag)] for value in solution.sweep_s11],
+        }
+    return outcome
+
+
+def _field(layout: Layout, solution: Solution) -> dict[str, Any]:
+    """|E| in the E-plane (phi = 0) at the frequency nearest the design's, on the nodes inside the absorbing layers.
+
+    E_r and E_z are averaged from the half nodes on either side; E_phi is zero in that plane.
+    """
+    if solution.field is None or solution.permittivity is None or solution.metal is None:
+        raise ValueError("the solution was made without fields")
+    grid, n = layout.grid, layout.layer_cells
+    nearest = int(np.argmin(np.abs(np.array(layout.frequencies) - layout.design_frequency)))
+    e_r, _, e_z = solution.field[nearest]
+    radial = e_r.copy()
+    radial[:, 1:] = (e_r[:, 1:] + e_r[:, :-1]) / 2
+    radial[:, 0] = (9 * e_r[:, 0] - e_r[:, 1]) / 8
+    axial = e_z.copy()
+    axial[1:] = (e_z[1:] + e_z[:-1]) / 2
+    inside = np.s_[n : grid.nz - n, : grid.nr - n]
+    return {
+        "r_m": grid.r_nodes[inside[1]],
+        "z_m": grid.z_nodes[inside[0]],
+        "e_magnitude": np.hypot(np.abs(radial), np.abs(axial))[inside],
+        "permittivity": solution.permittivity[inside],
+        "metal": solution.metal[inside],
+        "frequency_hz": layout.frequencies[nearest],
+    }
