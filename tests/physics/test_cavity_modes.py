@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cavities import BACKENDS, LENGTH, SLAB, resonance, ring
+from cavities import BACKENDS, LENGTH, RADIUS, SLAB, resonance, ring
 from scipy.constants import speed_of_light
+from scipy.linalg import eigh
+
+from fdtd.grid import courant_limit
 
 PUBLISHED_GHZ = {0: 11.474253, 1: 12.843050, 2: 17.324437}
 CELLS_PER_MM = (1.0, 1.5, 2.0)
@@ -45,3 +48,22 @@ def test_filled_cylinder(order: int) -> None:
     measured = ring("reference", order, 1.0, permittivity=4.0, height=LENGTH)
     cells_per_wavelength = speed_of_light / exact / 2 * 1e3
     assert abs(measured / exact - 1) * cells_per_wavelength**2 < 2.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rule_on_the_axis(backend: str) -> None:
+    """TM010 of the lattice itself: E_z on rings r = i d, Ampere's law on each ring and on the disc r < d/2.
+
+    A wrong rule on the axis stays second order (3.9 instead of 4 moves C from -1.21 to -1.29), so the bound on C does
+    not see it. Here the lattice's frequency is the eigenvalue of a symmetric matrix, with
+    2 sin(w dt/2) = S sqrt(eigenvalue), and no room is left. Measured: 6e-9; with 3.9 instead of 4: 1.2e-4.
+    """
+    n = round(RADIUS / 1e-3)
+    edge = np.arange(n) + 0.5  # circumference between ring i and i + 1, over 2 pi d
+    area = np.arange(n, dtype=float)
+    area[0] = 1 / 8
+    stiffness = np.diag(edge + np.append(0.0, edge[:-1])) - np.diag(edge[:-1], 1) - np.diag(edge[:-1], -1)
+    eigenvalue = eigh(stiffness, np.diag(area), eigvals_only=True)[0]
+    courant = 0.98 * courant_limit(0)
+    exact = np.arcsin(courant * np.sqrt(eigenvalue) / 2) / np.pi * speed_of_light / (courant * 1e-3)
+    assert ring(backend, 0, 1.0) == pytest.approx(exact, rel=1e-6)
