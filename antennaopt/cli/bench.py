@@ -36,7 +36,7 @@ def bench() -> None:
     """  # noqa: D301 - \b is click's
 
 
-@bench.command()
+@bench.command(short_help="Time the update kernels.")
 @backend_option()
 @click.option("--grid", "grids", metavar="NRxNZ", multiple=True, help="Cells, layers included; may be repeated.")
 @click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
@@ -69,7 +69,7 @@ def kernels(
     finish(rows, json_file, quiet=quiet)
 
 
-@bench.command()
+@bench.command(short_help="Genetic algorithm against random search.")
 @click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
 @click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Pairs of searches.")
 @backend_option()
@@ -104,7 +104,7 @@ def search(
     finish(rows, json_file, quiet=quiet)
 
 
-@bench.command()
+@bench.command(short_help="Time whole evaluations, by stage.")
 @click.argument("file", metavar="[ANTENNA.toml]", required=False, type=click.Path(path_type=Path))
 @backend_option()
 @click.option("--batch", type=click.IntRange(min=1), default=4, show_default=True, help="Antennas solved together.")

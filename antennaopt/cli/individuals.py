@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antennaopt.cli.options import check_run_folder
 from antennaopt.errors import ConfigurationError
 
 BEST = "best"
@@ -52,6 +53,7 @@ def recall(path: Path, individual: str) -> Individual:
     from antennaopt.results import RunFolder
     from antennaopt.study import FolderStore, outcome_of_row
 
+    check_run_folder(path)
     folder = RunFolder.open(path)
     row = _row(folder, _best(folder) if individual == BEST else individual)
     experiment = Experiment.from_resolved(folder.resolved)

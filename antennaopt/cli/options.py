@@ -90,6 +90,17 @@ def check_folder(folder: Path | str) -> None:
         ) from None
 
 
+def check_run_folder(path: Path) -> None:
+    """Make sure that a path is a run folder at all.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
+    if not (path / "manifest.json").is_file():
+        what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"
+        raise ConfigurationError(f"{path} {what}; name the folder that `antennaopt run` printed as its last line")
+
+
 def warn(lines: Iterable[str]) -> None:
     """Print warnings on stderr, one line each."""
     for line in lines:

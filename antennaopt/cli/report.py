@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from antennaopt.cli.options import check_folder, check_run_folder
+
 
 @click.command(short_help="Write a run's HTML report.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -18,10 +20,7 @@ def report(run: Path) -> None:
     Example:
       antennaopt report results/quickstart/RUN
     """  # noqa: D301 - \b is click's
-    from antennaopt.cli.options import check_folder
-    from antennaopt.results import RunFolder
-
-    RunFolder.open(run)
+    check_run_folder(run)
     check_folder(run)
     from antennaopt.reports import write_report
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.options import backend_option, chosen_backend, quiet_option, scheduler_option, set_option
+from antennaopt.cli.options import (
+    backend_option,
+    check_run_folder,
+    chosen_backend,
+    quiet_option,
+    scheduler_option,
+    set_option,
+)
 
 
 @click.command(short_help="Go on with a run where it stopped.")
@@ -26,6 +33,7 @@ def resume(run: Path, scheduler: str | None, backend: str | None, overrides: tup
       antennaopt resume results/quickstart/RUN
       antennaopt resume results/quickstart/RUN --set evolution.generations=40
     """  # noqa: D301 - \b is click's
+    check_run_folder(run)
     name = chosen_backend(backend) if backend is not None else None
     from antennaopt.cli.summaries import report_lines
     from antennaopt.study import for_terminal

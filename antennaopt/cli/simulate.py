@@ -205,10 +205,10 @@ def as_object(outcome: Mapping[str, Any], subject: Subject, plan: Mapping[str, A
     from antennaopt.study import result_object
 
     solved = {"frequency_hz": [], **outcome}
-    solved["cells"] = outcome.get("cells") or plan["nr"] * plan["nz"]
     data = result_object(solved, backend=backend, **subject.about)
     balance = [value for value in outcome.get("power_balance") or () if value is not None]
     data |= {
+        "cells": outcome.get("cells") or plan["nr"] * plan["nz"],
         "grid": [plan["nr"], plan["nz"]],
         "cell": plan["cell"],
         "family": subject.experiment.family,

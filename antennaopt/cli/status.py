@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import json_option, write_out
+from antennaopt.cli.options import check_run_folder, json_option, write_out
 
 
 @click.command(short_help="Say how far a run is.")
@@ -50,13 +50,15 @@ def state_of(path: Path) -> dict[str, Any]:
         path: The run folder.
 
     Returns:
-        JSON-able: `state` is `running`, `finished` or `stopped` (`antennaopt resume` goes on).
+        JSON-able; `state` is `running`, `finished` or `stopped` (`antennaopt resume` goes on).
 
     Raises:
-        ResumeRefusedError: It is not a run folder, or it is damaged.
+        ConfigurationError: It is not a run folder.
+        ResumeRefusedError: It is damaged.
     """
     from antennaopt.results import RunFolder
 
+    check_run_folder(path)
     folder = RunFolder.open(path)
     rows = [row for generation in folder.generations() for row in folder.read_generation(generation)]
     best = min(((row["fitness"], row["individual"]) for row in rows if row["status"] == "ok"), default=None)

@@ -1,0 +1,150 @@
+"""`run` and what is done with a run afterwards; the solver is replaced by arithmetic, in this process."""
+
+import functools
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import cheap_evaluation
+import pytest
+from config_files import LENS
+
+from antennaopt import cli, study
+from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.results.lock import FolderLock
+
+SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
+
+
+def serial(experiment, *, plan, backend, scheduler, evaluate):
+    return SerialFarm(cheap_evaluation.evaluate, family=experiment.family, plan=plan, backend=backend)
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
+    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
+    here = {"farm": serial, "report": False}
+    monkeypatch.setattr(study, "run", functools.partial(study.run, **here))
+    monkeypatch.setattr(study, "resume", functools.partial(study.resume, **here))
+    cheap_evaluation.CALLS.clear()
+    (tmp_path / "lens.toml").write_text(LENS)
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def run_folder(call):
+    code, out, _ = call("run", "lens.toml", *SMALL, "--seed", "3")
+    assert code == 0
+    return Path(out.splitlines()[-1])
+
+
+def test_the_last_line_is_the_run_folder(run_folder, tmp_path):
+    assert run_folder.is_dir()
+    assert run_folder.parent == Path("results") / "lens"
+    assert json.loads((run_folder / "resolved.json").read_text())["seed"] == 3
+    assert (run_folder / "experiment.toml").read_text() == LENS
+
+
+def test_quiet_prints_the_folder_only(call):
+    code, out, err = call("run", "lens.toml", *SMALL, "--quiet", "--out", "elsewhere")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert Path(out.strip()).parts[0] == "elsewhere"
+
+
+def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
+    code, out, _ = call("run", "lens.toml", "--dry-run", *SMALL)
+    assert code == 0
+    assert "64 x 96 cells" in out
+    assert "at most 14" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lens.toml"]
+
+
+def test_status_resume_and_more_generations(call, run_folder):
+    code, out, _ = call("status", run_folder)
+    assert code == 0
+    assert "finished" in out
+    assert "3 of 3" in out
+    code, out, _ = call("resume", run_folder, "--set", "evolution.generations=5")
+    assert code == 0
+    assert out.splitlines()[-1] == str(run_folder)
+    state = json.loads(call("status", run_folder, "--json", "-")[1])
+    assert (state["generations"], state["generations_planned"], state["state"]) == (5, 5, "finished")
+
+
+def test_a_run_in_use_is_told_so(call, run_folder):
+    lock = FolderLock(run_folder)
+    try:
+        assert json.loads(call("status", run_folder, "--json", "-")[1])["state"] == "running"
+        code, _, err = call("resume", run_folder)
+    finally:
+        lock.release()
+    assert code == 3
+    assert err.startswith("error: ")
+
+
+def test_a_changed_experiment_is_not_resumed(call, run_folder):
+    code, _, err = call("resume", run_folder, "--set", "evolution.elites=1")
+    assert code == 4
+    assert "evolution.elites" in err
+    assert err.count("\n") == 1
+
+
+def test_an_antenna_of_a_run_is_solved_on_the_runs_own_grid(call, run_folder):
+    known = json.loads((run_folder / "manifest.json").read_text())
+    cheap_evaluation.CALLS.clear()
+    code, out, _ = call("simulate", run_folder, "--individual", "g0000-s002", "--json", "-")
+    assert code == 0
+    ((what, _, (design,), plan, backend, _),) = cheap_evaluation.CALLS
+    assert what == "evaluate"
+    assert (plan, backend) == (known["plan"], known["backend"])
+    data = json.loads(out)
+    assert (data["individual"], data["run"], data["design"]) == ("g0000-s002", run_folder.name, design)
+
+
+def test_the_best_antenna_is_exported_and_simulated_again(call, run_folder, tmp_path):
+    code, out, _ = call("export", run_folder, "--toml", "best.toml", "--csv", "best.csv", "--touchstone", "best.s1p")
+    assert code == 0
+    assert out.split() == ["best.toml", "best.csv", "best_patterns.csv", "best.s1p"]
+    first = json.loads(call("simulate", run_folder, "--individual", "best", "--json", "-")[1])
+    again = json.loads(call("simulate", "best.toml", "--json", "-")[1])
+    assert again["design"] == first["design"]
+    assert again["results"] == first["results"]
+
+
+@pytest.mark.parametrize(
+    ("individual", "says"),
+    [("g0099-s000", "is not in"), ("g0000-s099", "is not in"), ("slot 3", "ids look like g0003-s012")],
+)
+def test_an_unknown_individual(call, run_folder, individual, says):
+    code, _, err = call("simulate", run_folder, "--individual", individual)
+    assert code == 2
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_demo_compares_the_best_with_the_first(call, tmp_path):
+    (tmp_path / "experiments").mkdir()
+    text = LENS.replace("population = 16", "population = 6\ngenerations = 3")
+    (tmp_path / "experiments" / "quickstart.toml").write_text(text)
+    code, out, _ = call("demo")
+    assert code == 0
+    assert "best of the random first" in out
+    assert "best of the run" in out
+    assert "directivity on axis (dBi)" in out
+    assert Path(out.splitlines()[-1]).is_dir()
+
+
+def test_the_demo_finds_the_projects_own_quickstart(call):
+    from antennaopt.cli.demo import quickstart
+
+    assert quickstart().is_file()
