@@ -76,7 +76,7 @@ class LocalWorkers:
                     env=WORKER_ENVIRONMENT,
                     preload=["antennaopt.evaluation._worker"],
                 )
-                self.client = Client(self._cluster, timeout=timeout_s, set_as_default=False)
+                self.client = connect(self._cluster, timeout_s)
                 self.client.wait_for_workers(1, timeout=timeout_s)
             except (TimeoutError, OSError, RuntimeError) as problem:
                 self.close()
@@ -122,8 +122,7 @@ class RemoteScheduler:
         quieten()
         self.client: Any = None
         try:
-            with dask.config.set({"distributed.comm.timeouts.connect": f"{connect_timeout_s:g}s"}):
-                self.client = Client(address, timeout=connect_timeout_s, set_as_default=False)
+            self.client = connect(address, connect_timeout_s)
         except (TimeoutError, OSError, ValueError) as problem:
             raise ClusterError(
                 f"no Dask scheduler answers at {address} within {connect_timeout_s:g} s; "
@@ -160,6 +159,24 @@ class RemoteScheduler:
         """Disconnect; the scheduler and its workers live on."""
         client, self.client = self.client, None
         within(5.0, client and (lambda: client.close(timeout=3)))
+
+
+def connect(target: Any, timeout_s: float) -> Client:
+    """Return a client of a cluster or of a scheduler's address.
+
+    Raises:
+        TimeoutError, OSError, ValueError: No answer, or not an address.
+    """
+    # A client whose constructor raised is still half alive, and the garbage collector closing it at some later moment
+    # can deadlock with the making of the next one; so it is kept in hand and closed here.
+    client = Client.__new__(Client)
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
+            client.__init__(target, timeout=timeout_s, set_as_default=False)
+    except BaseException:
+        within(5.0, lambda: client.close(timeout=3))
+        raise
+    return client
 
 
 def usable_cores() -> int:

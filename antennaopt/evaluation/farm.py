@@ -12,13 +12,15 @@ import math
 import queue
 import time
 import uuid
+from asyncio import CancelledError
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from distributed import Future
+from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
@@ -113,7 +115,7 @@ class Farm:
         self._worker_timeout_s = worker_timeout_s
         self._waiting = Queue()
         self._flying: dict[str, Flight] = {}
-        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[str, Any, BaseException | None]] = queue.SimpleQueue()
         self._started: queue.SimpleQueue[tuple[float, Mapping[str, Any]]] = queue.SimpleQueue()
         self._draining = False
         self._alone_since: float | None = None
@@ -227,45 +229,49 @@ class Farm:
             retries=0,
         )
         self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s, submitted=time.monotonic())
-        future.add_done_callback(lambda _: self._done.put(token))
+        self._client.loop.add_callback(self._fetch, token, future)
+
+    async def _fetch(self, token: str, future: Future) -> None:
+        """Wait for a batch and bring its reply here, in the client's own thread: a stopped worker may sit on it."""
+        try:
+            reply = await self._client.gather(future, asynchronous=True)
+        except BaseException as problem:
+            self._done.put((token, None, problem))
+        else:
+            self._done.put((token, reply, None))
 
     def _next(self) -> Iterator[tuple[str, Outcome]]:
         """Wait for one batch, a tick at most, and now and then look after the others."""
-        try:
-            token = self._done.get(timeout=TICK_S)
-        except queue.Empty:
-            token = ""
-        self._read_starts()
-        flight = self._flying.pop(token, None)
-        if flight is not None:
-            yield from self._landed(flight)
+        with suppress(queue.Empty):
+            token, reply, problem = self._done.get(timeout=TICK_S)
+            self._read_starts()
+            flight = self._flying.pop(token, None)
+            if flight is not None:
+                flight.future.release()
+                yield from self._landed(flight, reply, problem)
         now = time.monotonic()
         if now - self._looked >= TICK_S:
             self._looked = now
+            self._read_starts()
             yield from self._give_up_overdue()
         if now - self._workers_checked >= WORKERS_CHECK_S:
             self._workers_checked = now
             self._check_workers(now)
 
-    def _landed(self, flight: Flight) -> Iterator[tuple[str, Outcome]]:
+    def _landed(
+        self, flight: Flight, reply: Mapping[str, Any] | None, problem: BaseException | None
+    ) -> Iterator[tuple[str, Outcome]]:
         """Turn a finished batch into outcomes, or into what is tried next."""
-        batch, future = flight.batch, flight.future
-        if future.status == "cancelled":  # the scheduler forgot it: a lost connection, nobody's fault
+        if reply is None and isinstance(problem, CancelledError | FutureCancelledError):
+            # The scheduler forgot it: a lost connection, nobody's fault.
             self._require_scheduler()
-            self._waiting.put_back([batch])
-            return
-        try:
-            reply: Mapping[str, Any] = future.result(timeout=self._worker_timeout_s)
-        except Exception as problem:  # what the batch died of, whatever it is, becomes its outcome
-            kind, reason = failure(problem, flight)
-            yield from self._failed(batch, kind, reason)
+            self._waiting.put_back([flight.batch])
+        elif reply is None:
+            yield from self._failed(flight.batch, *failure(problem, flight))
+        elif "outcomes" in reply:
+            yield from self._outcomes(flight.batch, reply)
         else:
-            if "outcomes" in reply:
-                yield from self._outcomes(batch, reply)
-            else:
-                yield from self._failed(batch, "error", str(reply["error"]))
-        finally:
-            future.release()
+            yield from self._failed(flight.batch, "error", str(reply["error"]))
 
     def _outcomes(self, batch: Batch, reply: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
         self._alone_since = None
@@ -299,10 +305,10 @@ class Farm:
     def _give_up_overdue(self) -> Iterator[tuple[str, Outcome]]:
         """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
         for token, flight in list(self._flying.items()):
-            if flight.expired or not flight.overdue(GRACE_S):
+            if not flight.overdue(GRACE_S):
                 continue
-            flight.expired = True
             worker = flight.worker or self._worker_of(token)
+            flight.expired, flight.started, flight.submitted = True, None, time.monotonic()
             if worker is None or not self._cluster.kill_worker(worker):
                 del self._flying[token]
                 flight.future.cancel()
@@ -351,6 +357,6 @@ def failure(problem: BaseException | None, flight: Flight) -> tuple[str, str]:
     """Return the kind of a failure (`error`, `timeout`, `lost`) and its reason in words."""
     if flight.expired or (isinstance(problem, KilledWorker) and flight.overdue(-0.1 * flight.limit_s)):
         return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
-    if isinstance(problem, (KilledWorker, TimeoutError, CancelledError)):
+    if isinstance(problem, KilledWorker | TimeoutError | OSError):
         return "lost", "its worker process died while it was solved"
     return "error", f"{type(problem).__name__}: {problem}"
