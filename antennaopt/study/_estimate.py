@@ -13,8 +13,8 @@ from antennaopt.evolution import EvolutionSettings, decode
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import duration
 
-WARM_UP_STEPS = 20
-CALIBRATION_STEPS = 400
+CALIBRATION_STEPS = (200, 1200)
+"""Two lengths, so that what an antenna costs beside stepping does not count as stepping."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class DryRun:
         evaluations: Antennas solved at most.
         workers: Antennas solved at a time.
         cell_steps_per_s: Measured with one antenna on one worker.
-        seconds_per_antenna: At `max_steps`, on one worker.
+        seconds_per_antenna: All that it takes, at `max_steps`, on one worker.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
 
@@ -88,10 +88,10 @@ def estimate(
     settings = EvolutionSettings.from_dict(resolved["evolution"])
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
-    rate = _calibrate(solve, resolved["antenna"]["family"], middle, plan, backend)
+    step, rest = _calibrate(solve, resolved["antenna"]["family"], middle, plan, backend)
     count = workers or _workers(resolved.get("cluster", {}))
     evaluations = settings.most_evaluations
-    each = plan["nr"] * plan["nz"] * plan["max_steps"] / rate
+    each = step * plan["max_steps"] + rest
     return DryRun(
         nr=plan["nr"],
         nz=plan["nz"],
@@ -101,7 +101,7 @@ def estimate(
         memory_bytes=plan["memory_bytes"],
         evaluations=evaluations,
         workers=count,
-        cell_steps_per_s=rate,
+        cell_steps_per_s=plan["nr"] * plan["nz"] / step,
         seconds_per_antenna=each,
         seconds=math.ceil(evaluations / count) * each,
     )
@@ -113,17 +113,22 @@ def _calibrate(
     design: dict[str, float],
     plan: Mapping[str, Any],
     backend: str,
-) -> float:
-    """Return cell-steps a second of one antenna; the first, short call compiles the kernels."""
-    steps = CALIBRATION_STEPS
-    solve(family, [design], {**plan, "max_steps": WARM_UP_STEPS}, backend=backend)
-    outcome = solve(family, [design], {**plan, "max_steps": steps}, backend=backend)[0]
-    if not outcome.get("steps") or not outcome.get("seconds"):
-        raise ConfigurationError(
-            f"the design in the middle of all ranges cannot be solved: {outcome['status']}, {outcome.get('error')}; "
-            "change the ranges"
-        )
-    return plan["nr"] * plan["nz"] * outcome["steps"] / outcome["seconds"]
+) -> tuple[float, float]:
+    """Return seconds a step and seconds beside stepping of one antenna; the first call compiles the kernels."""
+    timed = []
+    for limit in (CALIBRATION_STEPS[0], *CALIBRATION_STEPS):
+        outcome = solve(family, [design], {**plan, "max_steps": limit}, backend=backend)[0]
+        if not outcome.get("steps") or not outcome.get("seconds"):
+            raise ConfigurationError(
+                f"the design in the middle of all ranges cannot be solved: {outcome['status']}, "
+                f"{outcome.get('error')}; change the ranges"
+            )
+        timed.append((outcome["steps"], outcome["seconds"]))
+    (few, short), (many, long) = timed[1:]
+    if many <= few or long <= short:
+        return long / many, 0.0
+    each = (long - short) / (many - few)
+    return each, max(short - few * each, 0.0)
 
 
 def _workers(cluster: Mapping[str, Any]) -> int:
