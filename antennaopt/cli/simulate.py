@@ -114,7 +114,11 @@ def _of_file(
 
     if individual is not None:
         raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
-    experiment = with_cell(load_antenna(source, overrides), per_wavelength, cell)
+    _cell_size(per_wavelength, cell)
+    changes = list(overrides)
+    changes += [f"solver.cells_per_wavelength={per_wavelength}"] if per_wavelength is not None else []
+    changes += [f'solver.cell="{cell}"'] if cell is not None else []
+    experiment = load_antenna(source, changes)
     return Subject(experiment=experiment, design=experiment.design(), plan=None, backend=None, about={})
 
 
@@ -142,21 +146,24 @@ def with_cell(experiment: Any, per_wavelength: float | None, cell: str | None) -
     Raises:
         ConfigurationError: Both are given, or the cell is no length or too coarse.
     """
-    from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
-
+    size = _cell_size(per_wavelength, cell)
     if per_wavelength is None and cell is None:
         return experiment
-    if per_wavelength is not None and cell is not None:
-        raise ConfigurationError("--cell and --cells-per-wavelength exclude each other; use one of them")
     data = experiment.resolved()
-    size = None
-    if cell is not None:
-        try:
-            size = parse_quantity(cell, LENGTH)
-        except QuantityError as error:
-            raise ConfigurationError(f'--cell "{cell}" {error}') from None
     data["solver"] |= {"cell": size, "cells_per_wavelength": per_wavelength}
     return type(experiment).from_resolved(data)
+
+
+def _cell_size(per_wavelength: float | None, cell: str | None) -> float | None:
+    """Read `--cell`, m; None when it is not given."""
+    from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
+
+    if per_wavelength is not None and cell is not None:
+        raise ConfigurationError("--cell and --cells-per-wavelength exclude each other; use one of them")
+    try:
+        return None if cell is None else parse_quantity(cell, LENGTH)
+    except QuantityError as error:
+        raise ConfigurationError(f'--cell "{cell}" {error}') from None
 
 
 def _solve(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> tuple[dict[str, Any], dict[str, Any]]:

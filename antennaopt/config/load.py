@@ -12,6 +12,8 @@ from antennaopt.config.experiment import Experiment
 from antennaopt.errors import ConfigurationError
 
 MOST_BYTES = 10_000_000
+EXCLUSIVE = ("cell", "cells_per_wavelength")
+"""Entries of [solver] of which an override of one takes the other's place."""
 
 
 def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
@@ -117,6 +119,9 @@ def override(data: dict[str, Any], text: str) -> None:
         raise ConfigurationError(
             f"--set {text!r} is not of the form a.b=value; write for example --set evolution.population=48"
         )
+    for one, other in (EXCLUSIVE, EXCLUSIVE[::-1]):
+        if keys == ["solver", one] and isinstance(data.get("solver"), dict):
+            data["solver"].pop(other, None)
     at: Any = data
     for depth, key in enumerate(keys[:-1]):
         if isinstance(at, dict):

@@ -109,6 +109,13 @@ def test_overrides_reach_tables_lists_and_text(load):
     assert lens.solver.frequencies == (30e9,)
 
 
+def test_an_override_of_the_cell_takes_the_other_ones_place(load):
+    fine = load(overrides=["solver.cell=0.3 mm"])
+    assert (fine.solver.cell, fine.solver.cells_per_wavelength) == (0.0003, None)
+    coarse = load(replaced(LENS, "cells_per_wavelength = 12", 'cell = "9 mm"'), ["solver.cells_per_wavelength=10"])
+    assert (coarse.solver.cell, coarse.solver.cells_per_wavelength) == (None, 10.0)
+
+
 def test_frequencies_can_be_spread(load):
     text = replaced(LENS, '["28.5 GHz", "30 GHz", "31.5 GHz"]', '{ min = "28 GHz", max = "32 GHz", count = 5 }')
     assert load(text).solver.frequencies == (28e9, 29e9, 30e9, 31e9, 32e9)
