@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -100,6 +101,7 @@ def solve(
     threads: int = 1,
     fields: bool = False,
     sweep: int = 0,
+    stages: dict[str, float] | None = None,
 ) -> list[Solution]:
     """Solve every antenna of a scene.
 
@@ -111,11 +113,20 @@ def solve(
         threads: Antennas stepped at the same time by the CPU backend.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: S11 at so many frequencies across the band as well.
+        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`.
     """
+    marks = [time.perf_counter()]
     media = fill(layout, scene)
     problem, mode = pose(layout, media, _map(layout, media, fields))
+    marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads)
-    return [_solution(layout, problem, mode, records, index, fields, sweep) for index in range(scene.batch)]
+    marks.append(time.perf_counter())
+    solutions = [_solution(layout, problem, mode, records, index, fields, sweep) for index in range(scene.batch)]
+    marks.append(time.perf_counter())
+    if stages is not None:
+        for name, start, stop in zip(("rasterise", "step", "transform"), marks[:-1], marks[1:], strict=True):
+            stages[name] = stages.get(name, 0.0) + stop - start
+    return solutions
 
 
 def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:

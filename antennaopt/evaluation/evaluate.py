@@ -47,7 +47,7 @@ def evaluate(
         threads: Antennas solved at the same time.
 
     Returns:
-        One outcome a design: `status`, `error`, `seconds`, `steps`, `cells`, and the figures of merit, lists over the frequencies.
+        One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`, `cells`, and the figures of merit, lists over the frequencies.
 
     Raises:
         Unsuitable: The backend is not there.
@@ -64,6 +64,7 @@ def evaluate(
     if sound:
         start = time.perf_counter()
         scene = FAMILIES[family].scene(stack([designs[place] for place in sound]))
+        stages: dict[str, float] = {}
         solutions = solve(
             solver.layout,
             scene,
@@ -72,11 +73,12 @@ def evaluate(
             threads=threads,
             fields=fields,
             sweep=_SWEEP_POINTS if fields else 0,
+            stages=stages,
         )
         made = [_outcome(solver.layout, solution, fields) for solution in solutions]
         seconds = (time.perf_counter() - start) / len(sound)
         for place, outcome in zip(sound, made, strict=True):
-            outcomes[place] = {**outcome, "seconds": seconds}
+            outcomes[place] = {**outcome, "seconds": seconds, "stepping_seconds": stages["step"] / len(sound)}
     return outcomes
 
 
