@@ -1,0 +1,72 @@
+"""Signals to the driver: Ctrl-C in a terminal lets the workers finish, and a killed driver leaves no worker behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+DRIVER = """
+import signal, sys
+sys.path.insert(0, sys.argv[1])
+import farm_solvers
+from antennaopt.evaluation.farm import Farm
+
+if __name__ == "__main__":
+    with Farm(farm_solvers.solve, family="test", plan={"sleep_s": 0.5}, workers=2, dashboard=False) as farm:
+        signal.signal(signal.SIGINT, lambda *_: farm.drain())
+        statuses = []
+        for key, outcome in farm.run([[(f"i{n}", {"x": float(n)})] for n in range(40)]):
+            statuses.append((outcome["status"], outcome["attempt"]))
+            print("solved", flush=True)
+    print(sorted(set(statuses)), len(statuses), flush=True)
+"""
+
+
+@pytest.fixture
+def driver(tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a process group of its own, as a terminal gives it
+    )
+    assert process.stdout.readline() == "solved\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def gone(processes, timeout_s=20.0):
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_ctrl_c_drains_and_workers_finish_in_peace(driver):
+    children = psutil.Process(driver.pid).children(recursive=True)
+    os.killpg(driver.pid, signal.SIGINT)
+    out, err = driver.communicate(timeout=60)
+    last = out.splitlines()[-1]
+    assert last.startswith("[('ok', 1)] "), out
+    assert int(last.split()[-1]) < 40
+    assert err == "", "nothing is said about it on the terminal"
+    assert driver.returncode == 0
+    assert gone(children)
+
+
+def test_a_killed_driver_takes_its_workers_along(driver):
+    children = psutil.Process(driver.pid).children(recursive=True)
+    assert len(children) >= 2
+    driver.send_signal(signal.SIGKILL)
+    assert gone(children)
