@@ -51,10 +51,10 @@ def describe(experiment: Any) -> list[str]:
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
     lower, upper = experiment.bounds()
-    grid = plan(experiment.family, lower, upper, experiment.resolved()["solver"])
+    grid = plan(experiment.family, lower, upper, experiment.resolved()["solver"]).to_dict()
     lines.append(
-        f"grid         {grid.nr} x {grid.nz} cells of {grid.cell * 1e3:.4g} mm, at most {grid.max_steps} steps, "
-        f"{grid.memory_bytes / 2**20:.1f} MiB an antenna"
+        f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "
+        f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"
     )
     if not genes:
         return [*lines, "ready for    antennaopt simulate"]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
 FEWEST_CELLS_IN_GUIDE = 4.0
+SHARED_BY_ALL = ("feed.inner_radius", "feed.length")
+"""Parameters that cannot be genes: the mode that drives a batch is one."""
 
 
 def check(experiment: Experiment) -> None:
@@ -29,6 +31,7 @@ def check(experiment: Experiment) -> None:
     _check_objectives(experiment)
     _check_start(experiment)
     lower, upper = _extremes(experiment)
+    _check_shared(lower, upper)
     _check_shape(lower, upper)
     _check_modes(experiment, upper)
     _check_cell(experiment, lower, upper)
@@ -146,6 +149,15 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
             f"{where} = {show(value)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
             "widen the range or change the design"
         )
+
+
+def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
+    for name in SHARED_BY_ALL:
+        if lower[name] != upper[name]:
+            _refuse(
+                f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
+                "source drives all antennas of a run; write one length"
+            )
 
 
 def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:

@@ -17,7 +17,7 @@ def plan(family, lower, upper, solver):
         "frequencies": list(solver["frequencies"]),
         "memory_bytes": 3_000_000,
     }
-    return SimpleNamespace(**table, to_dict=lambda: dict(table))
+    return SimpleNamespace(to_dict=lambda: dict(table))
 
 
 def evaluate(family, designs, plan, *, backend="cpu", fields=False):
