@@ -23,6 +23,7 @@ from fdtd.layout import Layout
 from fdtd.simulation import PATTERN_DEG, Solution, solve
 
 _SWEEP_POINTS = 41
+_AT_ONCE = 4  # antennas rasterised and recorded together: bounds a worker's memory, whatever the batch
 
 
 def evaluate(
@@ -33,6 +34,7 @@ def evaluate(
     backend: str = "cpu",
     fields: bool = False,
     threads: int = 1,
+    stages: dict[str, float] | None = None,
 ) -> list[dict[str, Any]]:
     """Solve a batch of antennas.
 
@@ -45,6 +47,7 @@ def evaluate(
         backend: "cpu" or "reference".
         fields: Add the electric field at the design frequency (`field`) and S11 across the band (`sweep`).
         threads: Antennas solved at the same time.
+        stages: Where to add the seconds of each stage (see `fdtd.simulation.solve`).
 
     Returns:
         One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`, `cells`, and the figures of merit, lists over the frequencies.
@@ -56,29 +59,35 @@ def evaluate(
         raise Unsuitable(f"backend = {backend!r} is not available here (allowed: cpu, reference)")
     solver = SolverPlan.from_dict(plan)
     refusals = FAMILIES[family].refusal(stack(designs))
+    cells = solver.layout.grid.cells
     outcomes: list[dict[str, Any]] = [
-        {"status": "infeasible", "error": refusal, "seconds": 0.0, "steps": 0, "cells": solver.layout.grid.cells}
+        {"status": "infeasible", "error": refusal, "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0, "cells": cells}
         for refusal in refusals
     ]
     sound = [place for place, refusal in enumerate(refusals) if refusal is None]
-    if sound:
+    for first in range(0, len(sound), max(_AT_ONCE, threads)):
+        places = sound[first : first + max(_AT_ONCE, threads)]
+        spent: dict[str, float] = {}
         start = time.perf_counter()
-        scene = FAMILIES[family].scene(stack([designs[place] for place in sound]))
-        stages: dict[str, float] = {}
         solutions = solve(
             solver.layout,
-            scene,
+            FAMILIES[family].scene(stack([designs[place] for place in places])),
             backend=backend,
             precision=solver.precision,
             threads=threads,
             fields=fields,
             sweep=_SWEEP_POINTS if fields else 0,
-            stages=stages,
+            stages=spent,
         )
         made = [_outcome(solver.layout, solution, fields) for solution in solutions]
-        seconds = (time.perf_counter() - start) / len(sound)
-        for place, outcome in zip(sound, made, strict=True):
-            outcomes[place] = {**outcome, "seconds": seconds, "stepping_seconds": stages["step"] / len(sound)}
+        timing = {
+            "seconds": (time.perf_counter() - start) / len(places),
+            "stepping_seconds": spent["step"] / len(places),
+        }
+        for place, outcome in zip(places, made, strict=True):
+            outcomes[place] = {**outcome, **timing}
+        for name, value in spent.items() if stages is not None else ():
+            stages[name] = stages.get(name, 0.0) + value
     return outcomes
 
 

@@ -10,7 +10,9 @@ from antennaopt.geometry import FAMILIES, stack
 from fdtd.errors import ConfigError
 from fdtd.layout import Extent, Layout, lay_out
 
-_ARRAYS_PER_CELL = 6 + 6 + 12  # fields, coefficients, and the media they are made from (float64 counts twice in float32)
+_ARRAYS_PER_CELL = (
+    6 + 6 + 12
+)  # fields, coefficients, and the media they are made from (float64 counts twice in float32)
 _SHARED_BY_ALL = ("feed.inner_radius", "feed.length")  # the mode that drives the batch is one
 
 
