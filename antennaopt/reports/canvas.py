@@ -65,6 +65,15 @@ def dress(axes: Axes, *, x_label: str = "", y_label: str = "", title: str = "") 
     return axes
 
 
+def draw_steps(axes: Axes, generations: Sequence[int], values: Sequence[float], **style: Any) -> None:
+    """Draw what held from each generation on, the last value half a generation further so that it can be seen."""
+    lone = len(generations) == 1
+    x, y = list(generations), list(values)
+    if not lone:
+        x, y = [*x, x[-1] + 0.5], [*y, y[-1]]
+    axes.step(x, y, where="post", marker="o" if lone else "", **style)
+
+
 def add_legend(
     axes: Axes, *, columns: int = 1, above: bool = False, place: Literal["best", "upper right", "lower left"] = "best"
 ) -> None:

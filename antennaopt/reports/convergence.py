@@ -8,7 +8,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from antennaopt.reports.canvas import BEST, DASHES, FREQUENCY_COLOURS, GOAL, GREY, SECOND, add_legend, dress, new_figure
+from antennaopt.reports.canvas import (
+    BEST,
+    DASHES,
+    FREQUENCY_COLOURS,
+    GOAL,
+    GREY,
+    SECOND,
+    add_legend,
+    draw_steps,
+    dress,
+    new_figure,
+)
 from antennaopt.reports.labels import label_of
 from antennaopt.reports.record import Frame, RunRecord
 
@@ -47,13 +58,12 @@ def convergence_figure(record: RunRecord) -> Figure:
     axes.plot(
         generations, table["median"], color=SECOND, lw=1.4, ls=DASHES[1], marker="o" if lone else "", label="median"
     )
-    axes.step(
-        generations,
-        table["best_so_far"],
-        where="post",
+    draw_steps(
+        axes,
+        generations.tolist(),
+        table["best_so_far"].tolist(),
         color=BEST,
         lw=2.0,
-        marker="o" if lone else "",
         label="best so far",
     )
     axes.scatter(generations, table["best"], s=9, color=BEST, alpha=0.55, zorder=3)
@@ -83,14 +93,13 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
     generations = [generation for generation, _ in holders]
     lone = len(holders) == 1
     for place, goal in enumerate(goals):
-        axes.step(
+        draw_steps(
+            axes,
             generations,
             [row[goal.column] for _, row in holders],
-            where="post",
             color=FREQUENCY_COLOURS[place % len(FREQUENCY_COLOURS)],
             ls=DASHES[place % len(DASHES)],
             lw=1.8,
-            marker="o" if lone else "",
             label=f"{label_of(goal.metric).title} {goal.text()}",
         )
     axes.axhline(0.0, color=GOAL, lw=1.0)

@@ -58,7 +58,7 @@ def draw_field_map(axes: Axes, field: FieldMap) -> None:
         shading="nearest",
         rasterized=True,
     )
-    _outline(axes, field.z_mm, r_mm, np.where(metal, 1.0, permittivity))
+    _outline(axes, field.z_mm, r_mm, np.ma.masked_array(permittivity, metal))
     axes.set_aspect("equal")
     axes.set_xlabel("z (mm)", fontsize=9)
     axes.set_ylabel("r (mm)", fontsize=9)

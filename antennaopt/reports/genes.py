@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from antennaopt.reports.canvas import BEST, DASHES, GREY, SECOND, dress, new_figure
+from antennaopt.reports.canvas import BEST, DASHES, GREY, SECOND, draw_steps, dress, new_figure
 from antennaopt.reports.convergence import best_so_far
 from antennaopt.reports.record import RunRecord, is_number
 from antennaopt.reports.summary import gene_title
@@ -34,13 +34,12 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
     lone = len(holders) == 1
     axes.plot(medians.index, medians, color=SECOND, lw=1.3, ls=DASHES[1], marker="s" if lone else "", ms=5)
     generations = [generation for generation, _ in holders]
-    axes.step(
+    draw_steps(
+        axes,
         generations,
         [row[gene.column] for _, row in holders],
-        where="post",
         color=BEST,
         lw=1.9,
-        marker="o" if lone else "",
     )
     if bounds:
         margin = 0.05 * (bounds[1] - bounds[0])

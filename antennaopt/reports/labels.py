@@ -61,6 +61,8 @@ LABELS = {
     "front_to_back_db": Label(title="Front to back", unit="dB", more_is_better=True),
     "crosspol_db": Label(title="Cross-polarisation", unit="dB", more_is_better=False, absent="none"),
     "radiation_efficiency": Label(title="Radiation efficiency", unit="", more_is_better=True, decimals=4),
+    "power_balance": Label(title="Power balance", unit="", more_is_better=True, decimals=4),
+    "contour_balance": Label(title="Contour balance", unit="", more_is_better=True, decimals=4),
     "hpbw_e_deg": Label(title="Beamwidth, E plane", unit="°", more_is_better=False, decimals=1),
     "hpbw_h_deg": Label(title="Beamwidth, H plane", unit="°", more_is_better=False, decimals=1),
 }

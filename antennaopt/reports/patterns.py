@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -21,6 +22,7 @@ from antennaopt.reports.goals import Goal
 from antennaopt.reports.record import Cuts
 
 SHOWN_BELOW_PEAK_DB = 50.0
+DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi")
 PLANES = {"e": "E plane", "h": "H plane"}
 
 
@@ -45,6 +47,8 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
         name = f"first generation's best, {gigahertz(middle.frequency_hz)}"
         axes.plot(old[0].theta_deg, levels(old[0], plane), color=GREY, lw=1.2, label=name, zorder=1.8)
     limit_axes(axes, [levels(cut, plane) for cut in [*shown, *old]])
+    wanted = [goal.at_least for goal in goals if goal.metric in DIRECTIVITIES and goal.at_least is not None]
+    axes.set_ylim(top=max([axes.get_ylim()[1], *(level + 3.0 for level in wanted)]))
     draw_pattern_goals(axes, goals, middle)
     add_legend(axes, columns=2, above=True)
     return figure
@@ -60,32 +64,32 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Goal], cut: Cuts) -> None:
     """
     boresight = cut.e_plane_dbi[0]
     for goal in goals:
-        if goal.metric in ("directivity_dbi", "max_directivity_dbi") and goal.at_least is not None:
-            _goal_line(axes, goal.at_least, (0.0, 30.0), f"directivity ≥ {goal.at_least:g} dBi")
+        if goal.metric in DIRECTIVITIES and goal.at_least is not None:
+            _goal_line(axes, goal.at_least, (0.0, 30.0), f"directivity ≥ {goal.at_least:g} dBi", to_right=True)
         elif goal.metric == "sidelobe_db" and goal.at_most is not None:
             start = first_minimum(cut)
             name = f"side lobes ≤ {goal.at_most:g} dB"
             _goal_line(axes, boresight + goal.at_most, (start, 90.0), name)
         elif goal.metric == "front_to_back_db" and goal.at_least is not None:
             name = f"front to back ≥ {goal.at_least:g} dB"
-            _goal_line(axes, boresight - goal.at_least, (150.0, 180.0), name, text_left=True)
+            _goal_line(axes, boresight - goal.at_least, (150.0, 180.0), name)
 
 
-def _goal_line(axes: Axes, level: float, span: tuple[float, float], text: str, *, text_left: bool = False) -> None:
-    """Draw a level over a span of angles, its name beside one end, where no main or side lobe is."""
+def _goal_line(axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False) -> None:
+    """Draw a level over a span of angles with its name above it, right-aligned with its end or from its start on."""
     axes.plot(span, (level, level), color=GOAL, lw=2.2, solid_capstyle="butt", zorder=4)
-    axes.annotate(
+    note = axes.annotate(
         text.replace("-", "\N{MINUS SIGN}"),
-        (span[0] if text_left else span[1], level),
-        xytext=(-4 if text_left else 4, 0),
+        (span[0] if to_right else span[1], level),
+        xytext=(3 if to_right else -1, 3),
         textcoords="offset points",
-        ha="right" if text_left else "left",
-        va="center",
+        ha="left" if to_right else "right",
+        va="bottom",
         fontsize=8,
         color=GOAL,
-        bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.8},
         zorder=5,
     )
+    note.set_path_effects([patheffects.withStroke(linewidth=3.0, foreground="white")])
 
 
 def limit_axes(axes: Axes, curves: Sequence[Sequence[float]]) -> None:
@@ -94,7 +98,7 @@ def limit_axes(axes: Axes, curves: Sequence[Sequence[float]]) -> None:
     floor = max(min(min(curve) for curve in curves), peak - SHOWN_BELOW_PEAK_DB)
     axes.set_xlim(0.0, 180.0)
     axes.set_xticks(range(0, 181, 30))
-    axes.set_ylim(floor - 1.0, peak + 4.0)
+    axes.set_ylim(floor - 1.0, peak + 5.0)
 
 
 def levels(cut: Cuts, plane: str) -> Sequence[float]:

@@ -112,9 +112,13 @@ class RunRecord:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the run ended, as its log says; None when it does not."""
-        reasons = [str(event["reason"]) for event in self.events if event.get("reason")]
-        return reasons[-1] if reasons else None
+        """Why the run ended, as its log says; None when it does not, or when it was resumed after that."""
+        reason = None
+        for event in self.events:
+            if event.get("event") == "generation":
+                reason = None
+            reason = event.get("reason") or reason
+        return None if reason is None else str(reason)
 
     def metric(self, row: Row, metric: str, frequencies: Sequence[float] = ()) -> list[float | None]:
         """Return a row's metric at the frequencies (all of them when empty), None where it is not defined."""

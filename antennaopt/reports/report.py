@@ -155,7 +155,7 @@ def state(record: RunRecord) -> str:
     """Say how far the run is."""
     done, planned = record.generations, record.generations_planned
     if record.stop_reason:
-        return f"finished after {done} generations: {record.stop_reason}"
+        return f"finished: {record.stop_reason}"
     if planned is None:
         return f"{done} generations"
     return f"finished, {done} generations" if done >= planned else f"unfinished, {done} of {planned} generations"

@@ -12,12 +12,16 @@ from antennaopt.reports.labels import general
 
 PLAIN_PARAMETERS = ("permittivity", "loss_tangent")
 LENGTHS = ("solver.cell", "solver.pml_distance")
+DESIGN_TABLES = ("antenna.", "feed.", "lens.", "horn.")
 MOST_TEXT = 400
+EMPTY = ("not set", "none")
+SAID_TWICE = ("genes",)
+"""Follows from the antenna's ranges."""
 
 
 def setting_lines(resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (dotted name, value as text) of every setting, in the file's order."""
-    return list(_lines("", resolved))
+    return list(_lines("", {key: one for key, one in resolved.items() if key not in SAID_TWICE}))
 
 
 def _lines(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -26,7 +30,8 @@ def _lines(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _lines(f"{prefix}.{key}" if prefix else str(key), one)
     elif isinstance(value, list) and value and all(isinstance(one, Mapping) and not _is_range(one) for one in value):
         for place, one in enumerate(value):
-            yield from _lines(f"{prefix}[{place}]", one)
+            name = f"{prefix}[{place}]"
+            yield name, ", ".join(f"{key} {text}" for key, text in _lines("", one) if text not in EMPTY)
     else:
         text = setting_text(prefix, value)
         yield prefix, text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " …"
@@ -37,11 +42,11 @@ def setting_text(name: str, value: Any) -> str:
     if isinstance(value, list):
         texts = [setting_text(name, one) for one in value]
         runs = [(text, len(list(same))) for text, same in groupby(texts)]
-        return ", ".join(text if count == 1 else f"{count} × {text}" for text, count in runs) or "none"
+        return ", ".join(text if count == 1 else f"{count} × {text}" for text, count in runs) or EMPTY[1]
     if isinstance(value, Mapping):
         return _range_text(name, value)
     if value is None:
-        return "not set"
+        return EMPTY[0]
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
@@ -51,7 +56,7 @@ def setting_text(name: str, value: Any) -> str:
 
 def _number_text(name: str, value: float) -> str:
     last = name.rsplit(".", 1)[-1]
-    if name in LENGTHS or (name.startswith("antenna.") and not last.startswith(PLAIN_PARAMETERS)):
+    if name in LENGTHS or (name.startswith(DESIGN_TABLES) and not last.startswith(PLAIN_PARAMETERS)):
         return f"{1e3 * value:.10g} mm"
     if last.startswith(("frequencies", "design_frequency")):
         return gigahertz(value)

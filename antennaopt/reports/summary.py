@@ -129,6 +129,8 @@ def verdict(record: RunRecord) -> str:
     ]
     if not missed:
         return "The goal is met." if len(goals) == 1 else f"All {len(goals)} goals are met."
+    if len(missed) == len(goals):
+        return f"No goal is met; missed: {', '.join(missed)}."
     return f"{len(goals) - len(missed)} of {len(goals)} goals met; missed: {', '.join(missed)}."
 
 

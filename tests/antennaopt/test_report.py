@@ -179,10 +179,12 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 
 def test_settings_are_written_in_the_units_of_people(tmp_path):
-    _, folder, text = report_of(tmp_path)
+    start = {"start": [{"lens.radii.0": 17e-3, "lens.permittivity": 2.1}]}
+    _, folder, text = report_of(tmp_path, resolved=RESOLVED | {"evolution": RESOLVED["evolution"] | start})
     words = plain(text)
     assert "antenna.feed.inner_radius 3.6 mm" in words
     assert "4 × (8 mm to 20 mm)" in words
+    assert "start[0] lens.radii.0 17 mm, lens.permittivity 2.1" in words
     assert "28.5 GHz, 30 GHz, 31.5 GHz" in words
     versions = json.loads((folder / "manifest.json").read_text())["versions"]
     assert f"versions: numpy {versions['numpy']}" in words
