@@ -19,8 +19,8 @@ def certify(outcome: Mapping[str, Any]) -> dict[str, Any]:
         outcome: As `evaluate` returns it; what it lacks counts as not passed.
 
     Returns:
-        For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit` and whether it `passed`; `mesh`
-        is None, since one solution says nothing about it; `verdict` is `trusted` or `doubtful`.
+        For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
+        `passed`; `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
     checks: dict[str, Any] = {
@@ -38,7 +38,7 @@ def certify(outcome: Mapping[str, Any]) -> dict[str, Any]:
         ),
     }
     sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
-    return {**checks, "mesh": None, "verdict": "trusted" if sound else "doubtful"}
+    return {**checks, "verdict": "trusted" if sound else "doubtful"}
 
 
 def doubts(certificate: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +167,18 @@ def finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, *, quiet: b
         write_out(json_file, json.dumps(list(rows), indent=1, allow_nan=False) + "\n")
     if json_file == "-" or quiet or not rows:
         return
-    names = [name for name in rows[0] if not isinstance(rows[0][name], (dict, list))]
-    click.echo(aligned([names, *([_cell(row.get(name)) for name in names] for row in rows)]))
+    flat = [dict(_flat(row)) for row in rows]
+    click.echo(aligned([[name, *(one.get(name, "") for one in flat)] for name in flat[0]], header=False))
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield a row's entries as text, those of tables in it one by one."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{below}", text) for below, text in _flat(value))
+        elif isinstance(value, (list, tuple)):
+            yield name, " x ".join(str(one) for one in value)
+        elif name == "cell_steps_per_s":
+            yield name, f"{value / 1e6:.0f} M"
+        else:
+            yield name, f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,70 @@
+"""The commands with the solver behind them, on antennas small enough to be solved in a second."""
+
+import json
+
+import pytest
+from config_files import WAVEGUIDE
+
+from antennaopt import cli
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "guide.toml").write_text(WAVEGUIDE)
+
+    def run(*arguments):
+        code = cli.main(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_an_open_waveguide_comes_out_as_published(call, tmp_path):
+    """Values of an independent finite-element solution; 0.6 mm cells, 0.06 wavelengths, are worth 0.3 dB."""
+    code, out, err = call("simulate", "guide.toml", "--cell", "0.6 mm", "--json", "-", "--plot", "guide.png", "-q")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["cells"] == data["grid"][0] * data["grid"][1]
+    assert data["cell"] == 0.0006
+    for entry, directivity in zip(data["results"], (8.031, 8.284, 8.417), strict=True):
+        assert abs(entry["directivity_dbi"] - directivity) < 0.3
+    assert (tmp_path / "guide.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_both_backends_agree_through_the_command(call):
+    results = []
+    for backend in ("cpu", "reference"):
+        code, out, _ = call("simulate", "guide.toml", "--cell", "0.72 mm", "--backend", backend, "--json", "-", "-q")
+        assert code == 0
+        results.append(json.loads(out))
+    assert [one["backend"] for one in results] == ["cpu", "reference"]
+    for one, other in zip(*(data["results"] for data in results), strict=True):
+        assert abs(one["directivity_dbi"] - other["directivity_dbi"]) < 1e-3
+        assert abs(one["s11_db"] - other["s11_db"]) < 1e-2
+
+
+def test_bench_kernels_prints_the_promised_rows(call):
+    code, out, _ = call("bench", "kernels", "--grid", "60x100", "--steps", "32", "--repeat", "2", "--json", "-")
+    assert code == 0
+    for row in json.loads(out):
+        assert row["shape"] == [60, 100]
+        assert row["cell_steps_per_s"] > 0
+        keys = {"stencil", "scheme", "backend", "device", "dtype", "batch", "steps", "spread", "ratio_to_one_step"}
+        assert keys <= set(row)
+
+
+def test_bench_evaluate_tells_the_stages_apart(call):
+    code, out, _ = call(
+        "bench", "evaluate", "guide.toml", "--batch", "1", "--repeat", "1", "--set", "solver.cell=0.72 mm"
+    )
+    assert code == 0
+    assert "stage_seconds.step" in out
+    assert "antennas_per_s" in out
+
+
+def test_validate_shows_the_grid_that_simulate_uses(call):
+    _, out, _ = call("simulate", "guide.toml", "--cell", "0.72 mm", "--json", "-", "-q")
+    nr, nz = json.loads(out)["grid"]
+    assert f"{nr} x {nz} cells" in call("validate", "guide.toml", "--set", "solver.cell=0.72 mm")[1]
