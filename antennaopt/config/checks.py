@@ -218,6 +218,8 @@ def _check_cell(experiment: Experiment, lower: dict[str, float], upper: dict[str
             f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
             f"{solver.cells_per_wavelength:g} exclude each other; remove one"
         )
+    if solver.cell is None and solver.cells_per_wavelength is None:
+        _refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
     cell = cell_size(experiment)
     per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
     needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
