@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from antennaopt.results.atomic import write_text
 
 TEMPLATE = "report.html"
 MOST_GENES = 24
-NOT_PROVENANCE = ("columns", "schema_version")
+NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
 def write_report(run_folder: Path | str) -> Path:
@@ -141,6 +142,7 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
         ("Frequencies", frequency_span(record.frequencies)),
         ("State", state(record)),
         ("Antennas solved", f"{solved}{taken}"),
+        ("Grid", grid(record)),
         ("Genes", str(len(record.folder.columns.genes))),
     ]
     if record.wall_seconds is not None:
@@ -149,6 +151,14 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
     if seconds > 0.0:
         lines.append(("Solver time, all workers", duration(seconds)))
     return [(name, text) for name, text in lines if text]
+
+
+def grid(record: RunRecord) -> str:
+    """Write the solver's grid, as the manifest's plan has it: `54 × 94 cells of 0.514 mm`; empty when it has none."""
+    plan = record.folder.manifest.get("plan") or {}
+    if not {"nr", "nz", "cell"} <= plan.keys():
+        return ""
+    return f"{plan['nr']} × {plan['nz']} cells of {1e3 * plan['cell']:.4g} mm"
 
 
 def state(record: RunRecord) -> str:
@@ -173,9 +183,11 @@ def duration(seconds: float) -> str:
 
 def commands(record: RunRecord) -> str:
     """Return the commands that make the run, its best antenna and this report again, from inside the run folder."""
-    backend = record.folder.manifest.get("backend")
+    manifest = record.folder.manifest
+    options = "".join(f" --set {shlex.quote(str(change))}" for change in manifest.get("overrides") or ())
+    options += f" --backend {manifest['backend']}" if manifest.get("backend") else ""
     lines = [
-        ("antennaopt run experiment.toml" + (f" --backend {backend}" if backend else ""), "the same search again"),
+        (f"antennaopt run experiment.toml{options}", "the same search again"),
         ("antennaopt resume .", "go on, when it is unfinished"),
         ("antennaopt report .", "this page again"),
     ]

@@ -76,7 +76,11 @@ def write_run(root, run):
         resolved=resolved,
         config_hash="ab" * 32,
         columns=columns,
-        manifest={"backend": "cpu", "seed": 7},
+        manifest={
+            "backend": "cpu",
+            "overrides": ["seed=7", 'title="a b"'],
+            "plan": {"nr": 40, "nz": 60, "cell": 0.25e-3, "layout": {"z": [1, 2]}},
+        },
         now=datetime(2026, 11, 3, 12, tzinfo=UTC),
     ) as folder:
         for generation in range(run.generations):

@@ -184,7 +184,9 @@ def test_settings_are_written_in_the_units_of_people(tmp_path):
     words = plain(text)
     assert "antenna.feed.inner_radius 3.6 mm" in words
     assert "4 × (8 mm to 20 mm)" in words
-    assert "start[0] lens.radii.0 17 mm, lens.permittivity 2.1" in words
+    assert "start[0] lens.permittivity 2.1, lens.radii.0 17 mm" in words
     assert "28.5 GHz, 30 GHz, 31.5 GHz" in words
+    assert "40 × 60 cells of 0.25 mm" in words
+    assert "antennaopt run experiment.toml --set seed=7 --set 'title=\"a b\"' --backend cpu" in words
     versions = json.loads((folder / "manifest.json").read_text())["versions"]
     assert f"versions: numpy {versions['numpy']}" in words
