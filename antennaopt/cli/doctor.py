@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import platform
 import shutil
 from importlib.util import find_spec
@@ -13,9 +11,8 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.machine import memory_bytes, usable_cores
 from antennaopt.cli.options import json_option, write_out
-
-OLDEST_PYTHON = (3, 11)
 
 
 @click.command(short_help="Show what this machine can run.")
@@ -63,24 +60,6 @@ def examine() -> dict[str, Any]:
             "cuda": (False, "not available in this version"),
         },
     }
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def memory_bytes() -> int | None:
-    """Return the machine's memory, the control group's limit when that is smaller; None when not known."""
-    sizes = []
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        sizes += [int(limit)] if limit.isdigit() else []
-    except OSError:
-        pass
-    return min(sizes, default=None)
 
 
 def _cuda() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from antennaopt.cli.machine import check_memory, usable_cores
 from antennaopt.cli.options import (
     backend_option,
     check_folder,
@@ -57,6 +58,11 @@ def run(
     check_folder(Path(out) / experiment.name)
     if not quiet:
         warn(experiment.warnings)
+    from antennaopt.study import plan_for
+
+    plan = plan_for(experiment)
+    local = scheduler is None and experiment.cluster.kind == "local"
+    check_memory(plan, _at_a_time(experiment.cluster.workers) if local else 1)
     if dry_run:
         from antennaopt.study import estimate
 
@@ -76,7 +82,12 @@ def run(
         scheduler=scheduler,
         backend=name,
         progress=for_terminal(quiet=quiet),
+        plan=plan,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)
     click.echo(str(summary.folder))
+
+
+def _at_a_time(workers: int | str) -> int:
+    return usable_cores() if isinstance(workers, str) else workers

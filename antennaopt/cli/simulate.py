@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.machine import check_memory
 from antennaopt.cli.options import (
     backend_option,
     check_writable,
@@ -175,6 +176,7 @@ def _solve(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> tupl
     if plan is None:
         solver = experiment.resolved()["solver"]
         plan = make_plan(experiment.family, subject.design, subject.design, solver).to_dict()
+    check_memory(plan)
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
     with _working(f"solving {cells} with {backend}", quiet=quiet):
         outcome = evaluate(experiment.family, [subject.design], plan, backend=backend, fields=fields)[0]

@@ -64,6 +64,13 @@ def test_bench_evaluate_tells_the_stages_apart(call):
     assert "antennas_per_s" in out
 
 
+def test_a_grid_that_no_memory_holds_is_refused(call):
+    code, out, err = call("simulate", "guide.toml", "--cell", "0.05 um", "-q")
+    assert (code, out) == (2, "")
+    assert "TiB (this machine has" in err
+    assert err.count("\n") == 1
+
+
 def test_validate_shows_the_grid_that_simulate_uses(call):
     _, out, _ = call("simulate", "guide.toml", "--cell", "0.72 mm", "--json", "-", "-q")
     nr, nz = json.loads(out)["grid"]
