@@ -1,19 +1,20 @@
 """Convolutional perfectly matched layers: profiles in space, filters in time.
 
-An axial layer stretches d/dz by 1 / s_z. The radial layer stretches the radius itself, r~ = int s_r dr, which enters the
-derivatives *and* every 1/r (stretching d/dr alone is a quasi-PML that reflects -40 dB). Written with the covariant components
+An axial layer stretches d/dz by 1 / s_z. The radial layer stretches the radius itself, r~ = int s_r dr, which enters
+the derivatives *and* every 1/r (stretching d/dr alone is a quasi-PML that reflects -40 dB). Written with the covariant
+components
 
     e_r = s E_r, e = r~ E_phi, E_z   and   h_r = s H_r, h = r~ H_phi, H_z,
 
-which are E_r, r E_phi, ... wherever s = 1, Maxwell's curl equations keep their form and the stretching moves into one factor a
-component:
+which are E_r, r E_phi, ... wherever s = 1, Maxwell's curl equations keep their form and the stretching moves into one
+factor a component:
 
     jw h_r =  F_A (dz e + m E_z)      F_A = s / r~          jw e_r = F_A (m H_z - dz h)
     jw h   =  F_B (dr E_z - dz e_r)   F_B = r~ / s          jw e   = F_B (dz h_r - dr H_z)
     jw H_z = -F_C (dr e + m e_r)      F_C = 1 / (s r~)      jw E_z = F_C (dr h - m h_r)
 
-With s = kappa + sigma / p, r~ = R + Sigma / p, p = jw + alpha, R = int kappa dr, Sigma = int sigma dr and one alpha for all radii,
-F_A and F_B have a single pole and F_C two:
+With s = kappa + sigma / p, r~ = R + Sigma / p, p = jw + alpha, R = int kappa dr, Sigma = int sigma dr and one alpha for
+all radii, F_A and F_B have a single pole and F_C two:
 
     F_A = kappa/R + (sigma R - kappa Sigma) / R^2 / (p + Sigma/R)
     F_B = R/kappa + (Sigma kappa - R sigma) / kappa^2 / (p + sigma/kappa)
@@ -29,13 +30,14 @@ p = alpha + (1 - z^-1) / dt keeps every identity at every frequency, with b = 1 
 the recursive convolution. alpha > 0 keeps static charges in the layers from growing with time.
 
 References:
-    Roden & Gedney, Microw. Opt. Tech. Lett. 27 (2000) 334; Taflove & Hagness, 3rd ed., ch. 7; Teixeira & Chew, IEEE MGWL 7 (1997)
-    371 (stretching in cylindrical coordinates).
+    Roden & Gedney, Microw. Opt. Tech. Lett. 27 (2000) 334; Taflove & Hagness, 3rd ed., ch. 7; Teixeira & Chew, IEEE
+    MGWL 7 (1997) 371 (stretching in cylindrical coordinates).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,8 +51,9 @@ _ORDER = 3  # polynomial grading of sigma and kappa - 1
 class RadialFilters:
     """Coefficients of the radial layer's recursive filters, columns i = start ... nr - 1.
 
-    Each array is (nr - start,); lengths are in cells, rates in 1/step. `gain` is F_inf; psi <- decay psi + drive X, and the update
-    adds S (F_inf X + sum of psi). The node filters serve h_r (A), e (B) and E_z (C); the half-node filters e_r (A), h (B), H_z (C).
+    Each array is (nr - start,); lengths are in cells, rates in 1/step. `gain` is F_inf; psi <- decay psi + drive X, and
+    the update adds S (F_inf X + sum of psi). The node filters serve h_r (A), e (B) and E_z (C); the half-node filters
+    e_r (A), h (B), H_z (C).
     """
 
     start: int
@@ -60,6 +63,22 @@ class RadialFilters:
     half_a: tuple[np.ndarray, np.ndarray, np.ndarray]
     half_b: tuple[np.ndarray, np.ndarray, np.ndarray]
     half_c: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class RadialProfile(NamedTuple):
+    """Stretching of the radius at the columns of a radial layer, each (cells,).
+
+    Attributes:
+        kappa: Real part of s.
+        sigma: Its loss, 1/step.
+        radius: R = int kappa dr, cells.
+        path: Sigma = int sigma dr, cells/step.
+    """
+
+    kappa: np.ndarray
+    sigma: np.ndarray
+    radius: np.ndarray
+    path: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,15 +97,12 @@ class RadialLayer:
     kappa: float = 1.0
     alpha: float = 0.0
 
-    def profile(self, grid: AxisymmetricGrid, offset: float) -> tuple[np.ndarray, ...]:
+    def profile(self, grid: AxisymmetricGrid, offset: float) -> RadialProfile:
         """Stretching at columns i + offset, i = nr - cells ... nr - 1.
 
         Args:
             grid: The lattice.
             offset: 0 for nodes, 0.5 for half nodes.
-
-        Returns:
-            kappa, sigma (1/step), R = int kappa dr (cells), Sigma = int sigma dr (cells/step), each (cells,).
         """
         start = grid.nr - self.cells
         radius = np.arange(start, grid.nr) + offset
@@ -95,7 +111,7 @@ class RadialLayer:
         kappa = 1 + (self.kappa - 1) * depth**_ORDER
         sigma = sigma_max * depth**_ORDER
         path = self.cells * depth ** (_ORDER + 1) / (_ORDER + 1)
-        return kappa, sigma, radius + (self.kappa - 1) * path, sigma_max * path
+        return RadialProfile(kappa, sigma, radius + (self.kappa - 1) * path, sigma_max * path)
 
     def filters(self, grid: AxisymmetricGrid) -> RadialFilters:
         """Coefficients of the recursive filters on this grid."""
@@ -107,12 +123,12 @@ class RadialLayer:
         node, half = self.profile(grid, 0.0), self.profile(grid, 0.5)
         return RadialFilters(
             start=grid.nr - self.cells,
-            node_a=_filter_a(*node, alpha),
-            node_b=_filter_b(*node, alpha),
-            node_c=_filter_c(*node, alpha),
-            half_a=_filter_a(*half, alpha),
-            half_b=_filter_b(*half, alpha),
-            half_c=_filter_c(*half, alpha),
+            node_a=_filter_a(node, alpha),
+            node_b=_filter_b(node, alpha),
+            node_c=_filter_c(node, alpha),
+            half_a=_filter_a(half, alpha),
+            half_b=_filter_b(half, alpha),
+            half_c=_filter_c(half, alpha),
         )
 
 
@@ -121,19 +137,21 @@ def _one_pole(residue: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.nda
     return 1 / (1 + rate), residue / (1 + rate)
 
 
-def _filter_a(kappa, sigma, radius, path, alpha):
+def _filter_a(at: RadialProfile, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """F_A = s / r~."""
-    return kappa / radius, *_one_pole((sigma * radius - kappa * path) / radius**2, alpha + path / radius)
+    residue = (at.sigma * at.radius - at.kappa * at.path) / at.radius**2
+    return at.kappa / at.radius, *_one_pole(residue, alpha + at.path / at.radius)
 
 
-def _filter_b(kappa, sigma, radius, path, alpha):
+def _filter_b(at: RadialProfile, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """F_B = r~ / s."""
-    return radius / kappa, *_one_pole((path * kappa - radius * sigma) / kappa**2, alpha + sigma / kappa)
+    residue = (at.path * at.kappa - at.radius * at.sigma) / at.kappa**2
+    return at.radius / at.kappa, *_one_pole(residue, alpha + at.sigma / at.kappa)
 
 
-def _filter_c(kappa, sigma, radius, path, alpha):
+def _filter_c(at: RadialProfile, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """F_C = 1 / (s r~), two poles in parallel."""
-    gain, a, g = 1 / (kappa * radius), sigma / kappa, path / radius
+    gain, a, g = 1 / (at.kappa * at.radius), at.sigma / at.kappa, at.path / at.radius
     gap = np.where(a > g, a - g, 1.0)
     b1, c1 = _one_pole(gain * np.where(a > g, -(a**2) / gap, 0.0), alpha + a)
     b2, c2 = _one_pole(gain * np.where(a > g, g**2 / gap, 0.0), alpha + g)
@@ -150,8 +168,10 @@ def _convolution(residue: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.
 class AxialLayer:
     """Absorbing layer between two planes, over the columns r < columns d only.
 
-    It stretches d/dz between its planes, growing from `inner` to `outer`; `outer` > `inner` is a layer that looks down at its
-    waves from below. Used in front of both ends of the domain, and inside the feed in front of its back wall.
+    It stretches d/dz between its planes, growing from `inner` to `outer`; `outer` > `inner` is a layer that looks down
+    at its waves from below. Used in front of both ends of the domain, and inside the feed in front of its back wall.
+    There must be metal in its outer plane, and at the nodes i = `columns` where it does not reach to r_max: a layer
+    that ends sideways in the open is not stable.
 
     Attributes:
         inner: Plane index k where the stretching starts from zero.

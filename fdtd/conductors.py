@@ -13,15 +13,16 @@ from fdtd.scene import Scene
 
 _PIECES = 8  # an edge is searched for walls in this many pieces
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
-_HEADROOM = 1.15  # how much more than a whole cell a cut one may drive its H: (0.7071 / (0.98 * 0.6212))^2 = 1.35, with a margin
+# How much more than a whole cell a cut one may drive its H: (0.7071 / (0.98 * 0.6212))^2 = 1.35, with a margin.
+_HEADROOM = 1.15
 
 
 def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
-    A face much smaller than a cell would need a smaller time step. Its area is raised until the circulation that drives it is no
-    larger than 1.15 times a whole cell's, which moves the wall by at most 0.4 of a cell at that face and by nothing where the
-    open part of the cell is larger than that.
+    A face much smaller than a cell would need a smaller time step. Its area is raised until the circulation that drives
+    it is no larger than 1.15 times a whole cell's, which moves the wall by at most 0.4 of a cell at that face and by
+    nothing where the open part of the cell is larger than that.
     """
     edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
@@ -58,7 +59,7 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
 def _edges(
     grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray, near: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Open length of the edges along an axis of the node array, and which of them a thin wall crosses between open ends."""
+    """Open length of the edges along an axis of the nodes, and which of them a thin wall crosses between open ends."""
     first = node[:, :-1] if axis else node[:-1, :]
     last = node[:, 1:] if axis else node[1:, :]
     length = np.where((first < 0) & (last < 0), 1.0, 0.0)

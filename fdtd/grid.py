@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.constants import c as SPEED_OF_LIGHT
+from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
 
@@ -15,10 +15,11 @@ from fdtd.errors import ConfigError
 class AxisymmetricGrid:
     """Square cells in (r, z) for fields of one azimuthal order.
 
-    E_r, E_z, H_phi vary as cos(m phi); E_phi, H_r, H_z as sin(m phi). With d the cell: E_z, E_phi, H_r stand at r = i d and
-    E_r, H_phi, H_z at r = (i + 1/2) d; E_r, E_phi, H_z at z = (k - origin) d and E_z, H_r, H_phi half a cell further. H is half
-    a step after E. Arrays are [nz, nr], r fastest; index [k, i] names the node at (i d, k d) and the half nodes after it. The
-    planes k = 0, k = nz and the cylinder i = nr are perfect conductors behind the absorbing layers.
+    E_r, E_z, H_phi vary as cos(m phi); E_phi, H_r, H_z as sin(m phi). With d the cell: E_z, E_phi, H_r stand at r = i d
+    and E_r, H_phi, H_z at r = (i + 1/2) d; E_r, E_phi, H_z at z = (k - origin) d and E_z, H_r, H_phi half a cell
+    further. H is half a step after E. Arrays are [nz, nr], r fastest; index [k, i] names the node at (i d, k d) and the
+    half nodes after it. The planes k = 0, k = nz and the cylinder i = nr are perfect conductors behind the absorbing
+    layers.
 
     Attributes:
         nr: Cells along r, absorbing layer included.
@@ -54,7 +55,7 @@ class AxisymmetricGrid:
     @property
     def time_step(self) -> float:
         """Time step dt, s."""
-        return self.courant_number * self.cell / SPEED_OF_LIGHT
+        return self.courant_number * self.cell / speed_of_light
 
     @property
     def cells(self) -> int:
@@ -86,9 +87,10 @@ class AxisymmetricGrid:
 def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
     """Largest stable c dt / d of the axisymmetric lattice, from its exact spectrum.
 
-    The leapfrog is stable while (c dt)^2 times the largest eigenvalue of curl curl stays below 4 (von Neumann). Along z the
-    worst wave alternates from plane to plane, where the central difference becomes a factor of 2 / d; what is left is a matrix
-    over the columns, whose largest eigenvalue belongs to a mode at the axis (m > 0) and settles within some ten columns.
+    The leapfrog is stable while (c dt)^2 times the largest eigenvalue of curl curl stays below 4 (von Neumann). Along z
+    the worst wave alternates from plane to plane, where the central difference becomes a factor of 2 / d; what is left
+    is a matrix over the columns, whose largest eigenvalue belongs to a mode at the axis (m > 0) and settles within some
+    ten columns.
 
     Args:
         azimuthal_order: m >= 0.
@@ -105,7 +107,7 @@ def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
     axial = 2.0 * np.eye(n)  # |d/dz| of the alternating wave, d = 1
     forward = np.eye(n, k=1) - np.eye(n)  # node -> half node, the outermost cylinder conducting
     backward = np.eye(n) - np.eye(n, k=-1)  # half node -> node
-    # H <- E: rows h_r, h_phi, h_z; columns e_r, e_phi, e_z. The phases of d/dz and of the curl's signs drop out of the product.
+    # H <- E: rows h_r, h_phi, h_z; columns e_r, e_phi, e_z. The phases of d/dz and of the curl's signs drop out.
     regular = np.diag((node > 0).astype(float))
     h_of_e = np.block(
         [
@@ -126,7 +128,7 @@ def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
             [-m * np.diag(inverse), drive, zero],
         ]
     )
-    # d/dz E -> H and H -> E are minus adjoint to each other: put that sign in, so that the spectrum is that of -curl curl.
+    # d/dz E -> H and H -> E are minus adjoint to each other: put that sign in, for the spectrum of -curl curl.
     e_of_h[:n, n : 2 * n] *= -1.0
     e_of_h[n : 2 * n, :n] *= -1.0
     largest = np.abs(np.linalg.eigvals(e_of_h @ h_of_e)).max()

@@ -1,5 +1,6 @@
-"""Where everything stands on the lattice: cell, domain, absorbing layers, source, port and contour, chosen from the antenna's size.
+"""Where everything stands on the lattice, chosen from the antenna's size.
 
+Cell, domain, absorbing layers, source, port and contour; and when things are recorded.
 A layout holds whole numbers and SI floats only, so it can be stored, sent to a worker and used again for the same bits.
 """
 
@@ -10,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.constants import c as SPEED_OF_LIGHT
+from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 
 from fdtd.boundaries import AxialLayer, RadialLayer
@@ -90,7 +91,9 @@ class Layout:
         """The layout that `to_dict` wrote; unknown keys are refused."""
         known = {field.name for field in fields(cls)}
         if set(data) != known:
-            raise ConfigError(f"layout has keys {sorted(set(data) ^ known)} too many or too few; it is of another version")
+            raise ConfigError(
+                f"layout has keys {sorted(set(data) ^ known)} too many or too few; it is of another version"
+            )
         return cls(**{**data, "frequencies": tuple(data["frequencies"])})
 
     @property
@@ -141,7 +144,7 @@ class Layout:
 
 def choose_cell(extent: Extent, highest: float, cells_per_wavelength: float) -> float:
     """The largest cell that resolves the densest medium and puts the feed's wall on the lattice, m."""
-    coarsest = SPEED_OF_LIGHT / (highest * math.sqrt(extent.permittivity) * cells_per_wavelength)
+    coarsest = speed_of_light / (highest * math.sqrt(extent.permittivity) * cells_per_wavelength)
     return extent.feed_radius / math.ceil(extent.feed_radius / coarsest - 1e-9)
 
 
@@ -182,12 +185,12 @@ def lay_out(
     d = cell or choose_cell(extent, max(frequencies), cells_per_wavelength)
     if extent.feed_radius < 3.5 * d:
         raise ConfigError(
-            f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of {extent.feed_radius * 1e3:g} mm; "
-            "refine it"
+            f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of "
+            f"{extent.feed_radius * 1e3:g} mm; refine it"
         )
-    cutoff = float(jnp_zeros(1, 1)[0]) * SPEED_OF_LIGHT / (2 * math.pi * extent.feed_radius)
+    cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.feed_radius)
     pulse = pulse_for(np.array(frequencies), cutoff)
-    distance = SPEED_OF_LIGHT / min(frequencies) / 4 if layer_distance is None else layer_distance
+    distance = speed_of_light / min(frequencies) / 4 if layer_distance is None else layer_distance
     gap = max(math.ceil(distance / d), _MARGIN + 3)
     columns = math.ceil(extent.r_max / d - 1e-6)
     below, above = math.ceil(-extent.z_min / d - 1e-6), math.ceil(extent.z_max / d - 1e-6)
@@ -195,22 +198,24 @@ def lay_out(
     origin = below + gap + layer_cells
     if shape is not None:
         if shape[0] < nr or shape[1] < nz:
-            raise ConfigError(f"grid = [{shape[0]}, {shape[1]}] is too small (needs >= [{nr}, {nz}]); enlarge it or leave it out")
+            raise ConfigError(
+                f"grid = [{shape[0]}, {shape[1]}] is too small (needs >= [{nr}, {nz}]); enlarge it or leave it out"
+            )
         origin += (shape[1] - nz) // 2
         nr, nz = shape
     courant = courant_fraction * courant_limit(1)
-    dt = courant * d / SPEED_OF_LIGHT
+    dt = courant * d / speed_of_light
     back = origin - math.floor(extent.feed_length / d + 1e-6)
     absorber = min(_FEED_ABSORBER, (origin - back) // 2)
     if absorber < 6:
         raise ConfigError(
-            f"feed.length = {extent.feed_length * 1e3:g} mm is too short for cells of {d * 1e3:g} mm (needs >= {12 * d * 1e3:g} mm); "
-            "lengthen it or refine the mesh"
+            f"feed.length = {extent.feed_length * 1e3:g} mm is too short for cells of {d * 1e3:g} mm "
+            f"(needs >= {12 * d * 1e3:g} mm); lengthen it or refine the mesh"
         )
     source = back + absorber + 1
     record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * max(frequencies) * dt)))
     check_every = record_every * math.ceil(160 / record_every)
-    transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / SPEED_OF_LIGHT
+    transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * transit / dt) / check_every)
     return Layout(

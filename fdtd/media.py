@@ -22,11 +22,11 @@ class Media:
     Attributes:
         permittivity: Relative, shape (batch, 3, nz, nr) for e_r, e_phi, e_z.
         conductivity: S/m, same shape.
-        open_length: Part of each E edge outside the conductor (0: inside), same shape; for e_phi 0 or 1. The stepped unknown is
-            open_length times the field, so it is zero in the conductor.
-        open_area: Part of each H face outside the conductor, shape (batch, 3, nz, nr) for h_r, h_phi, h_z; H there is driven by
-            1 / open_area times the circulation along the open edges (Dey & Mittra, IEEE MGWL 7 (1997) 273). 1 where the face is
-            whole or wholly inside the conductor, infinite where a thin wall splits it.
+        open_length: Part of each E edge outside the conductor (0: inside), same shape; for e_phi 0 or 1. The stepped
+            unknown is open_length times the field, so it is zero in the conductor.
+        open_area: Part of each H face outside the conductor, shape (batch, 3, nz, nr) for h_r, h_phi, h_z; H there is
+            driven by 1 / open_area times the circulation along the open edges (Dey & Mittra, IEEE MGWL 7 (1997) 273). 1
+            where the face is whole or wholly inside the conductor, infinite where a thin wall splits it.
     """
 
     permittivity: np.ndarray
@@ -40,15 +40,17 @@ class Media:
         return self.permittivity.shape[0]
 
 
-def effective_permittivity(grid: AxisymmetricGrid, scene: Scene, design_frequency: float) -> tuple[np.ndarray, np.ndarray]:
+def effective_permittivity(
+    grid: AxisymmetricGrid, scene: Scene, design_frequency: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Permittivity and conductivity of every E node, averaged over the cell around it.
 
     With f the part of the cell inside the body and n the surface normal, a component u sees
 
         1 / eps_u = n_u^2 (f / eps_2 + (1 - f) / eps_1) + (1 - n_u^2) / (f eps_2 + (1 - f) eps_1),
 
-    the diagonal of the smoothed inverse tensor; E_phi lies in every surface of revolution and sees the mean. Losses enter as a
-    complex permittivity at the design frequency, whose imaginary part becomes a conductivity.
+    the diagonal of the smoothed inverse tensor; E_phi lies in every surface of revolution and sees the mean. Losses
+    enter as a complex permittivity at the design frequency, whose imaginary part becomes a conductivity.
 
     Args:
         grid: The lattice.
@@ -65,8 +67,8 @@ def effective_permittivity(grid: AxisymmetricGrid, scene: Scene, design_frequenc
     complex_permittivity = np.ones(shape, dtype=complex)
     for body in scene.dielectrics:
         _paint(grid, body, complex_permittivity)
-    conductivity = -2 * np.pi * design_frequency * epsilon_0 * complex_permittivity.imag
-    return np.ascontiguousarray(complex_permittivity.real), conductivity
+    conductivity = -2 * np.pi * design_frequency * epsilon_0 * np.imag(complex_permittivity)
+    return np.ascontiguousarray(np.real(complex_permittivity)), conductivity
 
 
 def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray) -> None:
@@ -94,8 +96,8 @@ def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray) -
 def _cut(body: Dielectric, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float) -> tuple[np.ndarray, np.ndarray]:
     """Part of each cell around (r, z) that is inside the body, and the radial part of the surface normal.
 
-    The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the gradient
-    fitted to the distances of all subcells. Points: shape (points,).
+    The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the
+    gradient fitted to the distances of all subcells. Points: shape (points,).
     """
     offsets = (np.arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
     dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))

@@ -13,8 +13,10 @@ from fdtd.grid import AxisymmetricGrid
 class PortMonitor:
     """Projects the transverse field in one plane of the feed on a waveguide mode.
 
-    voltage = sum_i v_r[i] e_r[k, i] + v_phi[i] (r E_phi)[k, i],  current = sum_i c_r[i] h_r[k, i] + c_phi[i] (r H_phi)[k, i],
-    radii in cells, H scaled by the free-space impedance. The current stands half a cell after and half a step later than the voltage.
+    voltage = sum_i v_r[i] e_r[k, i] + v_phi[i] (r E_phi)[k, i],
+    current = sum_i c_r[i] h_r[k, i] + c_phi[i] (r H_phi)[k, i],
+    radii in cells, H scaled by the free-space impedance. The current stands half a cell after and half a step later
+    than the voltage.
 
     Attributes:
         plane: Row k.
@@ -32,8 +34,9 @@ class PortMonitor:
 class HuygensContour:
     """A closed box r <= column d, bottom <= plane k <= top: tangential E on it, tangential H half a cell outside.
 
-    Those are the fields that the lattice itself exchanges through the box, so the power that they carry is conserved to rounding
-    and the equivalent currents need no averaging (see `fdtd.farfield`). A sample is one row of `size` numbers, in this order:
+    Those are the fields that the lattice itself exchanges through the box, so the power that they carry is conserved to
+    rounding and the equivalent currents need no averaging (see `fdtd.farfield`). A sample is one row of `size` numbers,
+    in this order:
 
         top:    e_r[top, 0:I], e[top, 0:I+1], h_r[top, 0:I+1], h[top, 0:I]
         bottom: e_r[bot, 0:I], e[bot, 0:I+1], h_r[bot-1, 0:I+1], h[bot-1, 0:I]
@@ -57,7 +60,7 @@ class HuygensContour:
         layout = [
             *((("top", name), size) for name, size in (("e_r", n), ("e", n + 1), ("h_r", n + 1), ("h", n))),
             *((("bottom", name), size) for name, size in (("e_r", n), ("e", n + 1), ("h_r", n + 1), ("h", n))),
-            *((("side", name), size) for name, size in (("e", height + 1), ("e_z", height), ("h", height), ("h_z", height + 1))),
+            *((("side", name), height + extra) for name, extra in (("e", 1), ("e_z", 0), ("h", 0), ("h_z", 1))),
         ]
         sections, start = {}, 0
         for key, size in layout:
@@ -96,8 +99,8 @@ class FieldMap:
 class Sampling:
     """When things are recorded: after the steps n with (n + 1) a multiple of `record_every`.
 
-    Step n = 0, 1, ... takes E from n dt to (n + 1) dt and H from (n + 1/2) dt to (n + 3/2) dt, so a sample of step n has E at
-    (n + 1) dt and H at (n + 3/2) dt.
+    Step n = 0, 1, ... takes E from n dt to (n + 1) dt and H from (n + 1/2) dt to (n + 3/2) dt, so a sample of step n
+    has E at (n + 1) dt and H at (n + 3/2) dt.
 
     Attributes:
         record_every: Steps between samples.

@@ -2,10 +2,10 @@
 
 On the lattice a TE mode is an exact solution: e_z = 0, e_r = m h_z / r, r E_phi = -r dr h_z, with h_z an eigenvector of
 
-    sum over the cell's edges:  (r_(i+1) + r_i) h_i - r_(i+1) h_(i+1) - r_i h_(i-1) + m^2 l_i h_i / r_(i+1/2) = k_c^2 A_i r_(i+1/2) h_i
+    (r_(i+1) + r_i) h_i - r_(i+1) h_(i+1) - r_i h_(i-1) + m^2 l_i h_i / r_(i+1/2) = k_c^2 A_i r_(i+1/2) h_i
 
-(l, A: open length and area where the wall cuts a cell). Source and port use that eigenvector and its own k_c, so a current sheet of
-this shape launches nothing else, and forward and backward waves separate exactly.
+(l, A: open length and area where the wall cuts a cell). Source and port use that eigenvector and its own k_c, so a
+current sheet of this shape launches nothing else, and forward and backward waves separate exactly.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class GuideMode:
         )
 
     def phase_per_cell(self, grid: AxisymmetricGrid, frequency: np.ndarray) -> np.ndarray:
-        """beta d of the lattice at frequencies above cutoff, rad; (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2."""
+        """Phase constant beta d, rad, above cutoff: (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2."""
         drive = (2 * np.sin(np.pi * np.asarray(frequency) * grid.time_step) / grid.courant_number) ** 2
         rest = drive - self.cutoff_per_cell**2
         if (rest <= 0).any():
             raise ConfigError(
-                f"frequency {np.min(frequency) / 1e9:g} GHz is below the cutoff of the feed on this mesh; raise it or refine the mesh"
+                f"frequency {np.min(frequency) / 1e9:g} GHz is below the cutoff of the feed on this mesh; "
+                "raise it or refine the mesh"
             )
         return 2 * np.arcsin(np.sqrt(rest) / 2)
 
@@ -111,7 +112,8 @@ def modal_amplitudes(
         grid: The lattice.
         mode: Mode whose transverse field was projected on.
         frequency: Hz, (F,).
-        voltage, current: Spectra of `PortMonitor`'s records, each at its own times, (..., F), time convention exp(+jwt).
+        voltage: Spectrum of `PortMonitor`'s voltage, (..., F), time convention exp(+jwt).
+        current: The same of its current, with its own times.
 
     Returns:
         a and b, (..., F).

@@ -1,4 +1,4 @@
-"""One initial-value problem for a batch of antennas, and what comes back from stepping it: the contract of every backend."""
+"""One initial-value problem for a batch of antennas, and what comes back from stepping it: every backend's contract."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from fdtd.sources import ModalSource
 class Problem:
     """Everything that a backend needs to step a batch; all but the media is shared by the batch.
 
-    The unknowns are e_r, e = r E_phi, e_z, h_r, h = r H_phi, h_z with r in cells, E times the edge's open part and H scaled by the
-    free-space impedance (in the radial layer the covariant components of `fdtd.boundaries`). With S = c dt/d,
+    The unknowns are e_r, e = r E_phi, e_z, h_r, h = r H_phi, h_z with r in cells, E times the edge's open part and H
+    scaled by the free-space impedance (in the radial layer the covariant components of `fdtd.boundaries`). With
+    S = c dt/d,
 
         h_r += S/r_i (dz e + m e_z)         h_z -= S/r_(i+1/2) (dr e + m e_r)       h += S r_(i+1/2) (dr e_z - dz e_r)
         eps de_r = S/r_(i+1/2) (m h_z - dz h)   eps de = S r_i (dz h_r - dr h_z)    eps de_z = S/r_i (dr h - m h_r)
 
-    E with the semi-implicit loss ca = (1 - x)/(1 + x), cb = 1/(eps (1 + x)), x = sigma dt/(2 eps eps0), times the open length;
-    H over the open area. On the axis: m = 0: e_z gains 8 S cb h(1/2), all else zero; m >= 1: all node components zero.
+    E with the semi-implicit loss ca = (1 - x)/(1 + x), cb = 1/(eps (1 + x)), x = sigma dt/(2 eps eps0), times the open
+    length; H over the open area. On the axis: m = 0: e_z gains 8 S cb h(1/2), all else zero; m >= 1: all node
+    components zero.
 
     Attributes:
         initial: Start fields (batch, 6, nz, nr) in the order above, or None for zero. For tests of the update.
@@ -58,7 +60,8 @@ class Records:
         finite: Whether the fields stayed finite, (batch,).
         port: Modal voltage and current, list of (samples, 2).
         contour: Contour samples, list of (samples, contour.size).
-        field_map: Sums of E exp(-jwt) over the recorded steps (not yet times their spacing), (batch, *field_map.shape), or None.
+        field_map: Sums of E exp(-jwt) over the recorded steps (not yet times their spacing), (batch, *field_map.shape),
+            or None.
         final: Fields after the last step, (batch, 6, nz, nr).
     """
 

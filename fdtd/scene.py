@@ -1,8 +1,8 @@
 """What stands on the lattice: dielectric bodies and conductors of a batch of antennas, as level sets in (r, z).
 
-A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within a few cells
-of the surface. `index` says which antenna of the batch each point belongs to; all three broadcast against each other. Written with
-array operations only, so that NumPy and CuPy arrays serve alike.
+A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
+a few cells of the surface. `index` says which antenna of the batch each point belongs to; all three broadcast against
+each other. Written with array operations only, so that NumPy and CuPy arrays serve alike.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def box(r_min: np.ndarray, r_max: np.ndarray, z_min: np.ndarray, z_max: np.ndarr
 
 
 def cone_shell(r0: np.ndarray, r1: np.ndarray, outer0: np.ndarray, outer1: np.ndarray, length: np.ndarray) -> LevelSet:
-    """Wall of a conical horn over 0 <= z <= length: inside from r0 to r1, outside from outer0 to outer1; shapes (batch,), m."""
+    """Wall of a conical horn over 0 <= z <= length, r0 to r1 inside, outer0 to outer1 outside; shapes (batch,), m."""
 
     def distance(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
         slope, outer_slope = (r1 - r0) / length, (outer1 - outer0) / length

@@ -36,8 +36,8 @@ class Solution:
         steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
         s11: Referred to z = 0, (F,), time convention exp(+jwt).
         e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
-        accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the contour, in
-            lossy bodies, (F,).
+        accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
+            contour, in lossy bodies, (F,).
         field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), if asked for.
         permittivity: Of e_phi nodes, (nz, nr), if asked for.
         metal: Whether each node conducts, (nz, nr), if asked for.
@@ -157,7 +157,9 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     return spectrum.reshape(len(frequencies), *samples.shape[1:])
 
 
-def _reflection(layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _reflection(
+    layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Forward amplitude in the port's plane and S11 at z = 0, (F,)."""
     grid = layout.grid
     at_e, at_h = layout.sampling.sample_times(grid, len(port))
@@ -240,7 +242,7 @@ def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:
 
 
 def _dissipated(problem: Problem, field: np.ndarray, index: int) -> np.ndarray:
-    """Power lost in conductivity, (F,): sum of sigma |E|^2 over each component's own cells, with the lattice's time average."""
+    """Power lost in conductivity, (F,): sigma |E|^2 over each component's cells, with the lattice's time average."""
     grid, where = problem.grid, problem.field_map
     if where is None:
         return np.zeros(field.shape[0])
@@ -250,4 +252,3 @@ def _dissipated(problem: Problem, field: np.ndarray, index: int) -> np.ndarray:
     loss = problem.media.conductivity[index][:, rows, columns] * problem.media.open_length[index][:, rows, columns]
     losses = np.einsum("ckr,cr,fckr->f", loss, weights, np.abs(field) ** 2)
     return losses * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
-

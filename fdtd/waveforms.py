@@ -36,9 +36,10 @@ class GaussianPulse:
 def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
     """A pulse that covers the frequencies asked for and leaves the guide's slow waves near cutoff alone.
 
-    What the pulse has near cutoff crawls along the feed and hardly radiates: it decides how long a run takes (measured on a lens at
-    28.5-31.5 GHz: 8,000 steps with cutoff at 2.5 standard deviations, 2,400 at 3.7, the same results). So the width is a 3.7th of
-    the distance to cutoff, but at least two thirds of half the band (-10 dB at its edges) and at most a tenth of the centre.
+    What the pulse has near cutoff crawls along the feed and hardly radiates: it decides how long a run takes (measured
+    on a lens at 28.5-31.5 GHz: 8,000 steps with cutoff at 2.5 standard deviations, 2,400 at 3.7, the same results). So
+    the width is a 3.7th of the distance to cutoff, but at least two thirds of half the band (-10 dB at its edges) and
+    at most a tenth of the centre.
 
     Args:
         frequencies: Hz.

@@ -21,8 +21,8 @@ def bench_evaluate(experiment: Any, *, backend: str = "cpu", batch: int = 4, rep
         repeat: Timings, of which the median.
 
     Returns:
-        One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`, `rest`),
-        `stepping_share`, and the device, grid, steps and batch.
+        One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
+        `rest`), `stepping_share`, and the device, grid, steps and batch.
     """
     design = experiment.design()
     resolved = experiment.resolved()

@@ -42,8 +42,8 @@ def bench_kernels(
 ) -> list[dict[str, Any]]:
     """Time the reference lens from random start fields on one core.
 
-    Every timing steps the same problem from the same start, preparation of the problem excluded. The schemes take turns, so that
-    a change in the machine's speed meets all of them alike.
+    Every timing steps the same problem from the same start, preparation of the problem excluded. The schemes take
+    turns, so that a change in the machine's speed meets all of them alike.
 
     Args:
         backend: "cpu" or "reference".
@@ -54,8 +54,8 @@ def bench_kernels(
         repeat: Timings of each scheme.
 
     Returns:
-        One row a scheme: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`, `cell_steps_per_s` (median),
-        `spread` (half of the range over the median), `ratio_to_one_step`.
+        One row a scheme: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`,
+        `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step`.
 
     Raises:
         ConfigError: The reference lens does not fit the grid.

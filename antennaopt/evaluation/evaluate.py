@@ -50,7 +50,8 @@ def evaluate(
         stages: Where to add the seconds of each stage (see `fdtd.simulation.solve`).
 
     Returns:
-        One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`, `cells`, and the figures of merit, lists over the frequencies.
+        One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`,
+        `cells`, and the figures of merit, lists over the frequencies.
 
     Raises:
         Unsuitable: The backend is not there.
@@ -86,8 +87,9 @@ def evaluate(
         }
         for place, outcome in zip(places, made, strict=True):
             outcomes[place] = {**outcome, **timing}
-        for name, value in spent.items() if stages is not None else ():
-            stages[name] = stages.get(name, 0.0) + value
+        if stages is not None:
+            for name, value in spent.items():
+                stages[name] = stages.get(name, 0.0) + value
     return outcomes
 
 

@@ -65,7 +65,8 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
 
     Args:
         family: Antenna family.
-        lower, upper: Designs at the ends of all ranges, SI, by dotted name.
+        lower: Design at the lower ends of all ranges, SI, by dotted name.
+        upper: The same at the upper ends.
         solver: The resolved solver table of the experiment.
 
     Raises:

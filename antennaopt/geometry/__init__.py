@@ -1,4 +1,7 @@
-"""Antenna families: design parameters (SI) to a solver scene. One file a family; add one by writing it and naming it here."""
+"""Antenna families: design parameters (SI) to a solver scene.
+
+One file a family; add one by writing it and naming it here.
+"""
 
 from __future__ import annotations
 

@@ -65,6 +65,7 @@ def too_small_a_base(base: np.ndarray, designs: Designs, what: str) -> list[str 
     return [
         None
         if radius >= rim - 1e-12
-        else f"{what} = {radius * 1e3:.4g} mm is smaller than feed.outer_radius = {rim * 1e3:.4g} mm: the lens cannot stand on it"
+        else f"{what} = {radius * 1e3:.4g} mm is smaller than feed.outer_radius = {rim * 1e3:.4g} mm: "
+        "the lens cannot stand on it"
         for radius, rim in zip(base, outer, strict=True)
     ]

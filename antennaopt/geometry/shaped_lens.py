@@ -1,7 +1,7 @@
 """A dielectric lens whose surface is given by its distance from the aperture's centre at equally spaced polar angles.
 
-The distances are joined by a monotone cubic (PCHIP, Fritsch & Carlson, SIAM J. Numer. Anal. 17 (1980) 238) of the list mirrored about
-the axis, so the slope on the axis is zero. The base is flat, in the plane z = 0.
+The distances are joined by a monotone cubic (PCHIP, Fritsch & Carlson, SIAM J. Numer. Anal. 17 (1980) 238) of the list
+mirrored about the axis, so the slope on the axis is zero. The base is flat, in the plane z = 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fdtd.scene import Dielectric, Scene, polar_profile
 
 
 def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
-    """Angles from the axis, rad (pieces + 1,), and cubics of R between them, m (4, pieces, batch), highest power first."""
+    """Angles from the axis, rad (pieces + 1,), and cubics of R between, m (4, pieces, batch), highest power first."""
     radii = numbered(designs, "lens.radii")
     theta = np.linspace(0.0, np.pi / 2, len(radii))
     mirrored = np.concatenate([radii[:0:-1], radii])

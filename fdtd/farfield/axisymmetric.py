@@ -1,18 +1,24 @@
 """Near field to far field for fields of one azimuthal order.
 
-The contour's samples are the lattice's own: tangential E on the box, tangential H half a cell outside. By the lattice's equivalence
-principle a current J = n x H at the E nodes (with the outside value of H) and M = -n x E at the outside H nodes (with the value of
-E) leave the field outside unchanged and none inside, with nothing averaged in space or time. What is left to do is to radiate these
-currents, in closed form over phi:
+The contour's samples are the lattice's own: tangential E on the box, tangential H half a cell outside. By the lattice's
+equivalence principle a current J = n x H at the E nodes (with the outside value of H) and M = -n x E at the outside H
+nodes (with the value of E) leave the field outside unchanged and none inside, with nothing averaged in space or time.
+What is left to do is to radiate these currents, in closed form over phi:
 
-    a = j^(m-1) J_(m-1)(X), b = j^(m+1) J_(m+1)(X), X = k r sin(theta), C = pi (a + b), S = pi (a - b), Z = 2 pi j^m J_m(X)
+    a = j^(m-1) J_(m-1)(X), b = j^(m+1) J_(m+1)(X), X = k r sin(theta)
+    C = pi (a + b), S = pi (a - b), Z = 2 pi j^m J_m(X), w = exp(j k z cos(theta)) r dl
     N_rho = sum w (J_r C - J_phi S), N_phi = sum w (-J_r S + J_phi C), N_z = sum w J_z Z
-    L_rho = sum w (M_r C + M_phi S), L_phi = sum w ( M_r S + M_phi C), L_z = sum w M_z Z,   w = exp(j k z cos(theta)) r dl
+    L_rho = sum w (M_r C + M_phi S), L_phi = sum w ( M_r S + M_phi C), L_z = sum w M_z Z
     E_theta = -(jk/4 pi)(L_phi + eta N_theta) cos(m phi),  E_phi = (jk/4 pi)(L_theta - eta N_phi) sin(m phi)
 
+J and M of a face stand half a cell apart. A plane wave that crosses it at an angle with k_n along the normal is radiated
+cos(k_n d/2) times too weakly, and carries cos(k_n d/2) times the power of a wave of its amplitude on the lattice. Dividing
+by the root of that factor gives the wave in space that carries the power which the lattice sent through the contour:
+without it the far field of antennas meshed with 20 cells a wavelength in a dielectric holds 0.4 % too little power.
+
 References:
-    Taflove & Hagness, 3rd ed., ch. 8; Schelkunoff, Bell Syst. Tech. J. 15 (1936) 92 (equivalence); Balanis, Antenna Theory,
-    4th ed., sec. 12.2 (radiation integrals).
+    Taflove & Hagness, 3rd ed., ch. 8; Schelkunoff, Bell Syst. Tech. J. 15 (1936) 92 (equivalence); Balanis, Antenna
+    Theory, 4th ed., sec. 12.2 (radiation integrals).
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.constants import c as SPEED_OF_LIGHT
+from scipy.constants import speed_of_light
 from scipy.special import jv
 
 from fdtd.grid import AxisymmetricGrid
@@ -36,6 +42,7 @@ class _Current:
     r: np.ndarray
     z: np.ndarray
     factor: np.ndarray
+    side: bool = False
 
 
 def _currents(contour: HuygensContour) -> list[_Current]:
@@ -56,10 +63,10 @@ def _currents(contour: HuygensContour) -> list[_Current]:
     inner, outer = float(n), n + 0.5
     tall, short = np.ones(len(plane)), np.ones(len(between))
     currents += [
-        _Current(sample=at["side", "h_z"], kind="Jphi", r=inner * tall, z=plane, factor=-inner * tall),
-        _Current(sample=at["side", "h"], kind="Jz", r=inner * short, z=between, factor=short),
-        _Current(sample=at["side", "e_z"], kind="Mphi", r=outer * short, z=between, factor=outer * short),
-        _Current(sample=at["side", "e"], kind="Mz", r=outer * tall, z=plane, factor=-tall),
+        _Current(sample=at["side", "h_z"], kind="Jphi", r=inner * tall, z=plane, factor=-inner * tall, side=True),
+        _Current(sample=at["side", "h"], kind="Jz", r=inner * short, z=between, factor=short, side=True),
+        _Current(sample=at["side", "e_z"], kind="Mphi", r=outer * short, z=between, factor=outer * short, side=True),
+        _Current(sample=at["side", "e"], kind="Mz", r=outer * tall, z=plane, factor=-tall, side=True),
     ]
     return currents
 
@@ -74,7 +81,9 @@ class FarFieldTransform:
         theta: Angles from the axis, rad, (T,).
     """
 
-    def __init__(self, grid: AxisymmetricGrid, contour: HuygensContour, frequencies: np.ndarray, theta: np.ndarray) -> None:
+    def __init__(
+        self, grid: AxisymmetricGrid, contour: HuygensContour, frequencies: np.ndarray, theta: np.ndarray
+    ) -> None:
         self.theta = np.asarray(theta, dtype=float)
         self.frequencies = np.asarray(frequencies, dtype=float)
         self._matrix = np.stack([self._one(grid, contour, frequency) for frequency in self.frequencies])
@@ -82,12 +91,13 @@ class FarFieldTransform:
     def _one(self, grid: AxisymmetricGrid, contour: HuygensContour, frequency: float) -> np.ndarray:
         """The map at one frequency, (2, T, contour.size)."""
         m = grid.azimuthal_order
-        k = 2 * np.pi * frequency / SPEED_OF_LIGHT * grid.cell
+        k = 2 * np.pi * frequency / speed_of_light * grid.cell
         sine, cosine = np.sin(self.theta)[:, None], np.cos(self.theta)[:, None]
         out = np.zeros((2, len(self.theta), contour.size), dtype=complex)
         known: dict[bytes, tuple[np.ndarray, ...]] = {}
         for current in _currents(contour):
-            w = np.exp(1j * k * (current.z - grid.origin) * cosine) * current.factor
+            through = sine if current.side else cosine
+            w = np.exp(1j * k * (current.z - grid.origin) * cosine) * current.factor / np.sqrt(np.cos(k / 2 * through))
             r = current.r if np.ptp(current.r) > 0 else current.r[:1]
             if r.tobytes() not in known:
                 known[r.tobytes()] = tuple(1j**order * jv(order, k * r * sine) for order in (m - 1, m, m + 1))
@@ -119,7 +129,8 @@ class FarFieldTransform:
             spectrum: (..., F, contour.size), time convention exp(+jwt), H scaled by the free-space impedance.
 
         Returns:
-            A and B, (..., F, T), in cells: r E = d (A cos(m phi) theta^ + B sin(m phi) phi^) exp(-jkr), V per V/m of the samples.
+            A and B, (..., F, T), in cells: r E = d (A cos(m phi) theta^ + B sin(m phi) phi^) exp(-jkr), V per V/m of
+            the samples.
         """
         frequencies, _, angles, size = self._matrix.shape
         field = self._matrix.reshape(frequencies, 2 * angles, size) @ spectrum[..., None]
@@ -140,7 +151,8 @@ def contour_power(contour: HuygensContour, spectrum: np.ndarray) -> np.ndarray:
     at = contour.sections()
 
     def pair(face: str, first: str, second: str, weight: np.ndarray | float = 1.0) -> np.ndarray:
-        return (weight * np.conj(spectrum[..., at[face, first]]) * spectrum[..., at[face, second]]).real.sum(axis=-1)
+        product = weight * np.conj(spectrum[..., at[face, first]]) * spectrum[..., at[face, second]]
+        return np.real(product).sum(axis=-1)
 
     top, bottom = (pair(face, "e_r", "h") - pair(face, "e", "h_r") for face in ("top", "bottom"))
     return top - bottom + pair("side", "e", "h_z") - pair("side", "e_z", "h")

@@ -1,7 +1,7 @@
 """Figures of merit of a pattern: directivity, beamwidth, side lobes, front-to-back ratio, cross-polarisation.
 
-All take the far field as A (E_theta in the plane phi = 0, the E-plane) and B (E_phi in the plane phi = 90 degrees, the H-plane) of a
-field (A cos(m phi), B sin(m phi)), m >= 1, on equally spaced angles 0 ... 180 degrees.
+All take the far field as A (E_theta in the plane phi = 0, the E-plane) and B (E_phi in the plane phi = 90 degrees, the
+H-plane) of a field (A cos(m phi), B sin(m phi)), m >= 1, on equally spaced angles 0 ... 180 degrees.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _FLOOR_DB = -120.0  # levels below this are rounding
 
 
 def polar_weights(samples: int) -> np.ndarray:
-    """Weights of int_0^pi f(theta) sin(theta) d theta on equally spaced angles, ends included (Clenshaw & Curtis 1960); (samples,)."""
+    """Weights of int_0^pi f(theta) sin(theta) d theta on equally spaced angles with both ends (Clenshaw & Curtis)."""
     n = samples - 1
     index = np.arange(samples)
     even = np.arange(0, n + 1, 2)
@@ -31,10 +31,12 @@ def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     """Directivity in both planes, and the power that it is normalised by.
 
     Args:
-        a, b: Far field, (..., T).
+        a: Far field A, (..., T).
+        b: Far field B, (..., T).
 
     Returns:
-        E-plane and H-plane directivity, ratios (..., T); and int (|A|^2 + |B|^2) sin(theta) d theta, (...). D = 4 |A|^2 / that.
+        E-plane and H-plane directivity, ratios (..., T); and int (|A|^2 + |B|^2) sin(theta) d theta, (...): D is
+        4 |A|^2 over that.
     """
     power = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(a.shape[-1])
     safe = np.maximum(power, np.finfo(float).tiny)[..., None]
@@ -42,7 +44,7 @@ def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 
 def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> float | None:
-    """Full width at half of the boresight level, degrees; None where the level does not fall that far before 180 degrees."""
+    """Full width at half of the boresight level, degrees; None where the level does not fall so far by 180 degrees."""
     level = pattern_db[0] + 10 * np.log10(0.5)
     below = np.nonzero(pattern_db < level)[0]
     if len(below) == 0:
@@ -53,7 +55,7 @@ def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> float
 
 
 def side_lobe(patterns_db: list[np.ndarray], theta_deg: np.ndarray, limit_deg: float = 90.0) -> float | None:
-    """Highest local maximum beyond the first minimum, over the cuts given, theta up to the limit, dB over boresight; or None."""
+    """Highest local maximum beyond the first minimum of any cut, theta up to the limit, dB over boresight; or None."""
     highest = None
     for pattern in patterns_db:
         rises = np.nonzero(np.diff(pattern) > 0)[0]
@@ -82,10 +84,10 @@ def front_to_back(e_plane_db: np.ndarray) -> float:
 
 
 def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> float:
-    """Largest cross-polar level in the 45-degree plane over the co-polar boresight, dB (Ludwig's third definition, m = 1).
+    """Largest cross-polar level in the 45-degree plane over co-polar boresight, dB (Ludwig's third definition, m = 1).
 
     References:
-        Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at phi = 45 degrees.
+        Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at 45 degrees.
     """
     near = theta_deg <= limit_deg + 1e-9
     cross = np.abs(a + b)[near].max() ** 2
