@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,10 @@ class Problem:
         layered = self.media.open_area[..., self.grid.nr - self.radial_layer.cells :]
         if (layered != 1.0).any():
             raise ConfigError("a conductor cuts cells inside the radial absorbing layer; widen the grid (pml_distance)")
+
+
+Watch = Callable[[int, float], None]
+"""Called at every look at the first antenna's energy: the steps taken, the energy over its largest so far."""
 
 
 @dataclass(frozen=True, kw_only=True)

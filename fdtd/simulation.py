@@ -18,7 +18,7 @@ from fdtd.layout import Layout
 from fdtd.media import Media, effective_permittivity
 from fdtd.monitors import FieldMap
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
-from fdtd.problem import Problem, Records
+from fdtd.problem import Problem, Records, Watch
 from fdtd.scene import Scene
 from fdtd.sources import ModalSource
 
@@ -102,6 +102,7 @@ def solve(
     fields: bool = False,
     sweep: int = 0,
     stages: dict[str, float] | None = None,
+    watch: Watch | None = None,
 ) -> list[Solution]:
     """Solve every antenna of a scene.
 
@@ -114,12 +115,13 @@ def solve(
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: S11 at so many frequencies across the band as well.
         stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`.
+        watch: Told of every look at the first antenna's energy.
     """
     marks = [time.perf_counter()]
     media = fill(layout, scene)
     problem, mode = pose(layout, media, _map(layout, media, fields))
     marks.append(time.perf_counter())
-    records = BACKENDS[backend](problem, precision, threads)
+    records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
     solutions = [_solution(layout, problem, mode, records, index, fields, sweep) for index in range(scene.batch)]
     marks.append(time.perf_counter())

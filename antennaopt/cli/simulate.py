@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,27 +178,36 @@ def _solve(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> tupl
         plan = make_plan(experiment.family, subject.design, subject.design, solver).to_dict()
     check_memory(plan)
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
-    with _working(f"solving {cells} with {backend}", quiet=quiet):
-        outcome = evaluate(experiment.family, [subject.design], plan, backend=backend, fields=fields)[0]
+    with _working(f"solving {cells} with {backend}", plan, quiet=quiet) as watch:
+        outcome = evaluate(experiment.family, [subject.design], plan, backend=backend, fields=fields, watch=watch)[0]
     return outcome, plan
 
 
 @contextlib.contextmanager
-def _working(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show that something goes on: a moving bar on a terminal, else one line on stderr."""
+def _working(text: str, plan: Mapping[str, Any], *, quiet: bool) -> Iterator[Callable[[int, float], None] | None]:
+    """Show how far the solution is: a bar on a terminal, else one line on stderr.
+
+    The bar follows whichever comes first, the energy's decay (in dB) or the step limit.
+    """
     if quiet:
-        yield
+        yield None
     elif not sys.stderr.isatty():
         print(text, file=sys.stderr, flush=True)
-        yield
+        yield None
     else:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        goal = plan["layout"]["decay"]
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            bar.add_task(text, total=None)
-            yield
+            task = bar.add_task(text, total=1.0)
+
+            def watch(steps: int, energy: float) -> None:
+                done = math.log(energy) / math.log(goal) if goal and 0.0 < energy < 1.0 else 0.0
+                bar.update(task, completed=min(max(done, steps / plan["max_steps"]), 1.0))
+
+            yield watch
 
 
 def as_object(outcome: Mapping[str, Any], subject: Subject, plan: Mapping[str, Any], backend: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ def evaluate(
     fields: bool = False,
     threads: int = 1,
     stages: dict[str, float] | None = None,
+    watch: Callable[[int, float], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Solve a batch of antennas.
 
@@ -48,6 +49,7 @@ def evaluate(
         fields: Add the electric field at the design frequency (`field`) and S11 across the band (`sweep`).
         threads: Antennas solved at the same time.
         stages: Where to add the seconds of each stage (see `fdtd.simulation.solve`).
+        watch: Told of every look at an antenna's energy: steps taken, energy over its peak.
 
     Returns:
         One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`,
@@ -79,6 +81,7 @@ def evaluate(
             fields=fields,
             sweep=_SWEEP_POINTS if fields else 0,
             stages=spent,
+            watch=watch,
         )
         made = [_outcome(solver.layout, solution, fields) for solution in solutions]
         timing = {

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fdtd.problem import Problem, Records
+from fdtd.problem import Problem, Records, Watch
 
-Backend = Callable[[Problem, str, int], Records]
+Backend = Callable[[Problem, str, int, Watch | None], Records]
 
 
-def _cpu(problem: Problem, precision: str, threads: int) -> Records:
+def _cpu(problem: Problem, precision: str, threads: int, watch: Watch | None) -> Records:
     from fdtd.backends import cpu
 
-    return cpu.run(problem, precision=precision, threads=threads)
+    return cpu.run(problem, precision=precision, threads=threads, watch=watch)
 
 
-def _reference(problem: Problem, precision: str, threads: int) -> Records:
+def _reference(problem: Problem, precision: str, threads: int, watch: Watch | None) -> Records:
     del precision, threads  # the oracle is float64 and steps the whole batch at once
     from fdtd.backends import reference
 
-    return reference.run(problem)
+    return reference.run(problem, watch=watch)
 
 
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "reference": _reference}

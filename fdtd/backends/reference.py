@@ -14,16 +14,17 @@ from scipy.constants import epsilon_0
 
 from fdtd.boundaries import AxialLayer
 from fdtd.grid import AxisymmetricGrid
-from fdtd.problem import Problem, Records
+from fdtd.problem import Problem, Records, Watch
 
 _COMPONENTS = ("e_r", "e_phi", "e_z", "h_r", "h_phi", "h_z")
 
 
-def run(problem: Problem) -> Records:
+def run(problem: Problem, *, watch: Watch | None = None) -> Records:
     """Step a batch to its energy stop or step limit.
 
     Args:
         problem: What to solve; see `Problem` for the unknowns and the recursion.
+        watch: Told of every look at the energy.
 
     Returns:
         What was recorded. `energy` is infinite for an antenna whose fields stopped being finite, zero for one that
@@ -39,6 +40,8 @@ def run(problem: Problem) -> Records:
                 recorder.record(stepper, n)
             if (n + 1) % sampling.check_every == 0:
                 recorder.look(stepper, n)
+                if watch is not None:
+                    watch(n + 1, float(recorder.ratio[0]))
             if not recorder.active.any():
                 break
         return recorder.records(stepper)

@@ -11,9 +11,9 @@ What is left to do is to radiate these currents, in closed form over phi:
     L_rho = sum w (M_r C + M_phi S), L_phi = sum w ( M_r S + M_phi C), L_z = sum w M_z Z
     E_theta = -(jk/4 pi)(L_phi + eta N_theta) cos(m phi),  E_phi = (jk/4 pi)(L_theta - eta N_phi) sin(m phi)
 
-J and M of a face stand half a cell apart. A plane wave that crosses it at an angle with k_n along the normal is radiated
-cos(k_n d/2) times too weakly, and carries cos(k_n d/2) times the power of a wave of its amplitude on the lattice. Dividing
-by the root of that factor gives the wave in space that carries the power which the lattice sent through the contour:
+J and M of a face stand half a cell apart. A plane wave that crosses it with k_n along the normal is radiated cos(k_n
+d/2) times too weakly, and carries cos(k_n d/2) times the power of a wave of its amplitude on the lattice. Dividing by
+the root of that factor gives the wave in space that carries the power which the lattice sent through the contour:
 without it the far field of antennas meshed with 20 cells a wavelength in a dielectric holds 0.4 % too little power.
 
 References:

@@ -1,12 +1,14 @@
 """Row updates of the axisymmetric lattice: one row of E or of H, its absorbing layers, its cut faces.
 
-Fields are `state[component, 1 + k, LEAD + i]`, components in the order of the constants below, a zero row before the first and after
-the last, LEAD zero columns before the axis, so that neighbours need no branch. `before` and `after` are the same memory one column
-to the left and to the right: as arrays of their own they spare the vectoriser a carried dependence. All loops run over whole
-vectors; coefficients beyond the last column are zero.
+Fields are `state[component, 1 + k, LEAD + i]`, components in the order of the constants below, a zero row before the
+first and after the last, LEAD zero columns before the axis, so that neighbours need no branch. `before` and `after`
+are the same memory one column to the left and to the right: as arrays of their own they spare the vectoriser a
+carried dependence. All loops run over whole vectors; coefficients beyond the last column are zero.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from numba import njit
 
@@ -15,8 +17,14 @@ from fdtd.backends.cpu.lanes import family
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
 LEAD = 16
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}, "_nrt": False}
-INLINE = {**OPTIONS, "forceinline": True}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz"},
+    "_nrt": False,
+}
+INLINE: dict[str, Any] = {**OPTIONS, "forceinline": True}
 
 _loads, _stores, _get_e = family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
 _get_er, _get_ef, _get_ez = _loads["e_r"], _loads["e_phi"], _loads["e_z"]
@@ -39,7 +47,7 @@ _get_t0, _get_t1, _set_t0, _set_t1 = _loads_s["t0"], _loads_s["t1"], _stores_s["
 def e_row(k, n, state, before, ku, kd, media, gains, m):
     """Advance row k of E by one step.
 
-    d/dz of H is row ku of the state less row kd: the neighbours, or a stretched difference (`stretch`) less the zero row.
+    d/dz of H is row ku of the state less row kd: the neighbours, or a stretched difference less the zero row.
 
     Args:
         k, n: Row, padded number of columns.

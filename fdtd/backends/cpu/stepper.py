@@ -12,13 +12,20 @@ from scipy.constants import epsilon_0
 from fdtd.backends.cpu.bor import LEAD
 from fdtd.backends.cpu.walk import energy, sweep
 from fdtd.errors import ConfigError
-from fdtd.problem import Problem, Records
+from fdtd.problem import Problem, Records, Watch
 
 _VECTOR = 16  # columns are padded to whole vectors
 _DTYPES = {"float32": np.float32, "float64": np.float64}
 
 
-def run(problem: Problem, *, precision: str = "float32", steps_per_sweep: int = 8, threads: int = 1) -> Records:
+def run(
+    problem: Problem,
+    *,
+    precision: str = "float32",
+    steps_per_sweep: int = 8,
+    threads: int = 1,
+    watch: Watch | None = None,
+) -> Records:
     """Step a batch to its end.
 
     Args:
@@ -26,6 +33,7 @@ def run(problem: Problem, *, precision: str = "float32", steps_per_sweep: int = 
         precision: "float32" or "float64".
         steps_per_sweep: Time levels that follow each other in one trip through memory; does not change the bits.
         threads: Antennas stepped at the same time.
+        watch: Told of every look at the first antenna's energy.
 
     Returns:
         Records in the given precision; those of one antenna do not depend on its neighbours in the batch.
@@ -39,7 +47,7 @@ def run(problem: Problem, *, precision: str = "float32", steps_per_sweep: int = 
     levels = max(1, min(steps_per_sweep, problem.sampling.check_every))
 
     def one(index: int) -> dict[str, Any]:
-        return _step(problem, shared, index, levels)
+        return _step(problem, shared, index, levels, watch if index == 0 else None)
 
     batch = range(problem.media.batch)
     if threads > 1 and len(batch) > 1:
@@ -132,10 +140,14 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
         filters=filters,
         weights=_padded(weights, n, np.float64),
         source_plane=-1 if source is None else source.plane,
-        source_shape=np.zeros((2, 1), dtype) if source is None else np.stack([source.profile_r, source.profile_phi]).astype(dtype),
+        source_shape=np.zeros((2, 1), dtype)
+        if source is None
+        else np.stack([source.profile_r, source.profile_phi]).astype(dtype),
         waveform=np.zeros(1, dtype) if source is None else np.asarray(source.waveform, dtype),
         port=np.array([-1, 0] if port is None else [port.plane, len(port.v_r)]),
-        port_weights=np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi]).astype(float),
+        port_weights=np.zeros((4, 1))
+        if port is None
+        else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi]).astype(float),
         contour=np.array([-1, 0, 0] if contour is None else [contour.column, contour.bottom, contour.top]),
         contour_size=0 if contour is None else contour.size,
         box=box.astype(np.int64),
@@ -190,7 +202,7 @@ def _axial_layers(problem: Problem, dtype: Any) -> tuple[np.ndarray, np.ndarray,
 
 
 def _coefficients(problem: Problem, index: int, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """ca and cb of e_r, e, e_z, [6, nz, n]; and 1 / cb, [3, nz, n], for the energy."""
+    """Factors ca and cb of e_r, e, e_z, [6, nz, n]; and 1 / cb, [3, nz, n], for the energy."""
     grid, media = problem.grid, problem.media
     loss = media.conductivity[index] * (grid.time_step / (2 * epsilon_0)) / media.permittivity[index]
     cb = media.open_length[index] / (media.permittivity[index] * (1 + loss))
@@ -212,7 +224,7 @@ def _cut_faces(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np
     return pointers, np.stack([component, column]), (1 / area[component, row, column] - 1).astype(dtype)
 
 
-def _step(problem: Problem, shared: _Shared, index: int, levels: int) -> dict[str, Any]:
+def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Watch | None) -> dict[str, Any]:
     """Step one antenna to its end."""
     grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.n
     nz, nr, width = grid.nz, grid.nr, n + 3 * LEAD
@@ -245,6 +257,8 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int) -> dict[st
             finite = bool(np.isfinite(now))
             peak = max(peak, now)
             ratio = now / peak if peak > 0 and finite else 1.0
+            if watch is not None:
+                watch(step, ratio)
             if not finite or (step >= sampling.settled and ratio < sampling.decay):
                 break
     taken = step // sampling.record_every

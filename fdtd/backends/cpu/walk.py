@@ -1,11 +1,14 @@
 """The order in which cells are visited: several time levels follow each other up the rows, one row apart.
 
-Level t is at row k - t while level 0 is at row k. A row of E needs H of its own row and of the one below from the level before, and
-both are finished by then; so the whole state makes one trip through the cache for `levels` steps (time skewing along z). One level
-is the plain sweep. Every cell sees the same operations in the same order whatever the number of levels: the bits do not change.
+Level t is at row k - t while level 0 is at row k. A row of E needs H of its own row and of the one below from the
+level before, and both are finished by then; so the whole state makes one trip through the cache for `levels` steps
+(time skewing along z). One level is the plain sweep. Every cell sees the same operations in the same order whatever
+the number of levels: the bits do not change.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -28,6 +31,8 @@ from fdtd.backends.cpu.bor import (
     stretch,
 )
 
+REDUCTION: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "nsz", "reassoc"}}
+
 
 @njit(**INLINE)
 def advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
@@ -43,7 +48,9 @@ def advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer
 
 
 @njit(**INLINE)
-def advance_h(k, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi, cut_rows, cut_faces, excess):
+def advance_h(
+    k, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi, cut_rows, cut_faces, excess
+):
     """One step of H in row k, absorbing layers and cut faces included."""
     upper, lower = k + 2, k + 1
     if layer_rows[0, k] > 0:
@@ -79,7 +86,7 @@ def record_e(k, sample, state, port, port_weights, port_record, contour, record,
     last, bottom, top = contour[0], contour[1], contour[2]
     if last >= 0 and bottom <= k <= top:
         face = 4 * last + 2
-        if k == top or k == bottom:
+        if k in (top, bottom):
             at = 0 if k == top else face
             for i in range(last):
                 record[sample, at + i] = state[E_R, row, LEAD + i]
@@ -183,7 +190,7 @@ def sweep(
                     layer_rows,
                     layer,
                     layer_psi,
-                                    radial,
+                    radial,
                     filters,
                     psi,
                     cut_rows,
@@ -194,7 +201,7 @@ def sweep(
                     record_h(k - 1, sample, state, port, port_weights, port_record, contour, record)
 
 
-@njit(**{**OPTIONS, "fastmath": {"contract", "nsz", "reassoc"}})
+@njit(**REDUCTION)
 def energy(n, nz, state, inverse_cb, weights):
     """Energy of the stored fields (see `fdtd.problem`), accumulated in float64 over rows.
 
