@@ -1,0 +1,100 @@
+"""Lenses and horns against an independent finite-element solution of order 6 (see `reference_antennas`).
+
+Curved lens surfaces, a slanted metal wall that no lattice plane meets, loss, permittivity 3.8: nothing here was tuned
+on. The cell of 0.3 mm is a 20th of the shortest wavelength in the lenses of 2.53 and a 16th in the one of 3.8 (the 11
+mm lens below).
+
+Measured at 0.3 mm, largest over 28.5, 30 and 31.5 GHz; pattern errors down to -20 dB, and in amplitude over
+boresight's:
+
+                           D dB    S11     HPBW E / H deg   efficiency  pattern dB  pattern amplitude
+    shaped_lens_14         0.018   0.0057  0.14 / 0.17      0.0003      0.28        0.007
+    shaped_lens_18         0.038   0.0083  0.11 / 0.18      0.0004      0.38        0.007
+    shaped_lens_11_lossy   0.105   0.0075  0.27 / 0.51      0.0028      1.11        0.012
+    hemispherical_lens_9   0.031   0.0052  0.17 / 0.29      0.0001      0.36        0.006
+    hemispherical_lens_12  0.057   0.0061  0.32 / 0.42      0.0001      0.44        0.007
+    conical_horn_18        0.017   0.0072  0.14 / 0.08      0.0003      0.37        0.005
+    conical_horn_30        0.018   0.0068  0.11 / 0.09      0.0002      0.34        0.006
+
+At 0.15 mm: D at most 0.013 dB (lossy lens 0.050), S11 0.0035, HPBW 0.08 degrees (0.18), pattern 0.24 dB (0.50). The
+rim's singularity would hold S11 to the order 4/3 in the end; the error of the field on its way through the lenses,
+which is of the second, still hides it.
+
+The lossy lens is the one at 16 cells a wavelength; its pattern error is where the level is 17 to 20 dB down. The
+tolerances leave a quarter to a third; the issue asks for 0.15 dB and 0.06.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference_antennas import CASES, error, pattern_errors
+
+NAMES = [name for name in CASES if name != "open_waveguide"]
+COARSE, FINE = 0.3e-3, 0.15e-3
+DENSE = "shaped_lens_11_lossy"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_directivity_and_s11(name: str) -> None:
+    """Boresight directivity and complex S11 at z = 0, every frequency."""
+    assert error(name, COARSE, "directivity_dbi") < (0.12 if name == DENSE else 0.08)
+    assert error(name, COARSE, "s11") < 0.012
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_beamwidths(name: str) -> None:
+    """Half-power beamwidths in both planes."""
+    assert error(name, COARSE, "hpbw_e_deg") < 0.45
+    assert error(name, COARSE, "hpbw_h_deg") < 0.65
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pattern(name: str) -> None:
+    """Both cuts at all angles, side and back lobes included."""
+    decibels, amplitude = pattern_errors(name, COARSE)
+    assert decibels < (1.4 if name == DENSE else 0.6)
+    assert amplitude < (0.016 if name == DENSE else 0.010)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_efficiency(name: str) -> None:
+    """Radiated over accepted power: 1 without loss, 0.70 to 0.74 in the lens of loss tangent 0.02."""
+    assert error(name, COARSE, "radiation_efficiency") < 0.004
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_fine_mesh(name: str) -> None:
+    """The same with half the cell."""
+    decibels, amplitude = pattern_errors(name, FINE)
+    assert error(name, FINE, "directivity_dbi") < (0.07 if name == DENSE else 0.02)
+    assert error(name, FINE, "s11") < 0.005
+    assert error(name, FINE, "hpbw_e_deg") < 0.25
+    assert error(name, FINE, "hpbw_h_deg") < 0.25
+    assert decibels < (0.65 if name == DENSE else 0.33)
+    assert amplitude < 0.008
+
+
+@pytest.mark.slow
+def test_order_of_convergence(capsys: pytest.CaptureFixture[str]) -> None:
+    """From 0.6, 0.3 and 0.15 mm, errors averaged over the antennas as logarithms: about the second.
+
+    At 0.6 mm the rim is two thirds of a cell thick and lenses have 10 (8) cells a wavelength: outside what is asked
+    for, but the line through three points still slopes as it should. Measured 2.14 for S11 and 1.99 for the pattern's
+    amplitude.
+    """
+    cells = (0.6e-3, COARSE, FINE)
+    orders = {}
+    for key in ("s11", "pattern"):
+        errors = np.array(
+            [
+                [error(name, cell, key) if key == "s11" else pattern_errors(name, cell)[1] for cell in cells]
+                for name in NAMES
+            ]
+        )
+        orders[key] = np.polyfit(np.log(cells), np.log(errors).mean(axis=0), 1)[0]
+    with capsys.disabled():
+        print(f"\nfitted orders: S11 {orders['s11']:.2f}, pattern amplitude {orders['pattern']:.2f}")
+    assert 1.2 < orders["s11"] < 2.5
+    assert 1.2 < orders["pattern"] < 2.5
