@@ -42,23 +42,30 @@ _loads_s, _stores_s, _get_s = family(("s0", "s1", "t0", "t1"))
 _set_s0, _set_s1 = _stores_s["s0"], _stores_s["s1"]
 _get_t0, _get_t1, _set_t0, _set_t1 = _loads_s["t0"], _loads_s["t1"], _stores_s["t0"], _stores_s["t1"]
 
+_loads_m, _stores_m, _get_m = family(("re", "im"))
+_get_re, _get_im, _set_re, _set_im = _loads_m["re"], _loads_m["im"], _stores_m["re"], _stores_m["im"]
+
 
 @njit(**INLINE)
-def e_row(k, n, state, before, ku, kd, media, gains, m):
+def e_row(k, n, air, state, before, ku, kd, media, gains, m):
     """Advance row k of E by one step.
 
     d/dz of H is row ku of the state less row kd: the neighbours, or a stretched difference less the zero row.
 
     Args:
-        k, n: Row, padded number of columns.
-        state, before: Fields and the same one column to the left.
-        ku, kd: Rows of the state that the axial difference comes from.
+        k: Row.
+        n: Columns, a whole number of vectors.
+        air: First column from which there is nothing but air, a whole number of vectors.
+        state: Fields.
+        before: The same one column to the left.
+        ku: Row of the state above the axial difference.
+        kd: Row below it.
         media: ca (0-2) and cb (3-5) of e_r, e, e_z, [6, nz, n].
         gains: Radial factors, [6, 1, n].
         m: Azimuthal order, in the state's precision.
     """
     row = k + 1
-    for i in range(n):
+    for i in range(air):
         j = i + LEAD
         h_z = _get_e(state, H_Z, row, j)
         curl_r = m * h_z - (_get_e(state, H_PHI, ku, j) - _get_e(state, H_PHI, kd, j))
@@ -70,6 +77,15 @@ def e_row(k, n, state, before, ku, kd, media, gains, m):
         _set_er(state, E_R, row, j, e_r + _get_e(media, 3, k, i) * (_get_e(gains, 0, 0, i) * curl_r))
         _set_ef(state, E_PHI, row, j, e_f + _get_e(media, 4, k, i) * (_get_e(gains, 1, 0, i) * curl_f))
         _set_ez(state, E_Z, row, j, e_z + _get_e(media, 5, k, i) * (_get_e(gains, 2, 0, i) * curl_z))
+    for i in range(air, n):
+        j = i + LEAD
+        h_z = _get_e(state, H_Z, row, j)
+        curl_r = m * h_z - (_get_e(state, H_PHI, ku, j) - _get_e(state, H_PHI, kd, j))
+        curl_f = (_get_e(state, H_R, ku, j) - _get_e(state, H_R, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
+        curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
+        _set_er(state, E_R, row, j, _get_er(state, E_R, row, j) + _get_e(gains, 0, 0, i) * curl_r)
+        _set_ef(state, E_PHI, row, j, _get_ef(state, E_PHI, row, j) + _get_e(gains, 1, 0, i) * curl_f)
+        _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(gains, 2, 0, i) * curl_z)
 
 
 @njit(**INLINE)
@@ -187,3 +203,12 @@ def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
         else:
             curl = (state[E_PHI, row, j + 1] - state[E_PHI, row, j]) + m * state[E_R, row, j]
             state[H_Z, row, j] -= more * (gains[5, 0, i] * curl)
+
+
+@njit(**INLINE)
+def accumulate(state, component, row, first, cosine, sine, sums, real, imaginary, at, count):
+    """Add one row of a component, times a phase factor, to the rows `at` of two planes of running sums."""
+    for i in range(count):
+        value = _get_m(state, component, row, first + i)
+        _set_re(sums, real, at, i, _get_re(sums, real, at, i) + cosine * value)
+        _set_im(sums, imaginary, at, i, _get_im(sums, imaginary, at, i) + sine * value)

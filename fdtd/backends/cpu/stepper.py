@@ -214,6 +214,13 @@ def _coefficients(problem: Problem, index: int, n: int, dtype: Any) -> tuple[np.
     return out, _padded(inverse, n, dtype)
 
 
+def _air(media: np.ndarray, n: int, nr: int) -> np.ndarray:
+    """First column of each row, in whole vectors, from which every ca and cb is one; (nz,)."""
+    filled = (media[:, :, :nr] != 1).any(axis=0)
+    last = np.where(filled.any(axis=1), nr - np.argmax(filled[:, ::-1], axis=1), 0)
+    return np.minimum(-(-last // _VECTOR) * _VECTOR, n)
+
+
 def _cut_faces(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row pointers, (component, column) and 1 / open_area - 1 of the faces that a conductor cuts."""
     area = problem.media.open_area[index]
@@ -235,21 +242,23 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         state[:, 1 : nz + 1, LEAD : LEAD + nr] = problem.initial[index]
     media, inverse_cb = _coefficients(problem, index, max(n, shared.radial[0] + shared.radial[1]), dtype)
     cut_rows, cut_faces, excess = _cut_faces(problem, index, dtype)
+    air = _air(media, n, nr)
     layer_psi = _aligned((4, max(shared.layer_count, 1), n), dtype)
     psi = _aligned((8, nz, shared.filters.shape[2]), dtype)
     samples = max(sampling.steps // sampling.record_every, 1)
     port = np.zeros((samples, 2))
     record = np.zeros((samples, shared.contour_size), dtype)
     sums = np.zeros(shared.sums_shape, dtype)
+    flat_sums = sums.reshape(-1, *sums.shape[3:])
 
     step, peak, ratio, finite = 0, 0.0, 1.0, True
     while step < sampling.steps:
         count = min(levels, sampling.check_every - step % sampling.check_every, sampling.steps - step)
         sweep(
-            step, count, n, nz, sampling.record_every, state, before, after, media, shared.gains, shared.order,
+            step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
             shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
             cut_rows, cut_faces, excess, shared.source_plane, shared.source_shape, shared.waveform,
-            shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, sums,
+            shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
         )  # fmt: skip
         step += count
         if step % sampling.check_every == 0:

@@ -23,6 +23,7 @@ from fdtd.backends.cpu.bor import (
     INLINE,
     LEAD,
     OPTIONS,
+    accumulate,
     e_radial,
     e_row,
     h_cut,
@@ -35,14 +36,14 @@ REDUCTION: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "nsz", "reassoc
 
 
 @njit(**INLINE)
-def advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
+def advance_e(k, n, nz, air, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
     """One step of E in row k, absorbing layers included; row nz + 2 of the state is scratch."""
     upper, lower = k + 1, k
     if layer_rows[0, k] > 0:
         keep, b, c = layer[0, k], layer[1, k], layer[2, k]
         stretch(k + 1, k, nz + 2, H_R, n, layer_rows[0, k], state, layer_psi, 0, layer_rows[1, k], b, c, keep)
         upper, lower = nz + 2, 0
-    e_row(k, n, state, before, upper, lower, media, gains, m)
+    e_row(k, n, air[k], state, before, upper, lower, media, gains, m)
     if radial[1] > 0:
         e_radial(k, radial[0], radial[1], state, before, upper, lower, media, filters, psi, m)
 
@@ -75,7 +76,7 @@ def record_e(k, sample, state, port, port_weights, port_record, contour, record,
         contour: (column, bottom, top).
         box: Rows and columns of the field map, (4,); empty where there is none.
         wave: cos and -sin of w t, (2, F, samples).
-        sums: (F, 2, 3, rows, columns).
+        sums: (F times re/im times component, rows, columns).
     """
     row = k + 1
     if k == port[0]:
@@ -97,11 +98,11 @@ def record_e(k, sample, state, port, port_weights, port_record, contour, record,
             record[sample, 2 * face + (top - bottom + 1) + k - bottom] = state[E_Z, row, LEAD + last]
     if box[0] <= k < box[1]:
         for f in range(wave.shape[1]):
-            for part in range(2):
-                turn = wave[part, f, sample]
-                for component in range(3):
-                    for i in range(box[3] - box[2]):
-                        sums[f, part, component, k - box[0], i] += turn * state[component, row, LEAD + box[2] + i]
+            for component in range(3):
+                accumulate(
+                    state, component, row, LEAD + box[2], wave[0, f, sample], wave[1, f, sample],
+                    sums, 6 * f + component, 6 * f + 3 + component, k - box[0], box[3] - box[2],
+                )  # fmt: skip
 
 
 @njit(**OPTIONS)
@@ -135,6 +136,7 @@ def sweep(
     levels,
     n,
     nz,
+    air,
     record_every,
     state,
     before,
@@ -171,7 +173,9 @@ def sweep(
             due = (step + 1) % record_every == 0
             sample = (step + 1) // record_every - 1
             if 0 <= k < nz:
-                advance_e(k, n, nz, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi)
+                advance_e(
+                    k, n, nz, air, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi
+                )
                 if k == source_plane and step < waveform.size:
                     for i in range(source_shape.shape[1]):
                         state[E_R, k + 1, LEAD + i] -= source_shape[0, i] * waveform[step]
