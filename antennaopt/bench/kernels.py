@@ -27,7 +27,7 @@ _LENS = {
     **{f"lens.radii.{place}": radius for place, radius in enumerate(_RADII)},
 }
 _CELL = 0.3e-3
-_LEVELS = 8
+_LEVELS = 16
 _TARGET_CELL_STEPS = 150e6  # of one timing, unless steps are given
 
 

@@ -22,7 +22,7 @@ def run(
     problem: Problem,
     *,
     precision: str = "float32",
-    steps_per_sweep: int = 8,
+    steps_per_sweep: int = 16,
     threads: int = 1,
     watch: Watch | None = None,
 ) -> Records:
