@@ -1,0 +1,89 @@
+"""The largest stable time step of the axisymmetric lattice, and that it is no smaller than it has to be.
+
+The limit comes from the spectrum of curl curl with the fields alternating from plane to plane. A lattice of N planes
+holds the wave 2 cos(pi / 2N) in place of 2 along z, which lifts its own limit by at most (pi / 2N)^2 / 2 of itself:
+3e-4 for the 64 planes here. Beyond the limit by a part e the fastest wave grows by 2 acosh(1 + e) = 2 sqrt(2 e) a step,
+0.15 for e = 0.003: 60 orders of magnitude in the energy after 500 steps. So 0.1 % below must stay and 0.3 % above must
+blow up. Measured, energy after 500 steps over the largest of the first 20: 0.86 to 0.96 below, 1e62 above, for every m.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fdtd.backends.reference import Stepper
+from fdtd.boundaries import RadialLayer
+from fdtd.errors import ConfigError
+from fdtd.grid import AxisymmetricGrid, courant_limit
+from fdtd.media import Media
+from fdtd.monitors import Sampling
+from fdtd.problem import Problem
+
+PUBLISHED = {0: 0.6726, 1: 0.6212, 2: 0.4255, 3: 0.3085, 4: 0.2390}
+ORDERS = tuple(PUBLISHED)
+
+
+def growth(order: int, courant_number: float, steps: int = 500) -> float:
+    """Energy of random fields in a closed empty box after some steps, over that after the first few."""
+    grid = AxisymmetricGrid(
+        nr=16, nz=64, cell=1e-3, origin=0, courant_number=0.5 * courant_limit(order), azimuthal_order=order
+    )
+    beyond = object.__new__(AxisymmetricGrid)  # past the constructor, which refuses what is not stable
+    beyond.__dict__.update(dataclasses.asdict(grid) | {"courant_number": courant_number})
+    ones = np.ones((1, 3, grid.nz, grid.nr))
+    start = np.random.default_rng(order).standard_normal((1, 6, grid.nz, grid.nr))
+    stepper = Stepper(
+        Problem(
+            grid=beyond,
+            media=Media(permittivity=ones, conductivity=0 * ones, open_length=ones, open_area=ones),
+            sampling=Sampling(record_every=1, check_every=1, steps=steps, decay=0.0),
+            radial_layer=RadialLayer(cells=0),
+            axial_layers=(),
+            initial=start,
+        )
+    )
+    energies = []
+    for _ in range(steps):
+        stepper.step()
+        energies.append(float(stepper.energy()[0]))
+    return energies[-1] / max(energies[:20])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_published_values(order: int) -> None:
+    """Four digits, from the exact spectrum."""
+    assert courant_limit(order) == pytest.approx(PUBLISHED[order], abs=6e-5)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_enough_columns(order: int) -> None:
+    """The fastest wave clings to the axis: more columns change nothing (measured 1e-15)."""
+    assert courant_limit(order, columns=96) == pytest.approx(courant_limit(order), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_stable_below(order: int) -> None:
+    """0.1 % below: nothing grows."""
+    assert growth(order, 0.999 * courant_limit(order)) < 3.0
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_unstable_above(order: int) -> None:
+    """0.3 % above: blows up."""
+    assert growth(order, 1.003 * courant_limit(order)) > 1e20
+
+
+def test_the_planar_limit_is_not_stable() -> None:
+    """1/sqrt(2), the limit of square cells in a plane, is unstable here even for m = 0."""
+    assert growth(0, 1 / np.sqrt(2)) > 1e20
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_grid_refuses_more(order: int) -> None:
+    """The message names the limit."""
+    limit = courant_limit(order)
+    with pytest.raises(ConfigError, match=rf"courant_number.*order {order}.*<= {limit:.4f}"):
+        AxisymmetricGrid(nr=16, nz=16, cell=1e-3, origin=0, courant_number=1.001 * limit, azimuthal_order=order)
