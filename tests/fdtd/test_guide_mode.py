@@ -86,7 +86,7 @@ def test_matched_guide_reflects_nothing(cell: float) -> None:
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_source_launches_te11_alone(cell: float) -> None:
-    """No E_z and the mode's own profile in every plane, to rounding: no TM11, no TE12, not even their evanescent fields."""
+    """No E_z and the mode's own profile in every plane, to rounding: no TM11, no TE12, not even evanescent."""
     field = electric_field(cell)
     _, mode = matched_guide(cell)
     e_r = field[:, 0, :, : len(mode.e_r)]
@@ -98,7 +98,7 @@ def test_source_launches_te11_alone(cell: float) -> None:
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_phase_constant(cell: float) -> None:
-    """From plane to plane the wave advances by the lattice's own phase constant; measured to 5e-6 rad, what is reflected."""
+    """From plane to plane the wave advances by the lattice's own phase constant (measured to 5e-6 rad)."""
     problem, _ = stepped(cell)
     _, mode = matched_guide(cell)
     amplitude = electric_field(cell)[:, 0, :40, : len(mode.e_r)] @ mode.e_r
