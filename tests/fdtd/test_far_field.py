@@ -120,7 +120,7 @@ def test_dipole_directivity_converges() -> None:
 
 @pytest.mark.parametrize("box", [(12, 14, 5), (5, 5, 5), (16, 16, 16)])
 def test_dipole_through_another_box(box: tuple[int, int, int]) -> None:
-    """Boxes of other sizes and off centre, in the near field too: amplitude and phase stay (measured 7e-4 to 1.4e-3)."""
+    """Boxes of other sizes and off centre, in the near field too: amplitude and phase stay (7e-4 to 1.4e-3)."""
     base, other = dipole(0.25e-3), dipole(0.25e-3, box)
     for one, two in zip(base[:2], other[:2], strict=True):
         assert np.abs(one - two).max() < 2.5e-3 * np.abs(base[0]).max()
