@@ -47,7 +47,7 @@ class Layout:
         cell, courant_number: Cell (m) and c dt/d.
         layer_cells: Thickness of the absorbing layers.
         layer_alpha: Pole shift of the absorbing layers, 1/s.
-        feed_columns: Columns of the feed's inside, wall included.
+        feed_columns: Columns of the feed's inside; the node after the last conducts.
         feed_back: Plane of the feed's back wall; the feed's absorber stands in front of it, feed_absorber cells.
         source_plane, port_plane: Planes in the feed.
         contour_column, contour_bottom, contour_top: Huygens box.
@@ -232,7 +232,7 @@ def lay_out(
         courant_number=courant,
         layer_cells=layer_cells,
         layer_alpha=0.1 * 2 * math.pi * design_frequency,
-        feed_columns=math.ceil(extent.feed_radius / d - 1e-6) + 1,
+        feed_columns=math.ceil(extent.feed_radius / d - 1e-6),
         feed_back=back,
         feed_absorber=absorber,
         source_plane=source,

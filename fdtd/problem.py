@@ -28,7 +28,12 @@ class Problem:
 
     E with the semi-implicit loss ca = (1 - x)/(1 + x), cb = 1/(eps (1 + x)), x = sigma dt/(2 eps eps0), times the open
     length; H over the open area. On the axis: m = 0: e_z gains 8 S cb h(1/2), all else zero; m >= 1: all node
-    components zero.
+    components zero. Where `media.coupling` x is not zero, with c_r and c_z the curls as above (without S),
+
+        e_r(i+1/2, k) += S/(4 r_(i+1/2)) sum over n = i, i+1 of x(n, k) r_n (c_z(n, k+1/2) + c_z(n, k-1/2))
+        e_z(i, k+1/2) += S/4 sum over q = k, k+1 of x(i, q) (c_r(i+1/2, q) + c_r(i-1/2, q)),
+
+    which is symmetric in the lattice's weights, so that energy stays bounded.
 
     Attributes:
         initial: Start fields (batch, 6, nz, nr) in the order above, or None for zero. For tests of the update.

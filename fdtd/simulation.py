@@ -61,10 +61,31 @@ class Solution:
 
 
 def fill(layout: Layout, scene: Scene) -> Media:
-    """Rasterise a scene on a layout's lattice."""
-    permittivity, conductivity = effective_permittivity(layout.grid, scene, layout.design_frequency)
+    """Rasterise a scene on a layout's lattice.
+
+    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed wherever the back
+    wall falls between lattice planes; what stands behind the absorber does not matter.
+    """
+    permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
     open_length, open_area = open_parts(layout.grid, scene)
-    return Media(permittivity=permittivity, conductivity=conductivity, open_length=open_length, open_area=open_area)
+    open_length[:, :2, layout.feed_back, : layout.feed_columns] = 0.0
+    return Media(
+        permittivity=permittivity,
+        conductivity=conductivity,
+        open_length=open_length,
+        open_area=open_area,
+        coupling=np.where(_free(open_length), coupling, 0.0),
+    )
+
+
+def _free(open_length: np.ndarray) -> np.ndarray:
+    """Nodes whose four edges in the r-z plane are whole, (batch, nz, nr)."""
+    e_r, e_z = open_length[:, 0] == 1, open_length[:, 2] == 1
+    free = e_r & e_z
+    free[:, :, 1:] &= e_r[:, :, :-1]
+    free[:, 1:] &= e_z[:, :-1]
+    free[:, :, 0] = free[:, 0] = False
+    return free
 
 
 def pose(layout: Layout, media: Media, field_map: FieldMap | None = None) -> tuple[Problem, GuideMode]:

@@ -113,11 +113,28 @@ class Stepper:
         # Ampere's law on the disc of radius d/2: circumference over area is 4 / d.
         drive["e_z"][:, :, 0] = 4.0 * f["h_phi"][:, :, 0] if m == 0 else 0.0
         drive["e_phi"][:, :, 1:] /= node[1:]  # the filter speaks of r E_phi
+        coupled = self._coupled(drive["e_r"], drive["e_z"])
         for name, curl in drive.items():
             inner = f[name][:, :nz, :nr]
             inner[...] = self.keep[name] * inner + courant * self.gain[name] * curl
+            if name in coupled:
+                inner += courant * coupled[name]
         for name in ("e_r", "e_phi"):
             f[name][:, 0] = 0.0
+
+    def _coupled(self, curl_r: np.ndarray, curl_z: np.ndarray) -> dict[str, np.ndarray]:
+        """What the r-z entry of the inverse permittivity makes of the other component's curl, at e_r and at e_z."""
+        x = self.problem.media.coupling
+        if x is None:
+            return {}
+        below = np.pad(curl_z[:, :-1], ((0, 0), (1, 0), (0, 0)))
+        inside = np.pad(curl_r[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
+        at_nodes_z = np.pad(x * self.node * (curl_z + below), ((0, 0), (0, 0), (0, 1)))
+        at_nodes_r = np.pad(x * (curl_r + inside), ((0, 0), (0, 1), (0, 0)))
+        return {
+            "e_r": (at_nodes_z[:, :, :-1] + at_nodes_z[:, :, 1:]) / (4 * self.half),
+            "e_z": (at_nodes_r[:, :-1] + at_nodes_r[:, 1:]) / 4,
+        }
 
     def _drive(self) -> None:
         source = self.problem.source

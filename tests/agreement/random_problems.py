@@ -103,7 +103,20 @@ def random_media(rng: np.random.Generator, batch: int, nr: int, nz: int, feed: i
         conductivity=conductivity,
         open_length=open_length,
         open_area=_open_area(open_length),
+        coupling=_coupling(rng, open_length),
     )
+
+
+def _coupling(rng: np.random.Generator, open_length: np.ndarray) -> np.ndarray:
+    """Entries at a tenth of the nodes that no conductor touches, inside the contour and outside the layers."""
+    nz, nr = open_length.shape[2:]
+    free = (open_length[:, 0] == 1) & (open_length[:, 2] == 1)
+    free[:, :, 1:] &= open_length[:, 0, :, :-1] == 1
+    free[:, 1:] &= open_length[:, 2, :-1] == 1
+    free[:, :, [0, *range(nr - 11, nr)]] = False
+    free[:, [*range(13), *range(nz - 11, nz)]] = False
+    chosen = free & (rng.uniform(size=free.shape) < 0.1)
+    return np.where(chosen, rng.uniform(-0.08, 0.08, free.shape), 0.0)
 
 
 def _open_area(open_length: np.ndarray) -> np.ndarray:

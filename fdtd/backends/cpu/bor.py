@@ -182,6 +182,39 @@ def stretch(upper, lower, to, c0, n, columns, state, psi, p, at, b, c, keep):
 
 
 @njit(**INLINE)
+def e_couple(k, state, gains, m, first, last, column, coupling):
+    """Add what the r-z entry of the inverse permittivity makes of the curls around the nodes of plane k.
+
+    A node takes the curls on its four edges and gives each of them its share; the edges below it, in row k - 1, have
+    their own update behind them.
+
+    Args:
+        k: Plane.
+        state: Fields; H of rows k and k - 1 not yet advanced.
+        gains: Radial factors, [6, 1, n].
+        m: Azimuthal order.
+        first: Range of this plane in the lists.
+        last: End of the range.
+        column: Columns of the nodes.
+        coupling: A quarter of their entries.
+    """
+    row = k + 1
+    for entry in range(first, last):
+        i = column[entry]
+        j = i + LEAD
+        above = (state[H_PHI, row, j] - state[H_PHI, row, j - 1]) - m * state[H_R, row, j]
+        below = (state[H_PHI, row - 1, j] - state[H_PHI, row - 1, j - 1]) - m * state[H_R, row - 1, j]
+        inside = m * state[H_Z, row, j - 1] - (state[H_PHI, row, j - 1] - state[H_PHI, row - 1, j - 1])
+        outside = m * state[H_Z, row, j] - (state[H_PHI, row, j] - state[H_PHI, row - 1, j])
+        axial = coupling[entry] * (above + below)
+        radial = coupling[entry] * (gains[0, 0, i - 1] * inside + gains[0, 0, i] * outside)
+        state[E_R, row, j - 1] += gains[0, 0, i - 1] * axial
+        state[E_R, row, j] += gains[0, 0, i] * axial
+        state[E_Z, row - 1, j] += radial
+        state[E_Z, row, j] += radial
+
+
+@njit(**INLINE)
 def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
     """Finish the faces of row k that a conductor cuts: the missing 1 / open_area - 1 of what `h_row` added.
 

@@ -231,6 +231,16 @@ def _cut_faces(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np
     return pointers, np.stack([component, column]), (1 / area[component, row, column] - 1).astype(dtype)
 
 
+def _couplings(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row pointers, columns and a quarter of the entries of the nodes that couple e_r and e_z."""
+    x = problem.media.coupling
+    if x is None:
+        return np.zeros(problem.grid.nz + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, dtype)
+    row, column = np.nonzero(x[index])
+    pointers = np.searchsorted(row, np.arange(problem.grid.nz + 1))
+    return pointers, column, (x[index, row, column] / 4).astype(dtype)
+
+
 def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Watch | None) -> dict[str, Any]:
     """Step one antenna to its end."""
     grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.n
@@ -243,6 +253,7 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
     media, inverse_cb = _coefficients(problem, index, max(n, shared.radial[0] + shared.radial[1]), dtype)
     cut_rows, cut_faces, excess = _cut_faces(problem, index, dtype)
     air = _air(media, n, nr)
+    couplings = _couplings(problem, index, dtype)
     layer_psi = _aligned((4, max(shared.layer_count, 1), n), dtype)
     psi = _aligned((8, nz, shared.filters.shape[2]), dtype)
     samples = max(sampling.steps // sampling.record_every, 1)
@@ -257,7 +268,7 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         sweep(
             step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
             shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
-            cut_rows, cut_faces, excess, shared.source_plane, shared.source_shape, shared.waveform,
+            cut_rows, cut_faces, excess, *couplings, shared.source_plane, shared.source_shape, shared.waveform,
             shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
         )  # fmt: skip
         step += count

@@ -24,6 +24,7 @@ from fdtd.backends.cpu.bor import (
     LEAD,
     OPTIONS,
     accumulate,
+    e_couple,
     e_radial,
     e_row,
     h_cut,
@@ -67,16 +68,14 @@ def advance_h(
 
 
 @njit(**OPTIONS)
-def record_e(k, sample, state, port, port_weights, port_record, contour, record, box, wave, sums):
+def record_e(k, sample, state, port, port_weights, port_record, contour, record):
     """Store what is sampled in row k of E; `port` and `contour` hold whole numbers, -1 where there is none.
 
     Args:
         port: (plane, columns).
         port_weights: v_r, v_phi, c_r, c_phi, (4, columns).
         contour: (column, bottom, top).
-        box: Rows and columns of the field map, (4,); empty where there is none.
-        wave: cos and -sin of w t, (2, F, samples).
-        sums: (F times re/im times component, rows, columns).
+        record: Where contour samples go.
     """
     row = k + 1
     if k == port[0]:
@@ -96,6 +95,21 @@ def record_e(k, sample, state, port, port_weights, port_record, contour, record,
         record[sample, 2 * face + k - bottom] = state[E_PHI, row, LEAD + last]
         if k < top:
             record[sample, 2 * face + (top - bottom + 1) + k - bottom] = state[E_Z, row, LEAD + last]
+
+
+@njit(**OPTIONS)
+def record_map(k, sample, state, box, wave, sums):
+    """Add row k of E, once all of it is there, to the field map.
+
+    Args:
+        k: Row.
+        sample: Which sample this is.
+        state: Fields.
+        box: Rows and columns of the field map, (4,); empty where there is none.
+        wave: cos and -sin of w t, (2, F, samples).
+        sums: (F times re/im times component, rows, columns).
+    """
+    row = k + 1
     if box[0] <= k < box[1]:
         for f in range(wave.shape[1]):
             for component in range(3):
@@ -153,6 +167,9 @@ def sweep(
     cut_rows,
     cut_faces,
     excess,
+    couple_rows,
+    couple_columns,
+    couplings,
     source_plane,
     source_shape,
     waveform,
@@ -180,8 +197,11 @@ def sweep(
                     for i in range(source_shape.shape[1]):
                         state[E_R, k + 1, LEAD + i] -= source_shape[0, i] * waveform[step]
                         state[E_PHI, k + 1, LEAD + i] -= source_shape[1, i] * waveform[step]
+                first, last = couple_rows[k], couple_rows[k + 1]
+                if last > first:
+                    e_couple(k, state, gains, m, first, last, couple_columns, couplings)
                 if due:
-                    record_e(k, sample, state, port, port_weights, port_record, contour, record, box, wave, sums)
+                    record_e(k, sample, state, port, port_weights, port_record, contour, record)
             if 0 < k <= nz:
                 advance_h(
                     k - 1,
@@ -203,6 +223,7 @@ def sweep(
                 )
                 if due:
                     record_h(k - 1, sample, state, port, port_weights, port_record, contour, record)
+                    record_map(k - 1, sample, state, box, wave, sums)
 
 
 @njit(**REDUCTION)
