@@ -13,9 +13,9 @@ from fdtd.scene import Scene
 
 _PIECES = 8  # an edge is searched for walls in this many pieces
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
-# How much more than a whole cell a cut one may drive its H: (0.7071 / (0.98 * 0.6212))^2 = 1.35, with a margin.
-# Near the axis the lattice itself is at its limit, and a plane wall cut near it is unstable above 0.9 (found by stepping
-# random fields with the back wall of the feed at 14 places in its cell).
+# How much more than a whole cell a cut one may drive its H. The largest eigenvalue of curl curl is then at most
+# 8 * 1.15 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the lattice
+# itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
 _HEADROOM = 1.15
 _HEADROOM_AT_AXIS = 0.85
 _AXIS_COLUMNS = 8

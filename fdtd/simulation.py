@@ -63,8 +63,8 @@ class Solution:
 def fill(layout: Layout, scene: Scene) -> Media:
     """Rasterise a scene on a layout's lattice.
 
-    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed wherever the back
-    wall falls between lattice planes; what stands behind the absorber does not matter.
+    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed wherever the
+    back wall falls between lattice planes; what stands behind the absorber does not matter.
     """
     permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
     open_length, open_area = open_parts(layout.grid, scene)

@@ -1,10 +1,12 @@
 """Walls that cut the lattice anywhere must not make the fields grow.
 
-A conductor that leaves a sliver of a cell open asks for a smaller time step than the lattice's; `fdtd.conductors` raises
-the area of such faces instead. Random fields meet a flat wall near the axis (where the lattice itself is at its limit) at
-14 places within its cell, and tubes and horns of random shape on random cells: with the bounds at 0.85 near the axis and
-1.15 elsewhere every one of 74 stays below 200 times the start over 1,500 steps at 0.98 of the limit (waves in the closed
-cavities add up, they do not grow); with 1.15 everywhere two of the flat walls overflow.
+A conductor that leaves a sliver of a cell open asks for a smaller time step than the lattice's; `fdtd.conductors`
+raises the area of such faces instead. Away from the axis that is enough by theory: a face adds a matrix of rank one
+to curl curl, of norm (sum of its open edges) / area; faces of one colour of a chessboard share no edge, so the
+largest eigenvalue is at most twice the largest norm, 2 * 4 * 1.15 = 9.2, and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed.
+Near the axis the lattice itself is at its limit. Measured: flat walls at 14 places within a cell and 36 tubes and
+horns of random shape on random cells stay within 200 of unit noise over 1,500 steps; with 1.15 near the axis too, two
+of the flat walls overflow.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from fdtd.layout import Extent, lay_out
 from fdtd.simulation import fill, pose
 
 STEPS = 1500
-LARGEST = 1e4
+LARGEST = 1e3
 
 
 def _grown(family: str, design: dict[str, float], cell: float, rng: np.random.Generator) -> float:
@@ -40,7 +42,7 @@ def _grown(family: str, design: dict[str, float], cell: float, rng: np.random.Ge
     media = fill(layout, kind.scene(designs))
     problem, _ = pose(layout, media)
     noise = rng.standard_normal((1, 6, layout.nz, layout.nr))
-    noise[:, :3] *= media.open_length > 0
+    noise[:, :3] *= media.open_length
     noise[:, :4, :, 0] = 0.0
     noise[:, :2, 0] = 0.0
     final = cpu.run(replace(problem, initial=noise, source=None)).final
