@@ -14,8 +14,8 @@ from fdtd.scene import Scene
 _PIECES = 8  # an edge is searched for walls in this many pieces
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H. The largest eigenvalue of curl curl is then at most
-# 8 * 1.15 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the lattice
-# itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
+# 8 * 1.15 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the
+# lattice itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
 _HEADROOM = 1.15
 _HEADROOM_AT_AXIS = 0.85
 _AXIS_COLUMNS = 8
