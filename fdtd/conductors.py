@@ -80,7 +80,9 @@ def _edges(
     both_open = (depth[:, 0] < 0) & (depth[:, -1] < 0)
     both_metal = (depth[:, 0] >= 0) & (depth[:, -1] >= 0)
     blocked = both_open & (depth >= 0).any(axis=1)
-    length[k, i] = np.where(both_metal | blocked, 0.0, pieces.mean(axis=1))
+    part = pieces.mean(axis=1)
+    part[part > 1 - 2 * _ON_WALL] = 1.0  # ends on a wall
+    length[k, i] = np.where(both_metal | blocked, 0.0, part)
     thin = np.zeros(length.shape, dtype=bool)
     thin[k, i] = blocked
     return length, thin
@@ -101,7 +103,9 @@ def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray, thin_r: np.ndarr
     left_over = np.maximum(low, high) * np.maximum(left, right) / 2
     area = np.select([corners == 0, corners == 1, corners == 2, corners == 3], [1.0, 1 - cut_off, two, left_over], 1.0)
     driven = (low + high + left + right) / (4 * headroom)
-    h_phi = np.where((corners > 0) & (corners < 4), np.maximum(area, driven), 1.0)
+    # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
+    cut = np.stack([(edge > 0) & (edge < 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
+    h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
     h_phi = np.where(thin_r[:-1] | thin_r[1:] | thin_z[:, :-1] | thin_z[:, 1:], np.inf, h_phi)
     h_r = np.where((left > 0) & (left < 1), np.maximum(left, floor), 1.0)
     h_z = np.where((low > 0) & (low < 1), np.maximum(low, floor), 1.0)

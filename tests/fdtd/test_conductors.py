@@ -2,8 +2,8 @@
 
 Straight walls cut every edge exactly, so those are asserted to rounding (walls within 1e-6 of a cell of a node count as
 on it). Slanted ones are cut in eight straight pieces an edge; a face is a polygon of its cut edges. A face whose open
-part is small compared with the edges that drive it is enlarged (down to 0.43 of a cell) for the sake of the time step;
-that is only in the area.
+part is small compared with the edges that drive it is enlarged (to 0.43 of a cell, near the axis to 0.59) for the sake
+of the time step; that is only in the area.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ def test_walls_on_the_lattice() -> None:
         (k >= -3) & (k <= 4) & (i >= 5) & (i <= 8),
         (k >= -3) & (k < 4) & (i >= 5) & (i <= 8),
     ]
-    assert lengths == pytest.approx(1.0 - np.array(inside), abs=2e-6)
-    assert np.array_equal(lengths > 0, ~np.array(inside))
-    assert areas == pytest.approx(1.0, abs=2e-6)
+    assert np.array_equal(lengths, 1.0 - np.array(inside))
+    assert (areas == 1).all()
 
 
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.75, 0.9])
@@ -76,20 +75,20 @@ def test_straight_walls_between_planes(place: float) -> None:
 @pytest.mark.parametrize("place", [0.5, 0.75, 0.9])
 def test_faces_of_straight_walls(place: float) -> None:
     """Where half or more is open, a face's area is its true one; a wall r = const cuts h_phi and h_z."""
-    grid = lattice()
-    _, areas = parts(grid, ring((5 + place) * 1e-3, FAR, -FAR, FAR))
-    assert areas[1, 3:27, 5] == pytest.approx(place, abs=2e-6)
-    assert areas[2, 3:27, 5] == pytest.approx(place, abs=2e-6)
+    _, areas = parts(lattice(), ring((10 + place) * 1e-3, FAR, -FAR, FAR))
+    assert areas[1, 3:27, 10] == pytest.approx(place, abs=2e-6)
+    assert areas[2, 3:27, 10] == pytest.approx(place, abs=2e-6)
     assert (areas[0] == 1).all()
 
 
-@pytest.mark.parametrize("place", [0.02, 0.1, 0.2, 0.4])
-def test_small_faces_keep_the_time_step(place: float) -> None:
-    """What drives H on a cut face is at most 1.15 times what drives it on a whole one."""
-    _, areas = parts(lattice(), ring((5 + place) * 1e-3, FAR, -FAR, FAR))
+@pytest.mark.parametrize("place", [0.02, 0.1, 0.2, 0.4, 0.6])
+@pytest.mark.parametrize(("column", "headroom"), [(5, 0.85), (10, 1.15)])
+def test_small_faces_keep_the_time_step(column: int, headroom: float, place: float) -> None:
+    """What drives H on a cut face is at most 1.15 times what drives it on a whole one, near the axis 0.85 times."""
+    _, areas = parts(lattice(), ring((column + place) * 1e-3, FAR, -FAR, FAR))
     perimeter = 2 * place + 1  # one edge along the wall inside, two cut ones; the fourth lies in the metal
-    assert perimeter / areas[1, 10, 5] <= 4 * 1.15 + 1e-4
-    assert 1 / areas[2, 10, 5] <= 2 * 1.15 + 1e-4
+    assert perimeter / areas[1, 12, column] <= 4 * headroom + 1e-4
+    assert 1 / areas[2, 12, column] <= 2 * headroom + 1e-4
 
 
 def test_slanted_wall_section() -> None:
