@@ -8,15 +8,15 @@ Measured at 0.3 mm, largest over 28.5, 30 and 31.5 GHz; pattern errors down to -
 boresight's:
 
                            D dB    S11     HPBW E / H deg   efficiency  pattern dB  pattern amplitude
-    shaped_lens_14         0.018   0.0057  0.14 / 0.17      0.0003      0.28        0.007
-    shaped_lens_18         0.038   0.0083  0.11 / 0.18      0.0004      0.38        0.007
-    shaped_lens_11_lossy   0.105   0.0075  0.27 / 0.51      0.0028      1.11        0.012
-    hemispherical_lens_9   0.031   0.0052  0.17 / 0.29      0.0001      0.36        0.006
-    hemispherical_lens_12  0.057   0.0061  0.32 / 0.42      0.0001      0.44        0.007
+    shaped_lens_14         0.013   0.0054  0.05 / 0.25      0.0003      0.23        0.005
+    shaped_lens_18         0.033   0.0096  0.08 / 0.20      0.0004      0.27        0.005
+    shaped_lens_11_lossy   0.072   0.0102  0.15 / 0.66      0.0041      0.98        0.015
+    hemispherical_lens_9   0.024   0.0063  0.10 / 0.33      0.0001      0.29        0.005
+    hemispherical_lens_12  0.043   0.0065  0.18 / 0.45      0.0001      0.41        0.005
     conical_horn_18        0.017   0.0072  0.14 / 0.08      0.0003      0.37        0.005
     conical_horn_30        0.018   0.0068  0.11 / 0.09      0.0002      0.34        0.006
 
-At 0.15 mm: D at most 0.013 dB (lossy lens 0.050), S11 0.0035, HPBW 0.08 degrees (0.18), pattern 0.24 dB (0.50). The
+At 0.15 mm: D at most 0.013 dB (lossy lens 0.034), S11 0.0035, HPBW 0.10 degrees (0.26), pattern 0.19 dB (0.5). The
 rim's singularity would hold S11 to the order 4/3 in the end; the error of the field on its way through the lenses,
 which is of the second, still hides it.
 
@@ -46,7 +46,7 @@ def test_directivity_and_s11(name: str) -> None:
 def test_beamwidths(name: str) -> None:
     """Half-power beamwidths in both planes."""
     assert error(name, COARSE, "hpbw_e_deg") < 0.45
-    assert error(name, COARSE, "hpbw_h_deg") < 0.65
+    assert error(name, COARSE, "hpbw_h_deg") < (0.85 if name == DENSE else 0.6)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,13 +54,13 @@ def test_pattern(name: str) -> None:
     """Both cuts at all angles, side and back lobes included."""
     decibels, amplitude = pattern_errors(name, COARSE)
     assert decibels < (1.4 if name == DENSE else 0.6)
-    assert amplitude < (0.016 if name == DENSE else 0.010)
+    assert amplitude < (0.020 if name == DENSE else 0.008)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_efficiency(name: str) -> None:
     """Radiated over accepted power: 1 without loss, 0.70 to 0.74 in the lens of loss tangent 0.02."""
-    assert error(name, COARSE, "radiation_efficiency") < 0.004
+    assert error(name, COARSE, "radiation_efficiency") < (0.006 if name == DENSE else 0.001)
 
 
 @pytest.mark.slow
@@ -70,8 +70,8 @@ def test_fine_mesh(name: str) -> None:
     decibels, amplitude = pattern_errors(name, FINE)
     assert error(name, FINE, "directivity_dbi") < (0.07 if name == DENSE else 0.02)
     assert error(name, FINE, "s11") < 0.005
-    assert error(name, FINE, "hpbw_e_deg") < 0.25
-    assert error(name, FINE, "hpbw_h_deg") < 0.25
+    assert error(name, FINE, "hpbw_e_deg") < 0.12
+    assert error(name, FINE, "hpbw_h_deg") < (0.35 if name == DENSE else 0.15)
     assert decibels < (0.65 if name == DENSE else 0.33)
     assert amplitude < 0.008
 
