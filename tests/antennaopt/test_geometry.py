@@ -92,7 +92,7 @@ def test_hemispherical_lens() -> None:
 
 
 def test_shaped_lens() -> None:
-    """Section int R^2 / 2 d theta, volume over 2 pi int R^3 / 3 sin(theta) d theta, R by SciPy's PCHIP of the mirrored list."""
+    """Section int R^2 / 2, volume over 2 pi int R^3 / 3 sin(theta), R by SciPy's PCHIP of the mirrored list."""
     (lens,) = built("shaped_lens")[2].dielectrics
     theta = np.linspace(-np.pi / 2, np.pi / 2, 2 * len(RADII) - 1)
     curve = PchipInterpolator(theta, [*RADII[:0:-1], *RADII])

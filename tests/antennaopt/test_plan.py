@@ -1,0 +1,101 @@
+"""One lattice for a whole study: it holds the largest design, and refuses what one lattice cannot serve."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from antennaopt.evaluation.plan import SolverPlan, plan
+from antennaopt.geometry import FAMILIES, stack
+from fdtd.errors import ConfigError
+
+FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}
+SOLVER: dict[str, Any] = {
+    "frequencies": [28.5e9, 31.5e9],
+    "design_frequency": 30e9,
+    "cells_per_wavelength": 12.0,
+    "courant_fraction": 0.98,
+    "pml_cells": 8,
+    "decay_db": 60.0,
+    "precision": "float32",
+}
+RANGES = {
+    "open_waveguide": ({}, {}),
+    "hemispherical_lens": (
+        {"lens.permittivity": 2.0, "lens.radius": 5e-3, "lens.extension": 0.0},
+        {"lens.permittivity": 3.0, "lens.radius": 12e-3, "lens.extension": 4e-3},
+    ),
+    "shaped_lens": (
+        {"lens.permittivity": 2.53, "lens.radii.0": 8e-3, "lens.radii.1": 7e-3, "lens.radii.2": 5e-3},
+        {"lens.permittivity": 2.53, "lens.radii.0": 12e-3, "lens.radii.1": 15e-3, "lens.radii.2": 9e-3},
+    ),
+    "conical_horn": (
+        {"horn.length": 5e-3, "horn.aperture_radius": 5e-3, "horn.wall": 0.5e-3},
+        {"horn.length": 25e-3, "horn.aperture_radius": 11e-3, "horn.wall": 0.8e-3},
+    ),
+}
+
+
+def planned(family: str, lower: dict[str, float] | None = None, upper: dict[str, float] | None = None, **solver: Any):
+    low, high = RANGES[family]
+    return plan(family, {**FEED, **low, **(lower or {})}, {**FEED, **high, **(upper or {})}, {**SOLVER, **solver})
+
+
+@pytest.mark.parametrize("family", RANGES)
+def test_contour_holds_the_largest_design(family: str) -> None:
+    """At both ends of every range, feed and walls included, with a cell to spare; layers stand beyond it."""
+    layout = planned(family).layout
+    for extreme in RANGES[family]:
+        design = {**FEED, **extreme}
+        radius, height = (float(one[0]) for one in FAMILIES[family].size(stack([design])))
+        assert layout.contour_column * layout.cell >= radius + layout.cell
+        assert (layout.contour_top - layout.origin) * layout.cell >= height + layout.cell
+        assert (layout.origin - layout.contour_bottom) * layout.cell >= 12.4e-3 + layout.cell
+    assert layout.contour_column < layout.nr - layout.layer_cells
+    assert layout.layer_cells < layout.contour_bottom < layout.contour_top < layout.nz - layout.layer_cells
+
+
+def test_cell_from_the_densest_medium() -> None:
+    """The upper end of the permittivity decides."""
+    coarse = planned("hemispherical_lens", upper={"lens.permittivity": 2.0}).layout.cell
+    fine = planned("hemispherical_lens", upper={"lens.permittivity": 4.0}).layout.cell
+    assert fine <= 2.998e8 / 31.5e9 / 2.0 / 12.0 < coarse
+
+
+def test_an_exact_cell_takes_the_place_of_cells_per_wavelength() -> None:
+    assert planned("open_waveguide", cell=0.41e-3, cells_per_wavelength=None).layout.cell == 0.41e-3
+
+
+@pytest.mark.parametrize("name", ["feed.inner_radius", "feed.length"])
+def test_range_in_the_feed_is_refused(name: str) -> None:
+    """One source drives the batch."""
+    with pytest.raises(ConfigError, match=rf"antenna\.{name} is a range.*one value"):
+        planned("open_waveguide", lower={name: FEED[name] * 0.9})
+
+
+def test_solver_table_arrives() -> None:
+    """Steps, decay, layers and grid as asked for."""
+    layout = planned("open_waveguide", steps=640, pml_cells=12, grid=[70, 180]).layout
+    assert (layout.steps, layout.decay, layout.layer_cells, layout.nr, layout.nz) == (640, 0.0, 12, 70, 180)
+    assert planned("open_waveguide", decay_db=50.0).layout.decay == pytest.approx(1e-5)
+    far = planned("open_waveguide", pml_distance=8e-3).layout
+    assert far.nr * far.cell > 4e-3 + 8e-3
+
+
+def test_round_trip() -> None:
+    """Through JSON to the same plan; `max_steps` may be lowered there by hand."""
+    made = planned("shaped_lens")
+    data = json.loads(json.dumps(made.to_dict()))
+    assert SolverPlan.from_dict(data) == made
+    assert SolverPlan.from_dict({**data, "max_steps": 320}).layout.steps == 320
+    assert data["nr"] == made.layout.nr and data["cell"] == made.layout.cell
+    assert data["time_step"] == made.layout.grid.time_step
+
+
+def test_memory_grows_with_precision() -> None:
+    """Twice the bytes."""
+    single, double = planned("shaped_lens"), planned("shaped_lens", precision="float64")
+    assert double.memory_bytes == 2 * single.memory_bytes
+    assert single.memory_bytes > 4 * 6 * single.layout.grid.cells
