@@ -98,13 +98,15 @@ def evaluate(
 
 def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     """Whether the fields came to rest."""
-    if not solution.finite or not np.isfinite(solution.s11).all():
+    if not solution.finite:
         return "diverged", f"the fields are not finite after {solution.steps} steps"
     if layout.decay and solution.energy >= layout.decay:
         left = 10 * np.log10(solution.energy)
-        if solution.energy == 1.0:
+        if solution.energy == 1.0 and solution.steps >= layout.settled:
             return "diverged", f"the energy still grows after {solution.steps} steps"
         return "undecayed", f"energy at {left:.1f} dB of its peak after {solution.steps} steps; raise solver.max_steps"
+    if not np.isfinite(solution.s11).all():
+        return "diverged", f"S11 is not finite after {solution.steps} steps"
     return "ok", None
 
 
@@ -118,7 +120,7 @@ def _outcome(layout: Layout, solution: Solution, fields: bool) -> dict[str, Any]
         "cells": layout.grid.cells,
         "frequency_hz": list(layout.frequencies),
     }
-    if status == "diverged":
+    if status == "diverged" or not np.isfinite(solution.s11).all():  # stopped before anything came to the port
         return outcome
     e_plane, h_plane, _ = directivity(solution.e_plane, solution.h_plane)
     e_db, h_db = decibels(e_plane), decibels(h_plane)
