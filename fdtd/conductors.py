@@ -25,8 +25,8 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.nda
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
     A face much smaller than a cell would need a smaller time step. Its area is raised until the circulation that drives
-    it is no larger than 1.15 times a whole cell's, which moves the wall by at most 0.4 of a cell at that face and by
-    nothing where the open part of the cell is larger than that; within 8 cells of the axis 0.85 times.
+    it is no larger than 1.15 times a whole cell's, which moves a wall along the axis by 1.36 (0.45 - f) of a cell where
+    the part f of it is open, and not at all for f > 0.45; within 8 cells of the axis 0.85 times.
     """
     edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
