@@ -12,11 +12,12 @@ from fdtd.grid import AxisymmetricGrid
 from fdtd.scene import Scene
 
 _PIECES = 8  # an edge is searched for walls in this many pieces
+_SNAP = 0.21  # a node this near a wall, in cells, takes it over: moving the wall there is nearer than a floored sliver
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H. The largest eigenvalue of curl curl is then at most
-# 8 * 1.15 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the
+# 8 * 1.28 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 allowed. Near the axis the
 # lattice itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
-_HEADROOM = 1.15
+_HEADROOM = 1.28
 _HEADROOM_AT_AXIS = 0.85
 _AXIS_COLUMNS = 8
 
@@ -25,8 +26,9 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.nda
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
     A face much smaller than a cell would need a smaller time step. Its area is raised until the circulation that drives
-    it is no larger than 1.15 times a whole cell's, which moves a wall along the axis by 1.36 (0.45 - f) of a cell where
-    the part f of it is open, and not at all for f > 0.45; within 8 cells of the axis 0.85 times.
+    it is no larger than 1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves a wall along the axis
+    outwards by 1.36 (0.407 - f) of a cell where the part f of it is open. For f < 0.21 it is nearer to let the node
+    take the wall over. A wall is so moved by a quarter of a cell at most, and not at all for f > 0.4.
     """
     edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
@@ -52,6 +54,7 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     r = np.arange(grid.nr + 1) * d
     z = (np.arange(grid.nz + 1) - grid.origin) * d
     node = _depth(grid, scene, antenna, r[None, :], z[:, None])
+    node = np.where((node < 0) & (node > -_SNAP), 0.0, node)
     metal = node >= 0
     near = np.abs(node) < 2.0
     e_r, thin_r = _edges(grid, scene, antenna, node, near, axis=1)
@@ -73,6 +76,7 @@ def _edges(
     r = (i[:, None] + (steps if axis else 0.0)) * grid.cell
     z = (k[:, None] + (0.0 if axis else steps) - grid.origin) * grid.cell
     depth = _depth(grid, scene, antenna, r, z)
+    depth[:, 0], depth[:, -1] = first[k, i], last[k, i]
     a, b = depth[:, :-1], depth[:, 1:]
     gap = np.where(a != b, a - b, 1.0)
     crossing = np.clip(np.where(a < 0, a / gap, b / -gap), 0.0, 1.0)  # open part of a piece with one end in metal

@@ -14,9 +14,10 @@ from fdtd.backends import BACKENDS
 from fdtd.conductors import open_parts
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 from fdtd.farfield.metrics import polar_weights
+from fdtd.grid import AxisymmetricGrid
 from fdtd.layout import Layout
 from fdtd.media import Media, effective_permittivity
-from fdtd.monitors import FieldMap
+from fdtd.monitors import FieldMap, HuygensContour
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
 from fdtd.problem import Problem, Records, Watch
 from fdtd.scene import Scene
@@ -167,9 +168,9 @@ def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
 
 
 @lru_cache(maxsize=4)
-def _transform(layout: Layout) -> FarFieldTransform:
-    """Built once for all batches on a layout."""
-    return FarFieldTransform(layout.grid, layout.contour, np.array(layout.frequencies), np.deg2rad(PATTERN_DEG))
+def _transform(grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...]) -> FarFieldTransform:
+    """Built once for all batches on a lattice."""
+    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(PATTERN_DEG))
 
 
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -205,7 +206,7 @@ def _solution(
     for (_, component), where in layout.contour.sections().items():
         times = at_h if component.startswith("h") else at_e
         spectrum[:, where] = _spectrum(contour[:, where], times, frequencies)
-    a, b = _transform(layout)(spectrum)
+    a, b = _transform(grid, layout.contour, layout.frequencies)(spectrum)
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     accepted = modal_power(grid, mode, frequencies, forward) * (1 - np.abs(s11) ** 2)
     total = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))

@@ -89,7 +89,7 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     name = name or subject.backend or chosen_backend("auto")
-    outcome, plan = _solve(subject, name, fields=plot is not None, quiet=quiet)
+    outcome, plan = _solve(subject, name, fields=plot is not None or touchstone is not None, quiet=quiet)
     result = as_object(outcome, subject, plan, name)
     if json_file is not None:
         write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")

@@ -59,7 +59,7 @@ def test_walls_on_the_lattice() -> None:
     assert (areas == 1).all()
 
 
-@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.75, 0.9])
+@pytest.mark.parametrize("place", [0.25, 0.3, 0.5, 0.75, 0.9])
 def test_straight_walls_between_planes(place: float) -> None:
     """The edge that a wall cuts is open up to the wall."""
     grid = lattice()
@@ -72,6 +72,14 @@ def test_straight_walls_between_planes(place: float) -> None:
     assert (across[2, : grid.origin + 4] == 1).all() and (across[2, grid.origin + 5 :] == 0).all()
 
 
+@pytest.mark.parametrize("place", [0.02, 0.1, 0.2])
+def test_node_beside_a_wall_joins_it(place: float) -> None:
+    """A wall less than 0.21 of a cell beyond a node is moved to the node: nothing is left cut."""
+    lengths, areas = parts(lattice(), ring((5 + place) * 1e-3, FAR, -FAR, FAR))
+    assert (lengths[:, 3:27, :5] == 1).all() and (lengths[:, 3:27, 5:] == 0).all()
+    assert (areas[:, 3:27, :7] == 1).all()
+
+
 @pytest.mark.parametrize("place", [0.5, 0.75, 0.9])
 def test_faces_of_straight_walls(place: float) -> None:
     """Where half or more is open, a face's area is its true one; a wall r = const cuts h_phi and h_z."""
@@ -81,10 +89,10 @@ def test_faces_of_straight_walls(place: float) -> None:
     assert (areas[0] == 1).all()
 
 
-@pytest.mark.parametrize("place", [0.02, 0.1, 0.2, 0.4, 0.6])
-@pytest.mark.parametrize(("column", "headroom"), [(5, 0.85), (10, 1.15)])
+@pytest.mark.parametrize("place", [0.22, 0.3, 0.4, 0.6])
+@pytest.mark.parametrize(("column", "headroom"), [(5, 0.85), (10, 1.28)])
 def test_small_faces_keep_the_time_step(column: int, headroom: float, place: float) -> None:
-    """What drives H on a cut face is at most 1.15 times what drives it on a whole one, near the axis 0.85 times."""
+    """What drives H on a cut face is at most 1.28 times what drives it on a whole one, near the axis 0.85 times."""
     _, areas = parts(lattice(), ring((column + place) * 1e-3, FAR, -FAR, FAR))
     perimeter = 2 * place + 1  # one edge along the wall inside, two cut ones; the fourth lies in the metal
     assert perimeter / areas[1, 12, column] <= 4 * headroom + 1e-4
@@ -94,15 +102,15 @@ def test_small_faces_keep_the_time_step(column: int, headroom: float, place: flo
 def test_slanted_wall_section() -> None:
     """A solid outside of a cone: open edges reach to the wall in each plane, open faces add up to the section.
 
-    Slope 0.37 over 38 rows of cells: an edge is cut where the wall crosses it, to rounding. Faces less than half open
-    are enlarged, so their sum is too large: measured 0.5 %, a 20th of a cell.
+    Slope 0.37 over 38 rows of cells: an edge is cut where the wall crosses it, unless a node within 0.21 of a cell took
+    the wall over. Nodes that join shrink the section, enlarged faces widen it: within 1 % in all.
     """
     grid = lattice(nr=40, nz=60, cell=0.5e-3)
     throat, slope = 4.1e-3, 0.37
     lengths, areas = parts(grid, lambda index, r, z: (r - throat - slope * z) / np.hypot(1, slope))
     rows = slice(grid.origin, grid.origin + 38)
     heights = np.arange(38) * grid.cell
-    assert lengths[0, rows].sum(axis=1) * grid.cell == pytest.approx(throat + slope * heights, abs=2e-6 * grid.cell)
+    assert lengths[0, rows].sum(axis=1) * grid.cell == pytest.approx(throat + slope * heights, abs=0.23 * grid.cell)
     exact = (throat + slope * 19e-3 / 2) * 19e-3 / grid.cell**2
     reached = lengths[0, rows] + lengths[0, grid.origin + 1 : grid.origin + 39] > 0
     assert (areas[1, rows] * reached).sum() == pytest.approx(exact, rel=0.01)
