@@ -1,0 +1,263 @@
+"""The planar CPU backend: Numba, float32 or float64, one problem a core.
+
+A row of differences is formed in a scratch row, stretched where it lies in a layer, and added to the field: the layers
+cost nothing in the middle, and each loop is one that LLVM vectorises.
+"""
+# ruff: noqa: ANN001, ANN202 - compiled text: Numba infers the types
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy.constants import c, epsilon_0, mu_0
+
+from fdtd.errors import ConfigError
+from fdtd.planar import PlanarProblem, PlanarRecords, inverse_or_zero
+
+_DTYPES = {"float32": np.float32, "float64": np.float64}
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+
+# Rows of the state: the component out of the plane, then the two in it.
+_OUT, _X, _Y = 0, 1, 2
+# Filters and convolutions: along x at nodes and half nodes, along y at nodes and half nodes.
+_NODE_X, _HALF_X, _NODE_Y, _HALF_Y = 0, 1, 2, 3
+
+
+@njit(**_OPTIONS)
+def _stretch_along(difference, psi, filters, cells, n):
+    """Stretch a row of d/dx in the layers at its two ends."""
+    for i in range(cells):
+        psi[i] = filters[1, i] * psi[i] + filters[2, i] * difference[i]
+        difference[i] = filters[0, i] * difference[i] + psi[i]
+    for i in range(max(cells, n - cells), n):
+        psi[i] = filters[1, i] * psi[i] + filters[2, i] * difference[i]
+        difference[i] = filters[0, i] * difference[i] + psi[i]
+
+
+@njit(**_OPTIONS)
+def _stretch_across(difference, psi, gain, decay, drive, n):
+    """Stretch a row of d/dy that lies in a layer."""
+    for i in range(n):
+        psi[i] = decay * psi[i] + drive * difference[i]
+        difference[i] = gain * difference[i] + psi[i]
+
+
+@njit(**_OPTIONS)
+def _subtract(out, left, right, n):
+    """Out = left - right."""
+    for i in range(n):
+        out[i] = left[i] - right[i]
+
+
+@njit(**_OPTIONS)
+def _subtract_weighted(out, left, left_weight, right, right_weight, n):
+    """Out = left weight * left - right weight * right."""
+    for i in range(n):
+        out[i] = left_weight[i] * left[i] - right_weight[i] * right[i]
+
+
+@njit(**_OPTIONS)
+def _add(field, gain, difference, n):
+    """Field += gain * difference."""
+    for i in range(n):
+        field[i] += gain[i] * difference[i]
+
+
+@njit(**_OPTIONS)
+def _update(field, keep, gain, left, right, n):
+    """Field = keep * field + gain * (left - right)."""
+    for i in range(n):
+        field[i] = keep[i] * field[i] + gain[i] * (left[i] - right[i])
+
+
+@njit(**_OPTIONS)
+def _h_tm(state, gains, psi, along, across, cells, row):
+    ny, nx = state.shape[1], state.shape[2]
+    for j in range(ny):
+        if j < ny - 1:
+            _subtract(row, state[_OUT, j + 1], state[_OUT, j], nx)
+            if j < cells or j >= ny - 1 - cells:
+                f = across[1, :, j]
+                _stretch_across(row, psi[_HALF_Y, j], f[0], f[1], f[2], nx)
+            _add(state[_X, j], gains[_X, j], row, nx)
+        _subtract(row, state[_OUT, j, 1:], state[_OUT, j], nx - 1)
+        _stretch_along(row, psi[_HALF_X, j], along[1], cells, nx - 1)
+        _add(state[_Y, j], gains[_Y, j], row, nx - 1)
+
+
+@njit(**_OPTIONS)
+def _e_tm(state, keep, gain, psi, along, across, cells, row, other):
+    ny, nx = state.shape[1], state.shape[2]
+    row[0] = 0
+    for j in range(1, ny - 1):
+        _subtract(row[1:], state[_Y, j, 1:], state[_Y, j], nx - 1)
+        _stretch_along(row, psi[_NODE_X, j], along[0], cells + 1, nx)
+        _subtract(other, state[_X, j], state[_X, j - 1], nx)
+        if j <= cells or j >= ny - 1 - cells:
+            f = across[0, :, j]
+            _stretch_across(other, psi[_NODE_Y, j], f[0], f[1], f[2], nx)
+        _update(state[_OUT, j], keep[0, j], gain[0, j], row, other, nx)
+
+
+@njit(**_OPTIONS)
+def _h_te(state, gains, lengths, psi, along, across, cells, row, other):
+    ny, nx = state.shape[1], state.shape[2]
+    for j in range(ny - 1):
+        _subtract_weighted(row, state[_Y, j, 1:], lengths[1, j, 1:], state[_Y, j], lengths[1, j], nx - 1)
+        _stretch_along(row, psi[_HALF_X, j], along[1], cells, nx - 1)
+        _subtract_weighted(other, state[_X, j + 1], lengths[0, j + 1], state[_X, j], lengths[0, j], nx)
+        if j < cells or j >= ny - 1 - cells:
+            f = across[1, :, j]
+            _stretch_across(other, psi[_HALF_Y, j], f[0], f[1], f[2], nx)
+        for i in range(nx - 1):
+            state[_OUT, j, i] += gains[_OUT, j, i] * (other[i] - row[i])
+
+
+@njit(**_OPTIONS)
+def _e_te(state, keep, gain, psi, along, across, cells, row, curls):
+    """Curls are kept for the whole plane: the coupling reads a row below and a row above."""
+    ny, nx = state.shape[1], state.shape[2]
+    for j in range(ny):
+        if 0 < j < ny - 1:
+            _subtract(row, state[_OUT, j], state[_OUT, j - 1], nx)
+            if j <= cells or j >= ny - 1 - cells:
+                f = across[0, :, j]
+                _stretch_across(row, psi[_NODE_Y, j], f[0], f[1], f[2], nx)
+            for i in range(nx):
+                state[_X, j, i] = keep[0, j, i] * state[_X, j, i] + gain[0, j, i] * row[i]
+                curls[0, j, i] = row[i]
+        if j < ny - 1:
+            row[0] = 0
+            _subtract(row[1:], state[_OUT, j, 1:], state[_OUT, j], nx - 1)
+            _stretch_along(row, psi[_NODE_X, j], along[0], cells + 1, nx)
+            for i in range(nx):
+                state[_Y, j, i] = keep[1, j, i] * state[_Y, j, i] - gain[1, j, i] * row[i]
+                curls[1, j, i] = -row[i]
+
+
+@njit(**_OPTIONS)
+def _couple(state, curls, opened, rows, columns, weights):
+    """Node by node: each passes on what its two neighbours of one direction see to those of the other."""
+    for n in range(len(rows)):
+        j, i = rows[n], columns[n]
+        x = weights[n] * (opened[0, j, i] * curls[0, j, i] + opened[0, j, i - 1] * curls[0, j, i - 1])
+        y = weights[n] * (opened[1, j, i] * curls[1, j, i] + opened[1, j - 1, i] * curls[1, j - 1, i])
+        state[_X, j, i] += opened[0, j, i] * y
+        state[_X, j, i - 1] += opened[0, j, i - 1] * y
+        state[_Y, j, i] += opened[1, j, i] * x
+        state[_Y, j - 1, i] += opened[1, j - 1, i] * x
+
+
+@njit(**_OPTIONS)
+def _march(
+    tm, steps, state, gains, keep, gain, lengths, opened, coupled, weights, along, across, cells, drives, points, out
+):
+    ny, nx = state.shape[1], state.shape[2]
+    psi = np.zeros((4, ny, nx), state.dtype)
+    row, other = np.zeros(nx, state.dtype), np.zeros(nx, state.dtype)
+    curls = np.zeros((2, 1 if tm else ny, nx), state.dtype)
+    magnetic, magnetic_samples, electric, electric_samples = drives
+    for step in range(steps):
+        if tm:
+            _h_tm(state, gains, psi, along, across, cells, row)
+        else:
+            _h_te(state, gains, lengths, psi, along, across, cells, row, other)
+        for s in range(len(magnetic)):
+            state[magnetic[s, 0], magnetic[s, 1], magnetic[s, 2]] -= magnetic_samples[s, step]
+        if tm:
+            _e_tm(state, keep, gain, psi, along, across, cells, row, other)
+        else:
+            _e_te(state, keep, gain, psi, along, across, cells, row, curls)
+            _couple(state, curls, opened, coupled[0], coupled[1], weights)
+        for s in range(len(electric)):
+            state[electric[s, 0], electric[s, 1], electric[s, 2]] -= electric_samples[s, step]
+        for p in range(len(points)):
+            out[step, p] = state[points[p, 0], points[p, 1], points[p, 2]]
+
+
+def run(problem: PlanarProblem, *, precision: str = "float32", threads: int = 1) -> PlanarRecords:
+    """Step a batch to its end.
+
+    Args:
+        problem: What to step.
+        precision: "float32" or "float64".
+        threads: Problems stepped at the same time.
+
+    Returns:
+        Records in the given precision; those of one problem do not depend on its neighbours in the batch.
+
+    Raises:
+        ConfigError: The precision is unknown.
+    """
+    if precision not in _DTYPES:
+        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_DTYPES)})")
+    dtype = _DTYPES[precision]
+    batch = range(problem.media.batch)
+    if threads > 1 and len(batch) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            results = list(pool.map(lambda index: _step(problem, index, dtype), batch))
+    else:
+        results = [_step(problem, index, dtype) for index in batch]
+    ends = np.cumsum([len(probe.rows) for probe in problem.probes])
+    samples = np.split(np.stack([out for _, out in results]), ends, axis=2)[: len(problem.probes)]
+    final = np.stack([state for state, _ in results])
+    finite = np.array([bool(np.isfinite(one).all()) for one in final])
+    return PlanarRecords(samples=tuple(samples), final=final, finite=finite)
+
+
+def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Final state and samples of all probes of one problem."""
+    grid, media, layer = problem.grid, problem.media, problem.layer
+    tm, courant, live = grid.polarisation == "TM", grid.courant_number, problem.live()[index]
+
+    def cast(array: Any) -> np.ndarray:
+        return np.ascontiguousarray(array, dtype=dtype)
+
+    state = np.zeros((3, *grid.shape)) if problem.initial is None else np.where(live, problem.initial[index], 0.0)
+    electric = live[:1] if tm else live[1:]
+    loss = media.conductivity[index] * grid.time_step / (2 * media.permittivity[index] * epsilon_0)
+    keep = np.where(electric, (1 - loss) / (1 + loss), 0.0)
+    gain = np.where(electric, courant / (media.permittivity[index] * (1 + loss)), 0.0)
+    lengths = np.stack([media.open_x[index], media.open_y[index]])
+    # What a curl adds to H: at the places of the state, zero where nothing is stepped; H_x turns the other way.
+    inverse = inverse_or_zero(np.stack([media.open_area[index], lengths[1], lengths[0]]))
+    gains = courant * live * inverse * np.array([1.0, -1.0, 1.0])[:, None, None]
+    along = np.stack([layer.filters(grid, "x", offset) for offset in (0.0, 0.5)])
+    across = np.stack([layer.filters(grid, "y", offset) for offset in (0.0, 0.5)])
+    weights = np.where(tm, 0.0, media.coupling[index] * courant / 4)
+    weights[0] = weights[:, 0] = 0.0  # in the walls
+    coupled = np.nonzero(weights)
+    points = [
+        (grid.components.index(probe.component), row, column)
+        for probe in problem.probes
+        for row, column in zip(probe.rows, probe.columns, strict=True)
+    ]
+    result, out = cast(state), np.zeros((problem.steps, len(points)), dtype)
+    _march(
+        tm, problem.steps, result, cast(gains), cast(keep), cast(gain), cast(lengths), cast(live[1:]),
+        np.stack(coupled), cast(weights[coupled]), cast(along), cast(across), layer.cells,
+        (*_drives(problem, "h", gain, dtype), *_drives(problem, "e", gain, dtype)),
+        np.array(points, dtype=np.int64).reshape(-1, 3), out,
+    )  # fmt: skip
+    return result, out
+
+
+def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Places (sources, 3) and what each takes off its field at every step, (sources, steps)."""
+    grid = problem.grid
+    sources = [source for source in problem.sources if source.component[0] == kind]
+    places = np.zeros((len(sources), 3), dtype=np.int64)
+    samples = np.zeros((len(sources), problem.steps))
+    for n, source in enumerate(sources):
+        component = grid.components.index(source.component)
+        places[n] = component, source.row, source.column
+        if kind == "e":
+            scale = np.sqrt(mu_0 / epsilon_0) * gain[max(component - 1, 0), source.row, source.column] / grid.cell
+        else:
+            scale = grid.time_step * c / grid.cell**2
+        count = min(problem.steps, len(source.samples))
+        samples[n, :count] = scale * np.asarray(source.samples, dtype=float)[:count]
+    return places, samples.astype(dtype)
