@@ -10,17 +10,21 @@ DECAY_DB = -50.0
 MOST_REFLECTED = 1.001
 CONTOUR_TOLERANCE = 0.01
 BALANCE_TOLERANCE = 0.02
+MESH_DIRECTIVITY_DB = 0.1
+MESH_S11 = 0.02
 
 
-def certify(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Check an outcome's energy, reflection and power.
+def certify(outcome: Mapping[str, Any], halved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Check an outcome's energy, reflection and power, and its mesh when it was solved with half the cell too.
 
     Args:
         outcome: As `evaluate` returns it; what it lacks counts as not passed.
+        halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
 
     Returns:
         For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
-        `passed`; `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
+        `passed`; with `halved` for `mesh_directivity` and `mesh_s11` too, worst over the frequencies. `verdict` is
+        `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
     checks: dict[str, Any] = {
@@ -37,20 +41,110 @@ def certify(outcome: Mapping[str, Any]) -> dict[str, Any]:
             "radiated and dissipated over accepted power, largest distance from 1",
         ),
     }
+    if halved is not None:
+        checks["mesh_directivity"] = _check(
+            _largest(_directivity_changes(outcome, halved)),
+            MESH_DIRECTIVITY_DB,
+            "change of boresight directivity with half the cell, largest, dB",
+        )
+        checks["mesh_s11"] = _check(
+            _largest(_s11_changes(outcome, halved)),
+            MESH_S11,
+            "change of complex S11 with half the cell, largest distance",
+        )
     sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
     return {**checks, "verdict": "trusted" if sound else "doubtful"}
 
 
+def checks_of(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return a certificate's checks by name."""
+    return {name: check for name, check in certificate.items() if isinstance(check, Mapping) and "passed" in check}
+
+
 def doubts(certificate: Mapping[str, Any]) -> list[str]:
     """Return one line for each check that was not passed."""
-    failed = [
-        (name, check) for name, check in certificate.items() if isinstance(check, Mapping) and not check["passed"]
-    ]
     return [
-        f"certificate: {name} = {'unknown' if check['figure'] is None else format(check['figure'], '.4g')} "
-        f"(must be <= {check['limit']:g}): {check['what']}"
-        for name, check in failed
+        f"certificate: {_figure(name, check)}: {check['what']}"
+        for name, check in checks_of(certificate).items()
+        if not check["passed"]
     ]
+
+
+def is_trusted(certificate: Mapping[str, Any]) -> bool:
+    """Say whether all checks were passed."""
+    return certificate.get("verdict") == "trusted"
+
+
+def crowned(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str | None:
+    """Choose the winner of a run.
+
+    Args:
+        certificates: By individual, the best by fitness first.
+        mode: `strict` passes over the doubtful ones, unless all are; `report` and `off` do not.
+
+    Returns:
+        The individual, or None of nothing.
+    """
+    trusted = [name for name, certificate in certificates.items() if is_trusted(certificate)]
+    if mode == "strict" and trusted:
+        return trusted[0]
+    return next(iter(certificates), None)
+
+
+def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
+    """Say in one line who is crowned, with which verdict, and why nobody better is.
+
+    Args:
+        certificates: By individual, the best by fitness first; at least one.
+        mode: As in `crowned`.
+    """
+    best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
+    said = f"{winner} is {_verdict(certificates[winner])}"
+    if winner != best:
+        passed_over = list(certificates).index(winner)
+        others = f"; so are the {passed_over - 1} after it" if passed_over > 2 else ""
+        others = "; so is the one after it" if passed_over == 2 else others
+        return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
+    if mode == "strict" and not is_trusted(certificates[winner]):
+        number = len(certificates)
+        none = f"none of the {number} best is trusted" if number > 1 else "the only antenna is not trusted"
+        return f"{none}; the best by fitness is kept: {said}"
+    return said
+
+
+def _verdict(certificate: Mapping[str, Any]) -> str:
+    """Write `trusted (...)` with the mesh figures, or `doubtful (...)` with what was not passed."""
+    checks = checks_of(certificate)
+    shown = [_figure(name, check) for name, check in checks.items() if not check["passed"]]
+    if is_trusted(certificate):
+        shown = [_figure(name, check) for name, check in checks.items() if name.startswith("mesh")]
+    halved = certificate.get("halved") or {}
+    if halved.get("status", "ok") != "ok":
+        shown.append(f"with half the cell it is {halved['status']}")
+    return f"{certificate.get('verdict')} ({', '.join(shown) or 'no check was made'})"
+
+
+def _figure(name: str, check: Mapping[str, Any]) -> str:
+    value = "unknown" if check["figure"] is None else format(check["figure"], ".4g")
+    return f"{name} = {value} (must be <= {check['limit']:g})"
+
+
+def _directivity_changes(outcome: Mapping[str, Any], halved: Mapping[str, Any]) -> list[float]:
+    pairs = _pairs(outcome, halved, "directivity_dbi")
+    return [math.nan if None in pair else abs(pair[1] - pair[0]) for pair in pairs]
+
+
+def _s11_changes(outcome: Mapping[str, Any], halved: Mapping[str, Any]) -> list[float]:
+    pairs = _pairs(outcome, halved, "s11")
+    return [math.hypot(fine[0] - coarse[0], fine[1] - coarse[1]) for coarse, fine in pairs]
+
+
+def _pairs(outcome: Mapping[str, Any], halved: Mapping[str, Any], metric: str) -> list[tuple[Any, Any]]:
+    """Return a metric with both cells, a pair a frequency; nothing unless both are whole."""
+    coarse, fine = outcome.get(metric) or (), halved.get(metric) or ()
+    if halved.get("status") != "ok" or len(coarse) != len(fine):
+        return []
+    return list(zip(coarse, fine, strict=True))
 
 
 def _check(figure: float | None, limit: float, what: str) -> dict[str, Any]:

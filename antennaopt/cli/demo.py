@@ -31,7 +31,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     check_folder(Path(out) / experiment.name)
     if not quiet:
         warn(experiment.warnings)
-    from antennaopt.cli.summaries import comparison
+    from antennaopt.cli.summaries import certificate_lines, comparison
     from antennaopt.study import for_terminal, run
 
     progress = for_terminal(quiet=quiet)
@@ -40,6 +40,8 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     summary = run(experiment, root=out, source=source, backend=name, progress=progress)
     if summary.best is not None:
         click.echo(comparison(summary.best, summary.first_best))
+        for line in certificate_lines(summary):
+            click.echo(line)
     click.echo(f"{summary.evaluations} antennas solved in {summary.wall_seconds:.1f} s")
     if summary.report is not None:
         click.echo(f"report: {summary.report.resolve()}")

@@ -87,6 +87,8 @@ def _row(folder: Any, individual: str) -> dict[str, Any]:
 
 
 def _best(folder: Any) -> str:
+    from antennaopt.results import crowned_best
+
     ok = [
         (row["fitness"], row["individual"])
         for generation in folder.generations()
@@ -95,4 +97,4 @@ def _best(folder: Any) -> str:
     ]
     if not ok:
         raise ConfigurationError(f"--individual best: no antenna of {folder.path} is ok yet")
-    return min(ok)[1]
+    return crowned_best(folder, min(ok)[1])

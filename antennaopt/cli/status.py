@@ -56,12 +56,14 @@ def state_of(path: Path) -> dict[str, Any]:
         ConfigurationError: It is not a run folder.
         ResumeRefusedError: It is damaged.
     """
-    from antennaopt.results import RunFolder
+    from antennaopt.results import RunFolder, crowned_best
 
     check_run_folder(path)
     folder = RunFolder.open(path)
     rows = [row for generation in folder.generations() for row in folder.read_generation(generation)]
-    best = min(((row["fitness"], row["individual"]) for row in rows if row["status"] == "ok"), default=None)
+    scores = {row["individual"]: row["fitness"] for row in rows if row["status"] == "ok"}
+    first = min(scores, key=lambda name: (scores[name], name), default=None)
+    best = crowned_best(folder, first) if first is not None else None
     return {
         "run": str(folder.path),
         "state": "running" if _locked(folder.path) else "finished" if _finished(folder.path) else "stopped",
@@ -69,8 +71,8 @@ def state_of(path: Path) -> dict[str, Any]:
         "generations_planned": folder.resolved["evolution"]["generations"],
         "evaluations": sum(not row["cached"] for row in rows),
         "counts": dict(sorted(Counter(row["status"] for row in rows).items())),
-        "best": best[1] if best else None,
-        "best_fitness": best[0] if best else None,
+        "best": best,
+        "best_fitness": scores.get(best) if best is not None else None,
     }
 
 

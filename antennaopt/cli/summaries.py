@@ -28,9 +28,15 @@ def report_lines(summary: RunSummary) -> list[str]:
     ]
     if summary.best is not None:
         lines += ["", comparison(summary.best, summary.first_best), ""]
+    lines += certificate_lines(summary)
     if summary.report is not None:
         lines.append(f"report: {summary.report}")
     return lines
+
+
+def certificate_lines(summary: RunSummary) -> list[str]:
+    """Return what the certificates say, one line, or nothing when there are none."""
+    return [f"certificate: {summary.certificate}"] if summary.certificate else []
 
 
 def comparison(best: Finalist, first: Finalist | None) -> str:

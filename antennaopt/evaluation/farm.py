@@ -111,6 +111,7 @@ class Farm:
             ClusterError: No scheduler, no worker.
         """
         self._task = (evaluate, family, dict(plan), backend)
+        self._plan: Mapping[str, Any] = self._task[2]
         self._time_limit_s = time_limit_s
         self._worker_timeout_s = worker_timeout_s
         self._waiting = Queue()
@@ -145,11 +146,14 @@ class Farm:
         """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches.cut`."""
         return cut(jobs, self._worker_count, batch_size)
 
-    def run(self, batches: Iterable[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
         """Solve batches and yield each individual's outcome once, in order of completion.
 
         Args:
             batches: Lists of (key, design); keys are unique. Evaluated to the end before the first outcome.
+            plan: On which grid, JSON-able; the farm's own when None.
 
         Yields:
             Key and outcome. `evaluate`'s dictionary with `worker`, `device`, `attempt` and `batch_seconds` added; or
@@ -160,6 +164,7 @@ class Farm:
             ClusterError: The scheduler is gone, or no worker has been there for too long.
         """
         self._draining = False
+        self._plan = self._task[2] if plan is None else dict(plan)
         self.submit(batches)
         yield from self.completed()
 
@@ -214,7 +219,7 @@ class Farm:
         token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
         others_s = sum(min(self._time_limit_s, 10.0 * self._slowest_s) for _ in batch.jobs[1:])
         limit_s = self._time_limit_s + others_s
-        evaluate, family, plan, backend = self._task
+        evaluate, family, _, backend = self._task
         future = self._client.submit(
             solve_on_worker,
             token,
@@ -222,7 +227,7 @@ class Farm:
             evaluate,
             family,
             batch.designs,
-            plan,
+            self._plan,
             backend,
             key=token,
             pure=False,

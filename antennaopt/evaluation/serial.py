@@ -23,6 +23,7 @@ class SerialFarm:
 
     def __init__(self, evaluate: Evaluate, *, family: str, plan: Mapping[str, Any], backend: str = "cpu") -> None:
         self._task = (evaluate, family, dict(plan), backend)
+        self._plan: Mapping[str, Any] = self._task[2]
         self._waiting = Queue()
         self._draining = False
 
@@ -30,9 +31,12 @@ class SerialFarm:
         """Cut a generation into batches."""
         return cut(jobs, self.worker_count, batch_size)
 
-    def run(self, batches: Iterable[Sequence[Job]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Solve batches and yield each individual's outcome once; see `Farm.run`."""
         self._draining = False
+        self._plan = self._task[2] if plan is None else dict(plan)
         self.submit(batches)
         yield from self.completed()
 
@@ -64,8 +68,8 @@ class SerialFarm:
         self.close()
 
     def _solve(self, batch: Batch) -> Iterator[tuple[str, dict[str, Any]]]:
-        evaluate, family, plan, backend = self._task
-        reply = solve_batch(evaluate, family, batch.designs, plan, backend)
+        evaluate, family, _, backend = self._task
+        reply = solve_batch(evaluate, family, batch.designs, self._plan, backend)
         if "outcomes" in reply:
             for key, outcome in zip(batch.keys, reply["outcomes"], strict=True):
                 added = {"worker": "driver", "attempt": batch.attempt, "batch_seconds": reply["seconds"]}

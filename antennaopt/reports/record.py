@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from antennaopt.certificate import crowned
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.exports.field_map import FieldMap, read_field_map
 from antennaopt.reports.goals import Goal, goals_of
-from antennaopt.results import RunFolder, load, pattern
+from antennaopt.results import RunFolder, certificate_mode, certified, load, pattern
 
 Row = Mapping[str, Any]
 
@@ -72,8 +73,24 @@ class RunRecord:
 
     @cached_property
     def best(self) -> Row | None:
-        """The best antenna's row: lowest fitness, the earliest of equals; None while nothing was `ok`."""
-        return lowest(self.ok)
+        """The best antenna's row: lowest fitness, the earliest of equals, unless the certificates crown another.
+
+        None while nothing was `ok`.
+        """
+        crown = crowned(self.certificates, self.certificate_mode)
+        found = self.ok[self.ok["individual"] == crown]
+        return lowest(self.ok if found.empty else found)
+
+    @property
+    def certificate_mode(self) -> str:
+        """What the experiment asks of the evidence."""
+        return certificate_mode(self.folder)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Mapping[str, Any]]:
+        """Of the best antennas, the best by fitness first; empty when there are none that count."""
+        first = lowest(self.ok)
+        return {} if first is None else certified(self.folder, str(first["individual"]))
 
     @cached_property
     def first_best(self) -> Row | None:

@@ -66,6 +66,8 @@ def report_text(record: RunRecord) -> str:
         figures=figures(record),
         genes=summary.gene_table(record),
         commands=commands(record),
+        certificate=summary.certificate_account(record),
+        certificate_table=summary.certificate_table(record),
         band=summary.band_table(record, record.best) if record.best is not None else None,
         field=field_note(record),
         ten_best=summary.ten_best(record),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.certificate import account, checks_of
 from antennaopt.reports.canvas import frequency_span, gigahertz
 from antennaopt.reports.goals import Goal
 from antennaopt.reports.labels import ALWAYS_SHOWN, LABELS, general, label_of, number, signed
@@ -144,6 +145,27 @@ def band_table(record: RunRecord, row: Row) -> Table:
     return Table(header=["", *(gigahertz(hz) for hz in record.frequencies)], rows=rows)
 
 
+def certificate_account(record: RunRecord) -> str:
+    """Say in one line who is crowned, with which verdict, and why nobody better is; empty without certificates."""
+    return account(record.certificates, record.certificate_mode) if record.certificates else ""
+
+
+def certificate_table(record: RunRecord) -> Table:
+    """Return the checks of the best antenna's certificate; no rows without one."""
+    certificate = record.certificates.get(str(record.best["individual"]), {}) if record.best is not None else {}
+    rows = [
+        [
+            name.replace("_", " "),
+            str(check["what"]),
+            "unknown" if check["figure"] is None else general(check["figure"], 4),
+            general(check["limit"], 4),
+            "yes" if check["passed"] else "no",
+        ]
+        for name, check in checks_of(certificate).items()
+    ]
+    return Table(header=["check", "figure", "value", "at most", "passed"], rows=rows)
+
+
 def ten_best(record: RunRecord) -> Table:
     """Return the ten best different antennas with their worst values over the band and their genes."""
     genes = record.folder.columns.genes
@@ -163,10 +185,18 @@ def ten_best(record: RunRecord) -> Table:
                 *(_worst_text(record, row, metric) for metric in metrics),
                 *(gene_text(gene, row) for gene in genes),
                 str(row["operator"] or ""),
+                *_verdicts(record, row["individual"]),
             ]
         )
     gene_heads = [gene_title(gene) for gene in genes]
-    return Table(header=["", "individual", "fitness", *heads, *gene_heads, "made by"], rows=rows)
+    last = ["certificate"] if record.certificates else []
+    return Table(header=["", "individual", "fitness", *heads, *gene_heads, "made by", *last], rows=rows)
+
+
+def _verdicts(record: RunRecord, individual: str) -> list[str]:
+    if not record.certificates:
+        return []
+    return [str(record.certificates.get(individual, {}).get("verdict", "–"))]
 
 
 def gene_table(record: RunRecord) -> Table:

@@ -9,6 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from antennaopt.results.certificates import (
+        certificate_mode,
+        certified,
+        crowned_best,
+        read_certificates,
+        write_certificates,
+    )
     from antennaopt.results.checkpoint import Checkpoint
     from antennaopt.results.reading import generation_of, load, pattern
     from antennaopt.results.rows import make_pattern_rows, make_row
@@ -21,12 +28,17 @@ _HOMES = {
     "GeneColumn": "schema",
     "RunColumns": "schema",
     "RunFolder": "store",
+    "certificate_mode": "certificates",
+    "certified": "certificates",
+    "crowned_best": "certificates",
     "generation_of": "reading",
     "load": "reading",
     "make_pattern_rows": "rows",
     "make_row": "rows",
     "pattern": "reading",
     "provenance": "versions",
+    "read_certificates": "certificates",
+    "write_certificates": "certificates",
 }
 
 __all__ = [
@@ -34,12 +46,17 @@ __all__ = [
     "GeneColumn",
     "RunColumns",
     "RunFolder",
+    "certificate_mode",
+    "certified",
+    "crowned_best",
     "generation_of",
     "load",
     "make_pattern_rows",
     "make_row",
     "pattern",
     "provenance",
+    "read_certificates",
+    "write_certificates",
 ]
 
 

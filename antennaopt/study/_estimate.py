@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.evolution import EvolutionSettings, decode
-from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
+from antennaopt.evolution import HALL_OF_FAME_SIZE, EvolutionSettings, decode
+from antennaopt.study._planning import Evaluate, halved_plan, plan_for, standard_evaluate
 from antennaopt.study._progress import duration
 
 CALIBRATION_STEPS = (200, 1200)
@@ -29,6 +29,8 @@ class DryRun:
         max_steps: Steps after which an antenna is given up as `undecayed`; most stop earlier, by their energy.
         memory_bytes: Fields and coefficients of one antenna.
         evaluations: Antennas solved at most.
+        certified: Antennas solved once more at the end, with half the cell, at most.
+        certificate_grid: Cells along r and z of those; None when there are none.
         workers: Antennas solved at a time.
         cell_steps_per_s: Measured with one antenna on one worker.
         seconds_per_antenna: All that it takes, at `max_steps`, on one worker.
@@ -42,6 +44,8 @@ class DryRun:
     max_steps: int
     memory_bytes: int
     evaluations: int
+    certified: int
+    certificate_grid: tuple[int, int] | None
     workers: int
     cell_steps_per_s: float
     seconds_per_antenna: float
@@ -58,9 +62,19 @@ class DryRun:
             f"time step    {self.time_step * 1e12:.4g} ps, at most {self.max_steps} steps an antenna",
             f"memory       {self.memory_bytes / 2**20:.1f} MiB an antenna",
             f"evaluations  at most {self.evaluations}, {self.workers} at a time",
+            *self._certificate_lines(),
             f"speed        {self.cell_steps_per_s / 1e6:.0f} M cell-steps/s on one worker (measured)",
             f"time         at most {duration(self.seconds)}; "
             "antennas whose energy has left stop earlier, usually by a factor of 2 or more",
+        ]
+
+    def _certificate_lines(self) -> list[str]:
+        if self.certificate_grid is None:
+            return []
+        nr, nz = self.certificate_grid
+        return [
+            f"certificate  at most {self.certified} antennas once more, on {nr} x {nz} cells of "
+            f"{self.cell * 0.5e3:.4g} mm"
         ]
 
 
@@ -92,6 +106,12 @@ def estimate(
     count = workers or _workers(resolved.get("cluster", {}))
     evaluations = settings.most_evaluations
     each = step * plan["max_steps"] + rest
+    finer = halved_plan(experiment, plan) if resolved["certificate"]["mode"] != "off" else None
+    certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
+    seconds = math.ceil(evaluations / count) * each
+    if finer:
+        growth = finer["nr"] * finer["nz"] / (plan["nr"] * plan["nz"])
+        seconds += math.ceil(certified / count) * (step * growth * finer["max_steps"] + rest)
     return DryRun(
         nr=plan["nr"],
         nz=plan["nz"],
@@ -100,10 +120,12 @@ def estimate(
         max_steps=plan["max_steps"],
         memory_bytes=plan["memory_bytes"],
         evaluations=evaluations,
+        certified=certified,
+        certificate_grid=(finer["nr"], finer["nz"]) if finer else None,
         workers=count,
         cell_steps_per_s=plan["nr"] * plan["nz"] / step,
         seconds_per_antenna=each,
-        seconds=math.ceil(evaluations / count) * each,
+        seconds=seconds,
     )
 
 

@@ -52,8 +52,10 @@ class Farm(Protocol):
         """Cut a generation into batches."""
         ...
 
-    def run(self, batches: Iterable[Sequence[Job]]) -> Iterator[tuple[str, Outcome]]:
-        """Yield each individual's outcome once, in any order."""
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Yield each individual's outcome once, in any order; on another grid when a plan is given."""
         ...
 
     def drain(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from antennaopt.errors import ConfigurationError
@@ -24,11 +25,25 @@ def standard_evaluate() -> Evaluate:
     return evaluate
 
 
-def plan_for(experiment: Any) -> dict[str, Any]:
+def halved_plan(experiment: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Plan the same antennas with exactly half the cell of a plan; steps that were asked for are doubled.
+
+    Args:
+        experiment: Whose plan it is.
+        plan: From `plan_for`.
+    """
+    finer: dict[str, Any] = {"cell": plan["cell"] / 2, "cells_per_wavelength": None, "grid": None}
+    solver = experiment.resolved()["solver"]
+    finer |= {name: 2 * solver[name] for name in ("steps", "max_steps") if solver.get(name)}
+    return plan_for(experiment, finer)
+
+
+def plan_for(experiment: Any, solver: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Plan the grid that holds every antenna within the genes' ranges.
 
     Args:
         experiment: From `load_experiment`.
+        solver: Entries in place of its solver table's, SI.
 
     Returns:
         The plan as JSON-able data.
@@ -47,4 +62,4 @@ def plan_for(experiment: Any) -> dict[str, Any]:
     resolved = experiment.resolved()
     lower = experiment.design({gene.name: gene.low for gene in genes})
     upper = experiment.design({gene.name: gene.high for gene in genes})
-    return plan(resolved["antenna"]["family"], lower, upper, resolved["solver"]).to_dict()
+    return plan(resolved["antenna"]["family"], lower, upper, resolved["solver"] | dict(solver or {})).to_dict()

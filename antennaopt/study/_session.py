@@ -9,18 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from antennaopt.certificate import account, crowned
 from antennaopt.errors import Interrupted
 from antennaopt.evolution import Evolution, EvolutionSettings
 from antennaopt.objectives import build
 from antennaopt.results import RunFolder
 from antennaopt.study._best import antenna_toml, result_object, to_json
+from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
-from antennaopt.study._planning import Evaluate, standard_evaluate
+from antennaopt.study._planning import Evaluate, halved_plan, standard_evaluate
 from antennaopt.study._progress import Progress
 from antennaopt.study._store import FolderStore
-from antennaopt.study._summary import Finalist, RunSummary, summarise
+from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
 
 
 class Session:
@@ -89,9 +91,10 @@ class Session:
             TooManyFailuresError: The search has nothing to go on.
         """
         try:
-            summary = self._search()
+            summary = self._certify(self._search())
+            self._log_stop(summary)
             if summary.best is not None:
-                self._write_best(summary.best)
+                self._write_best(summary.best, summary.certificates.get(summary.best.individual))
             if not report:
                 return summary
             if summary.best is not None:
@@ -107,7 +110,7 @@ class Session:
     def _search(self) -> RunSummary:
         began = time.monotonic()
         reason = self.driver.run()
-        summary = summarise(
+        return summarise(
             self.driver,
             experiment=self._experiment,
             objectives=self._objectives,
@@ -116,24 +119,55 @@ class Session:
             search_seconds=time.monotonic() - began,
             worker_count=self._farm.worker_count,
         )
+
+    def _log_stop(self, summary: RunSummary) -> None:
         self._folder.log(
             "stopped",
-            reason=reason,
+            reason=summary.reason,
             run_seconds=summary.wall_seconds,
             search_seconds=summary.search_seconds,
             solver_fraction=summary.solver_fraction,
             counts=summary.counts,
+            crowned=summary.best.individual if summary.best else None,
         )
-        return summary
 
-    def _write_best(self, best: Finalist) -> None:
+    def _certify(self, summary: RunSummary) -> RunSummary:
+        """Certify the hall of fame and crown one of it, as the experiment's mode says."""
+        mode = self._experiment.certificate.mode
+        if summary.best is None or mode == "off":
+            return summary
+        hall = [
+            finalist(self.driver, self._experiment, self._objectives, one.candidate.individual)
+            for one in self.driver.evolution.hall_of_fame
+        ]
+        certificates = certify_best(
+            hall,
+            driver=self.driver,
+            folder=self._folder,
+            farm=self._farm,
+            plan=halved_plan(self._experiment, self._plan),
+            backend=self._backend,
+            signals=self._signals,
+            progress=self._progress,
+        )
+        winner = crowned(certificates, mode)
+        return replace(
+            summary,
+            best=next(one for one in hall if one.individual == winner),
+            wall_seconds=self.driver.seconds,
+            certificates=certificates,
+            certificate=account(certificates, mode),
+        )
+
+    def _write_best(self, best: Finalist, certificate: Mapping[str, Any] | None) -> None:
         title = self._experiment.title or self._experiment.name
         text = antenna_toml(
             title=f"{title}: best of {self._folder.run_id}",
             family=self._experiment.family,
             design=best.design,
             solver=self._solver,
-            comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}.",
+            comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}"
+            + (f", {certificate['verdict']}." if certificate else "."),
         )
         self._folder.write_text("best/antenna.toml", text)
         result = result_object(
@@ -146,6 +180,7 @@ class Session:
             family=self._experiment.family,
             design=best.design,
             cells=self._plan["nr"] * self._plan["nz"],
+            **({"certificate": dict(certificate)} if certificate else {}),
         )
         self._folder.write_text("best/result.json", to_json(result))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,9 @@ class RunSummary:
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
         solver_fraction: Share of the workers' time, while generations ran in this session, that solving took.
+        certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
+            the one that they crown.
+        certificate: One line on them, empty without.
         report: The report, or None when it was not written.
     """
 
@@ -63,6 +66,8 @@ class RunSummary:
     wall_seconds: float
     search_seconds: float
     solver_fraction: float
+    certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
+    certificate: str = ""
     report: Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +104,7 @@ def summarise(
     return RunSummary(
         folder=folder,
         reason=reason,
-        best=_finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
+        best=finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
         first_best=_first_best(driver, experiment, objectives),
         generations=driver.evolution.generation,
         evaluations=driver.evolution.evaluations,
@@ -110,7 +115,8 @@ def summarise(
     )
 
 
-def _finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
+def finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
+    """Return all that is known of an individual."""
     outcome = driver.outcomes[individual]
     values = decode(driver.evolution.genes, driver.genomes[individual])
     return Finalist(
@@ -131,4 +137,4 @@ def _first_best(driver: Driver, experiment: Any, objectives: Sequence[Objective]
     if not drawn:
         return None
     best = min(drawn, key=lambda name: (fitness(driver.outcomes[name], objectives), name))
-    return _finalist(driver, experiment, objectives, best)
+    return finalist(driver, experiment, objectives, best)

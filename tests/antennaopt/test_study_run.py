@@ -42,6 +42,9 @@ at_least = 20.0
 [[objective]]
 metric = "sidelobe_db"
 at_most = -20.0
+
+[certificate]
+mode = "off"
 """
 PLAN = {"nr": 100, "nz": 200, "cell": 3e-4, "time_step": 5e-13, "max_steps": 9000, "memory_bytes": 4_000_000}
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

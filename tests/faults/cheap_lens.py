@@ -22,6 +22,7 @@ EXPERIMENT = {
     "evolution": {"population": 10, "generations": 4},
     "cluster": {"workers": 2, "batch_size": 1},
     "objective": [{"metric": "directivity_dbi", "at_least": 30.0}],
+    "certificate": {"mode": "off"},
 }
 PLAN = {"nr": 100, "nz": 200, "sleep_s": 0.05}
 

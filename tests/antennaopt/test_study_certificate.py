@@ -1,0 +1,254 @@
+"""The end of a run: who is certified, who is crowned, what is said, and that resuming comes to the same."""
+
+import json
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+import cheap_evaluation
+import pandas as pd
+import pytest
+from config_files import LENS
+
+from antennaopt.certificate import account, certify, crowned
+from antennaopt.cli.individuals import recall
+from antennaopt.cli.status import state_of
+from antennaopt.config import load_antenna, load_experiment
+from antennaopt.errors import Interrupted
+from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.study import estimate, resume, run
+
+COARSE = 3e-4
+SMALL = ("evolution.population=8", "evolution.generations=3")
+
+
+def key(design):
+    return tuple(sorted(design.items()))
+
+
+class Solver:
+    """Arithmetic in place of fields; with half the cell the doubtful ones come out different."""
+
+    def __init__(self, doubtful=(), failing=(), kill_after=None):
+        self.doubtful, self.failing, self.kill_after = set(doubtful), set(failing), kill_after
+        self.halved = []
+
+    def __call__(self, family, designs, plan, *, backend="cpu", fields=False):
+        outcomes = [cheap_evaluation.outcome(design, plan) for design in designs]
+        if plan["cell"] == COARSE:
+            return outcomes
+        assert plan["cell"] == COARSE / 2
+        self.halved += map(key, designs)
+        if self.kill_after is not None and len(self.halved) >= self.kill_after:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return [self._finer(design, outcome) for design, outcome in zip(designs, outcomes, strict=True)]
+
+    def _finer(self, design, outcome):
+        if key(design) in self.failing:
+            return {"status": "undecayed", "error": "energy left", "seconds": 0.1, "steps": 9}
+        shift = 0.3 if key(design) in self.doubtful else 0.04
+        return {**outcome, "directivity_dbi": [value - shift for value in outcome["directivity_dbi"]]}
+
+    def farm(self, experiment, *, plan, backend, scheduler=None, evaluate=None):
+        return SerialFarm(self, family=experiment.family, plan=plan, backend=backend)
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    file = tmp_path / "lens.toml"
+    file.write_text(LENS)
+
+    def carry_out(mode, solver, *, report=False, name="results"):
+        changes = (*SMALL, f'certificate.mode="{mode}"')
+        return run(
+            load_experiment(file, changes),
+            root=tmp_path / name,
+            source=LENS,
+            overrides=changes,
+            farm=solver.farm,
+            evaluate=solver,
+            report=report,
+        )
+
+    return carry_out
+
+
+@pytest.fixture
+def hall(start):
+    """Design of each of the ten best, the best first; the search does not depend on the certificates."""
+    folder = start("report", Solver(), name="before").folder
+    names = json.loads((folder / "best" / "certificates.json").read_text())
+    return {name: key(recall(folder, name).design) for name in names}
+
+
+def stored(summary):
+    """The files of the best antenna, without the name of the run."""
+    texts = {path.name: path.read_text() for path in (summary.folder / "best").iterdir()}
+    return {name: text.replace(summary.folder.name, "RUN") for name, text in texts.items()}
+
+
+def test_the_ten_best_are_certified_best_first(start):
+    solver = Solver()
+    summary = start("strict", solver)
+    certificates = json.loads((summary.folder / "best" / "certificates.json").read_text())
+    assert len(certificates) == len(solver.halved) == 10
+    assert certificates == summary.certificates
+    rows = pd.read_parquet(summary.folder / "evals").set_index("individual")
+    scores = [rows.fitness[name] for name in certificates]
+    assert scores == sorted(scores)
+    assert scores[0] == rows.fitness.min()
+    assert next(iter(certificates)) == summary.best.individual
+    assert {one["verdict"] for one in certificates.values()} == {"trusted"}
+    assert certificates[summary.best.individual]["mesh_directivity"]["figure"] == pytest.approx(0.04)
+    result = json.loads((summary.folder / "best" / "result.json").read_text())
+    assert result["certificate"] == certificates[summary.best.individual]
+    assert summary.certificate.startswith(f"{summary.best.individual} is trusted (mesh_directivity = 0.04")
+
+
+def test_strict_crowns_the_next_trusted_one(start, hall):
+    names = list(hall)
+    summary = start("strict", Solver(doubtful=[hall[names[0]]], failing=[hall[names[1]]]), report=True)
+    assert summary.best.individual == names[2]
+    says = f"{names[0]} scores better but is doubtful (mesh_directivity = 0.3 (must be <= 0.1))"
+    assert summary.certificate.startswith(says)
+    assert f"crowned instead: {names[2]} is trusted" in summary.certificate
+    assert load_antenna(summary.folder / "best" / "antenna.toml").design() == summary.best.design
+    result = json.loads((summary.folder / "best" / "result.json").read_text())
+    assert (result["individual"], result["certificate"]["verdict"]) == (names[2], "trusted")
+    assert summary.certificates[names[1]]["halved"]["status"] == "undecayed"
+    assert summary.certificates[names[1]]["mesh_s11"]["figure"] is None
+    assert recall(summary.folder, "best").individual == names[2]
+    assert state_of(summary.folder)["best"] == names[2]
+    page = summary.report.read_text()
+    assert f"best antenna<br>{names[2]}</th>" in page
+    assert f"{names[0]} scores better but is doubtful" in page
+    assert f"Certificate of {names[2]}" in page
+
+
+def test_where_none_is_trusted_the_best_is_kept_and_that_is_said(start, hall):
+    summary = start("strict", Solver(doubtful=hall.values()), report=True)
+    assert summary.best.individual == next(iter(hall))
+    says = f"none of the 10 best is trusted; the best by fitness is kept: {summary.best.individual} is doubtful"
+    assert summary.certificate.startswith(says)
+    result = json.loads((summary.folder / "best" / "result.json").read_text())
+    assert result["certificate"]["verdict"] == "doubtful"
+    assert "none of the 10 best is trusted" in summary.report.read_text()
+
+
+def test_report_states_the_verdict_and_crowns_by_fitness(start, hall):
+    best = next(iter(hall))
+    summary = start("report", Solver(doubtful=[hall[best]]), report=True)
+    assert summary.best.individual == best
+    assert summary.certificate.startswith(f"{best} is doubtful (mesh_directivity = 0.3")
+    assert f"best antenna<br>{best}</th>" in summary.report.read_text()
+
+
+def test_off_solves_nothing_more_and_says_nothing(start):
+    solver = Solver()
+    summary = start("off", solver, report=True)
+    assert solver.halved == []
+    assert (summary.certificates, summary.certificate) == ({}, "")
+    assert not (summary.folder / "best" / "certificates.json").exists()
+    assert "certificate" not in json.loads((summary.folder / "best" / "result.json").read_text())
+    assert "Certificate" not in summary.report.read_text()
+
+
+def test_a_finished_run_resumes_to_the_same_without_solving(start, hall):
+    solver = Solver(doubtful=[next(iter(hall.values()))])
+    whole = start("strict", solver)
+    before = stored(whole)
+    solver.halved.clear()
+    again = resume(whole.folder, farm=solver.farm, evaluate=solver, report=False)
+    assert solver.halved == []
+    assert (again.best, again.certificate) == (whole.best, whole.certificate)
+    assert stored(again) == before
+
+
+def test_certificates_solved_anew_are_the_same(start, hall):
+    solver = Solver(doubtful=[next(iter(hall.values()))])
+    whole = start("strict", solver)
+    before = stored(whole)
+    (whole.folder / "best" / "certificates.json").write_text("{ torn")
+    again = resume(whole.folder, farm=solver.farm, evaluate=solver, report=False)
+    assert stored(again) == before
+
+
+@pytest.mark.parametrize("after", [1, 4, 9])
+def test_interrupted_while_certifying_it_goes_on_where_it_stopped(start, hall, tmp_path, after):
+    doubtful = list(hall.values())[:2]
+    whole = start("strict", Solver(doubtful=doubtful), name="whole")
+    solver = Solver(doubtful=doubtful, kill_after=after)
+    with pytest.raises(Interrupted) as caught:
+        start("strict", solver, name="cut")
+    assert caught.value.exit_code == 143
+    (folder,) = (tmp_path / "cut" / "lens").iterdir()
+    assert not (folder / "best" / "result.json").exists()
+    assert state_of(folder)["state"] == "stopped"
+    solver.kill_after = None
+    again = resume(folder, farm=solver.farm, evaluate=solver, report=False)
+    assert len(solver.halved) == len(set(solver.halved)) == 10
+    assert again.best == whole.best
+    assert stored(again) == stored(whole)
+    assert state_of(folder)["state"] == "finished"
+
+
+def test_certificates_of_an_earlier_best_crown_nobody(start, hall):
+    """A resumed run that has come further is judged anew at its end; until then fitness counts."""
+    summary = start("strict", Solver(doubtful=[next(iter(hall.values()))]))
+    path = summary.folder / "best" / "certificates.json"
+    certificates = json.loads(path.read_text())
+    assert recall(summary.folder, "best").individual == list(hall)[1]
+    path.write_text(json.dumps(dict(list(certificates.items())[1:])))
+    assert recall(summary.folder, "best").individual == next(iter(hall))
+
+
+def test_a_dry_run_counts_the_certificates(start, tmp_path):
+    def timed(family, designs, plan, *, backend, fields=False):
+        seconds = plan["nr"] * plan["nz"] * plan["max_steps"] / 1e8
+        return [{"status": "undecayed", "error": None, "steps": plan["max_steps"], "seconds": seconds} for _ in designs]
+
+    dry, off = (
+        estimate(load_experiment(tmp_path / "lens.toml", (*SMALL, f'certificate.mode="{mode}"')), evaluate=timed)
+        for mode in ("strict", "off")
+    )
+    assert (dry.certified, off.certified) == (10, 0)
+    assert dry.seconds > off.seconds
+    assert any("at most 10 antennas once more" in line and "0.15 mm" in line for line in dry.lines())
+    assert not any("certificate" in line for line in off.lines())
+
+
+@pytest.mark.parametrize(
+    ("change", "failed"),
+    [
+        ({}, []),
+        ({"directivity_dbi": [20.0, 20.19]}, ["mesh_directivity"]),
+        ({"s11": [[0.1, 0.1], [0.1, 0.121]]}, ["mesh_s11"]),
+        ({"directivity_dbi": [20.0, None]}, ["mesh_directivity"]),
+        ({"status": "undecayed"}, ["mesh_directivity", "mesh_s11"]),
+    ],
+)
+def test_the_mesh_counts_at_its_worst_frequency(change, failed):
+    coarse = {
+        "status": "ok",
+        "s11": [[0.1, 0.1], [0.1, 0.1]],
+        "directivity_dbi": [20.0, 20.08],
+        "decay_db": -60.0,
+        "contour_balance": [1.0, 1.0],
+        "power_balance": [1.0, 1.0],
+    }
+    certificate = certify(coarse, {**coarse, **change})
+    assert [name for name, check in certificate.items() if name != "verdict" and not check["passed"]] == failed
+    assert certificate["verdict"] == ("doubtful" if failed else "trusted")
+    assert certify(coarse)["verdict"] == "trusted"
+
+
+def test_who_is_crowned():
+    good, bad = {"verdict": "trusted"}, {"verdict": "doubtful"}
+    assert crowned({}, "strict") is None
+    assert crowned({"a": bad, "b": bad}, "strict") == "a"
+    assert crowned({"a": bad, "b": bad, "c": good}, "strict") == "c"
+    assert crowned({"a": bad, "b": bad, "c": good}, "report") == "a"
+    assert "so is the one after it" in account({"a": bad, "b": bad, "c": good}, "strict")
+    assert "so are the 2 after it" in account({"a": bad, "b": bad, "c": bad, "d": good}, "strict")
