@@ -11,7 +11,8 @@ import numpy as np
 from fdtd.grid import AxisymmetricGrid
 from fdtd.scene import Scene
 
-_PIECES = 8  # an edge is searched for walls in this many pieces
+_PIECES = 32  # an edge is searched for walls in this many pieces
+_CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
 _SNAP = 0.21  # a node this near a wall, in cells, takes it over: moving the wall there is nearer than a floored sliver
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H. The largest eigenvalue of curl curl is then at most
@@ -55,18 +56,51 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     z = (np.arange(grid.nz + 1) - grid.origin) * d
     node = _depth(grid, scene, antenna, r[None, :], z[:, None])
     node = np.where((node < 0) & (node > -_SNAP), 0.0, node)
+    for _ in range(_CLOSING_PASSES):
+        e_r, through_r = _edges(grid, scene, antenna, node, axis=1)
+        e_z, through_z = _edges(grid, scene, antenna, node, axis=0)
+        if not _close(node, through_r, through_z):
+            break
     metal = node >= 0
-    near = np.abs(node) < 2.0
-    e_r, thin_r = _edges(grid, scene, antenna, node, near, axis=1)
-    e_z, thin_z = _edges(grid, scene, antenna, node, near, axis=0)
     edges = np.stack([e_r[:-1, :], 1.0 - metal[:-1, :-1], e_z[:, :-1]])
-    return edges, _faces(metal, e_r, e_z, thin_r, thin_z)
+    return edges, _faces(metal, e_r, e_z)
+
+
+def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bool:
+    """Let walls thinner than a cell take over nodes until no field gets past them; say whether any was taken.
+
+    Where a wall runs through an edge between two open nodes, and on in the edges to both sides (else it is the tip of
+    a rim, which is left out), the node nearer to it conducts. So does the nearer of two open corners of a face that a
+    wall crosses from corner to corner.
+    """
+    metal = node >= 0
+    taken = np.zeros_like(metal)
+    for through, axis in ((through_r, 1), (through_z, 0)):
+        first = np.take(metal, range(metal.shape[axis] - 1), axis)
+        last = np.take(metal, range(1, metal.shape[axis]), axis)
+        wall = through | first | last
+        before, after = np.roll(wall, 1, 1 - axis), np.roll(wall, -1, 1 - axis)
+        k, i = np.nonzero(through & before & after)
+        k2, i2 = (k, i + 1) if axis else (k + 1, i)
+        nearer = node[k, i] >= node[k2, i2]
+        taken[np.where(nearer, k, k2), np.where(nearer, i, i2)] = True
+    low, high = metal[:-1], metal[1:]
+    across = (low[:, :-1] == high[:, 1:]) & (low[:, 1:] == high[:, :-1]) & (low[:, :-1] != low[:, 1:])
+    k, i = np.nonzero(across)
+    rising = low[k, i]  # metal at (k, i) and (k + 1, i + 1): open at (k, i + 1) and (k + 1, i)
+    one = (k, np.where(rising, i + 1, i))
+    other = (k + 1, np.where(rising, i, i + 1))
+    nearer = node[one] >= node[other]
+    taken[np.where(nearer, one[0], other[0]), np.where(nearer, one[1], other[1])] = True
+    node[taken] = 0.0
+    return bool(taken.any())
 
 
 def _edges(
-    grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray, near: np.ndarray, axis: int
+    grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Open length of the edges along an axis of the nodes, and which of them a thin wall crosses between open ends."""
+    """Open length of the edges along an axis of the nodes, and which have metal between open ends (left open)."""
+    near = np.abs(node) < 2.0
     first = node[:, :-1] if axis else node[:-1, :]
     last = node[:, 1:] if axis else node[1:, :]
     length = np.where((first < 0) & (last < 0), 1.0, 0.0)
@@ -83,16 +117,15 @@ def _edges(
     pieces = np.where((a < 0) & (b < 0), 1.0, np.where((a >= 0) & (b >= 0), 0.0, crossing))
     both_open = (depth[:, 0] < 0) & (depth[:, -1] < 0)
     both_metal = (depth[:, 0] >= 0) & (depth[:, -1] >= 0)
-    blocked = both_open & (depth >= 0).any(axis=1)
     part = pieces.mean(axis=1)
     part[part > 1 - 2 * _ON_WALL] = 1.0  # ends on a wall
-    length[k, i] = np.where(both_metal | blocked, 0.0, part)
-    thin = np.zeros(length.shape, dtype=bool)
-    thin[k, i] = blocked
-    return length, thin
+    length[k, i] = np.where(both_metal, 0.0, np.where(both_open, 1.0, part))
+    through = np.zeros(length.shape, dtype=bool)
+    through[k, i] = both_open & (depth >= 0).any(axis=1)
+    return length, through
 
 
-def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray, thin_r: np.ndarray, thin_z: np.ndarray) -> np.ndarray:
+def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
     """Open area of the faces, from the open lengths around them."""
     columns = np.arange(e_r.shape[1])
     headroom = np.where(columns < _AXIS_COLUMNS, _HEADROOM_AT_AXIS, _HEADROOM)
@@ -110,9 +143,6 @@ def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray, thin_r: np.ndarr
     # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
     cut = np.stack([(edge > 0) & (edge < 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
     h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
-    h_phi = np.where(thin_r[:-1] | thin_r[1:] | thin_z[:, :-1] | thin_z[:, 1:], np.inf, h_phi)
     h_r = np.where((left > 0) & (left < 1), np.maximum(left, floor), 1.0)
     h_z = np.where((low > 0) & (low < 1), np.maximum(low, floor), 1.0)
-    h_r = np.where(thin_z[:, :-1], np.inf, h_r)
-    h_z = np.where(thin_r[:-1], np.inf, h_z)
     return np.stack([h_r, h_phi, h_z])
