@@ -257,7 +257,7 @@ def plain(value: Any) -> Any:
     return value.to_dict() if isinstance(value, Range) else value
 
 
-LENGTH_BOUNDS = Bounds(dimension=LENGTH, above=True)
+LENGTH_BOUNDS = Bounds(dimension=LENGTH, above=True, highest=1000.0)
 PERMITTIVITY_BOUNDS = Bounds(dimension=None, lowest=1.0, highest=100.0)
 LOSS_TANGENT_BOUNDS = Bounds(dimension=None, lowest=0.0, highest=1.0)
 

@@ -122,8 +122,8 @@ class RemoteScheduler:
         quieten()
         self.client: Any = None
         try:
-            self.client = connect(address, connect_timeout_s)
-        except (TimeoutError, OSError, ValueError) as problem:
+            self.client = connect_in_time(address, connect_timeout_s)
+        except Exception as problem:  # what answers there may be anything at all
             raise ClusterError(
                 f"no Dask scheduler answers at {address} within {connect_timeout_s:g} s; "
                 "check the address, that `dask scheduler` runs there and that no firewall is between"
@@ -177,6 +177,30 @@ def connect(target: Any, timeout_s: float) -> Client:
         within(5.0, lambda: client.close(timeout=3))
         raise
     return client
+
+
+def connect_in_time(address: str, timeout_s: float) -> Client:
+    """Connect to a scheduler's address under a deadline of our own.
+
+    Dask's time limit covers its own protocol; something else that listens there can hold the handshake for ever.
+
+    Raises:
+        TimeoutError: No scheduler's answer within the limit and two seconds.
+        Exception: What the attempt ended in.
+    """
+    outcome: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            outcome.append(connect(address, timeout_s))
+        except Exception as problem:
+            outcome.append(problem)
+
+    if not within(timeout_s + 2.0, attempt) or not outcome:
+        raise TimeoutError(f"{address} holds the connection without speaking Dask's protocol")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
 
 
 def usable_cores() -> int:

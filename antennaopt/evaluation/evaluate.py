@@ -107,6 +107,8 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
         return "undecayed", f"energy at {left:.1f} dB of its peak after {solution.steps} steps; raise solver.max_steps"
     if not np.isfinite(solution.s11).all():
         return "diverged", f"S11 is not finite after {solution.steps} steps"
+    if (solution.through_contour <= 0).any() or (solution.accepted <= 0).any():
+        return "infeasible", "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
     return "ok", None
 
 
@@ -120,7 +122,9 @@ def _outcome(layout: Layout, solution: Solution, fields: bool) -> dict[str, Any]
         "cells": layout.grid.cells,
         "frequency_hz": list(layout.frequencies),
     }
-    if status == "diverged" or not np.isfinite(solution.s11).all():  # stopped before anything came to the port
+    if (
+        status in ("diverged", "infeasible") or not np.isfinite(solution.s11).all()
+    ):  # stopped before anything came to the port
         return outcome
     e_plane, h_plane, _ = directivity(solution.e_plane, solution.h_plane)
     e_db, h_db = decibels(e_plane), decibels(h_plane)

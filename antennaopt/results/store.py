@@ -161,7 +161,12 @@ class RunFolder:
     @property
     def source(self) -> str:
         """The experiment file as given."""
-        return (self.path / "experiment.toml").read_text(encoding="utf-8")
+        try:
+            return (self.path / "experiment.toml").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ResumeRefusedError(
+                f"{self.path / 'experiment.toml'} cannot be read ({type(problem).__name__}); restore the run folder"
+            ) from None
 
     @property
     def evals_folder(self) -> Path:
