@@ -26,7 +26,7 @@ class Media:
             unknown is open_length times the field, so it is zero in the conductor.
         open_area: Part of each H face outside the conductor, shape (batch, 3, nz, nr) for h_r, h_phi, h_z; H there is
             driven by 1 / open_area times the circulation along the open edges (Dey & Mittra, IEEE MGWL 7 (1997) 273). 1
-            where the face is whole or wholly inside the conductor, infinite where a thin wall splits it.
+            where the face is whole or wholly inside the conductor.
         coupling: r-z entry of the smoothed inverse permittivity at the nodes (i d, k d), shape (batch, nz, nr), or None
             where surfaces are treated by the diagonal alone. Zero beside conductors.
     """

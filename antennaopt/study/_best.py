@@ -7,23 +7,16 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from antennaopt.results.schema import FREQUENCY_METRICS
+
+PARTS_OF_S11 = ("s11_re", "s11_im")
 PER_FREQUENCY = (
     "s11",
-    "s11_db",
-    "directivity_dbi",
-    "max_directivity_dbi",
-    "gain_dbi",
-    "radiation_efficiency",
-    "hpbw_e_deg",
-    "hpbw_h_deg",
-    "sidelobe_db",
-    "front_to_back_db",
-    "crosspol_db",
-    "power_balance",
-    "contour_balance",
+    *(name for name in FREQUENCY_METRICS if name not in PARTS_OF_S11),
     "e_plane_dbi",
     "h_plane_dbi",
 )
+"""What an outcome holds for each frequency: the rows' metrics, with S11 whole, and the patterns."""
 NUMBERS = ("permittivity", "loss_tangent")
 """Parameters that are plain numbers; all others are lengths."""
 
