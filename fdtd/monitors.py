@@ -1,4 +1,4 @@
-"""What is recorded, where on the lattice and when: the port plane, the Huygens contour, a map of the electric field."""
+"""What is recorded, where on the lattice and when: port plane, Huygens contour, the electric field itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fdtd.errors import ConfigError
 from fdtd.grid import AxisymmetricGrid
 
 
@@ -93,6 +94,49 @@ class FieldMap:
             self.rows[1] - self.rows[0],
             self.columns[1] - self.columns[0],
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshots:
+    """Electric field of one antenna of the batch at some instants, as it is on the lattice.
+
+    Frame f = 0, 1, ... is taken after (f + 1) * every steps, with E at (f + 1) * every * dt; an antenna that stops
+    earlier has fewer frames.
+
+    Attributes:
+        every: Steps between frames.
+        frames: Most frames; none is taken after the last.
+        rows: [start, stop) in k.
+        columns: [start, stop) in i.
+        stride: Every how many rows and columns are kept.
+        antenna: Place in the batch.
+    """
+
+    every: int
+    frames: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+    stride: int = 1
+    antenna: int = 0
+
+    def __post_init__(self) -> None:
+        if self.every < 1 or self.frames < 1 or self.stride < 1:
+            raise ConfigError(
+                f"snapshots every {self.every} steps, {self.frames} frames, stride {self.stride}: all must be >= 1"
+            )
+
+    @property
+    def box(self) -> tuple[slice, slice]:
+        """The rows and columns that are kept."""
+        return slice(*self.rows, self.stride), slice(*self.columns, self.stride)
+
+    def due(self, steps: int) -> bool:
+        """Whether a frame is taken once so many steps are done."""
+        return steps % self.every == 0 and steps <= self.every * self.frames
+
+    def steps_to_next(self, steps: int) -> int | None:
+        """Steps from here to the next frame, or None when all have been taken."""
+        return self.every - steps % self.every if steps < self.every * self.frames else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from fdtd.boundaries import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
 from fdtd.grid import AxisymmetricGrid
 from fdtd.media import Media
-from fdtd.monitors import FieldMap, HuygensContour, PortMonitor, Sampling
+from fdtd.monitors import FieldMap, HuygensContour, PortMonitor, Sampling, Snapshots
 from fdtd.sources import ModalSource
 
 
@@ -48,6 +48,7 @@ class Problem:
     port: PortMonitor | None = None
     contour: HuygensContour | None = None
     field_map: FieldMap | None = None
+    snapshots: Snapshots | None = None
     initial: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -72,6 +73,7 @@ class Records:
         contour: Contour samples, list of (samples, contour.size).
         field_map: Sums of E exp(-jwt) over the recorded steps (not yet times their spacing), (batch, *field_map.shape),
             or None.
+        snapshots: e_r, e, e_z of `Snapshots.antenna` as they are stored, (frames, 3, rows kept, columns kept), or None.
         final: Fields after the last step, (batch, 6, nz, nr).
     """
 
@@ -82,3 +84,4 @@ class Records:
     contour: list[np.ndarray]
     field_map: np.ndarray | None
     final: np.ndarray | None
+    snapshots: np.ndarray | None = None

@@ -38,6 +38,8 @@ def run(problem: Problem, *, watch: Watch | None = None) -> Records:
             stepper.step()
             if (n + 1) % sampling.record_every == 0:
                 recorder.record(stepper, n)
+            if problem.snapshots is not None and problem.snapshots.due(n + 1):
+                recorder.snapshot(stepper)
             if (n + 1) % sampling.check_every == 0:
                 recorder.look(stepper, n)
                 if watch is not None:
@@ -277,6 +279,7 @@ class _Recorder:
         self.contour: list[list[np.ndarray]] = [[] for _ in range(batch)]
         self.final = np.zeros((batch, 6, problem.grid.nz, problem.grid.nr))
         self.sums = None if problem.field_map is None else np.zeros((batch, *problem.field_map.shape))
+        self.frames: list[np.ndarray] = []
 
     def record(self, stepper: Stepper, n: int) -> None:
         """Take the samples after step n."""
@@ -292,6 +295,12 @@ class _Recorder:
                 for q, angle in enumerate(phase):
                     self.sums[b, q, 0] += part[b] * np.cos(angle)
                     self.sums[b, q, 1] -= part[b] * np.sin(angle)
+
+    def snapshot(self, stepper: Stepper) -> None:
+        """Keep the electric field as it is now, if its antenna is still being stepped."""
+        wanted = self.problem.snapshots
+        if wanted is not None and self.active[wanted.antenna]:
+            self.frames.append(stepper.stored()[(wanted.antenna, slice(0, 3), *wanted.box)])
 
     def _port_sample(self, fields: np.ndarray) -> np.ndarray:
         port = self.problem.port
@@ -340,4 +349,12 @@ class _Recorder:
             contour=[np.reshape(samples, (len(samples), size)) for samples in self.contour],
             field_map=self.sums,
             final=self.final,
+            snapshots=self._frames(),
         )
+
+    def _frames(self) -> np.ndarray | None:
+        wanted, grid = self.problem.snapshots, self.problem.grid
+        if wanted is None:
+            return None
+        shape = np.zeros((grid.nz, grid.nr))[wanted.box].shape
+        return np.reshape(self.frames, (len(self.frames), 3, *shape))

@@ -12,6 +12,7 @@ from scipy.constants import epsilon_0
 from fdtd.backends.cpu.bor import LEAD
 from fdtd.backends.cpu.walk import energy, sweep
 from fdtd.errors import ConfigError
+from fdtd.monitors import Snapshots
 from fdtd.problem import Problem, Records, Watch
 
 _VECTOR = 16  # columns are padded to whole vectors
@@ -55,7 +56,7 @@ def run(
             results = list(pool.map(one, batch))
     else:
         results = [one(index) for index in batch]
-    has_map = problem.field_map is not None
+    has_map, wanted = problem.field_map is not None, problem.snapshots
     return Records(
         steps=np.array([result["steps"] for result in results]),
         energy=np.array([result["energy"] for result in results]),
@@ -64,6 +65,7 @@ def run(
         contour=[result["contour"] for result in results],
         field_map=np.stack([result["field_map"] for result in results]) if has_map else None,
         final=np.stack([result["final"] for result in results]),
+        snapshots=results[wanted.antenna]["snapshots"] if wanted is not None else None,
     )
 
 
@@ -262,9 +264,13 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
     sums = np.zeros(shared.sums_shape, dtype)
     flat_sums = sums.reshape(-1, *sums.shape[3:])
 
+    wanted = problem.snapshots if problem.snapshots is not None and problem.snapshots.antenna == index else None
+    frames: list[np.ndarray] = []
     step, peak, ratio, finite = 0, 0.0, 1.0, True
     while step < sampling.steps:
         count = min(levels, sampling.check_every - step % sampling.check_every, sampling.steps - step)
+        if wanted is not None:
+            count = min(count, wanted.steps_to_next(step) or count)
         sweep(
             step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
             shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
@@ -272,6 +278,8 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
             shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
         )  # fmt: skip
         step += count
+        if wanted is not None and wanted.due(step):
+            frames.append(state[:3, 1 : nz + 1, LEAD : LEAD + nr][(slice(None), *wanted.box)].copy())
         if step % sampling.check_every == 0:
             now = energy(n, nz, state, inverse_cb, shared.weights)
             finite = bool(np.isfinite(now))
@@ -289,5 +297,12 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         "port": port[:taken].copy(),
         "contour": record[:taken].copy(),
         "field_map": sums,
+        "snapshots": None if wanted is None else _frames(frames, wanted, nz, nr, dtype),
         "final": state[:, 1 : nz + 1, LEAD : LEAD + nr].copy(),
     }
+
+
+def _frames(frames: list[np.ndarray], wanted: Snapshots, nz: int, nr: int, dtype: Any) -> np.ndarray:
+    """Stack frames, none at all too, (frames, 3, rows kept, columns kept)."""
+    shape = np.empty((nz, nr), dtype)[wanted.box].shape
+    return np.reshape(np.array(frames, dtype), (len(frames), 3, *shape))
