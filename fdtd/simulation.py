@@ -17,7 +17,7 @@ from fdtd.farfield.metrics import polar_weights
 from fdtd.grid import AxisymmetricGrid
 from fdtd.layout import Layout
 from fdtd.media import Media, effective_permittivity
-from fdtd.monitors import FieldMap, HuygensContour
+from fdtd.monitors import FieldMap, HuygensContour, Snapshots
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
 from fdtd.problem import Problem, Records, Watch
 from fdtd.scene import Scene
@@ -36,18 +36,22 @@ class Solution:
     Attributes:
         steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
         s11: Referred to z = 0, (F,), time convention exp(+jwt).
+        incident: The feed's forward wave in the plane z = 0, complex (F,): |incident|^2 is its power, and its phase
+            that of E_r on the axis.
         e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
         accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
             contour, in lossy bodies, (F,).
         field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), if asked for.
         permittivity: Of e_phi nodes, (nz, nr), if asked for.
         metal: Whether each node conducts, (nz, nr), if asked for.
+        snapshots: E_r, E_phi, E_z over time, (frames, 3, rows kept, columns kept), NaN in conductors, if asked for.
     """
 
     steps: int
     energy: float
     finite: bool
     s11: np.ndarray
+    incident: np.ndarray
     e_plane: np.ndarray
     h_plane: np.ndarray
     accepted: np.ndarray
@@ -59,6 +63,7 @@ class Solution:
     field: np.ndarray | None = None
     permittivity: np.ndarray | None = None
     metal: np.ndarray | None = None
+    snapshots: np.ndarray | None = None
 
 
 def fill(layout: Layout, scene: Scene) -> Media:
@@ -89,7 +94,9 @@ def _free(open_length: np.ndarray) -> np.ndarray:
     return free
 
 
-def pose(layout: Layout, media: Media, field_map: FieldMap | None = None) -> tuple[Problem, GuideMode]:
+def pose(
+    layout: Layout, media: Media, field_map: FieldMap | None = None, snapshots: Snapshots | None = None
+) -> tuple[Problem, GuideMode]:
     """The initial-value problem of a batch, and the mode that drives it.
 
     The feed is the same for the whole batch, so the first antenna's shows it.
@@ -110,6 +117,7 @@ def pose(layout: Layout, media: Media, field_map: FieldMap | None = None) -> tup
         port=mode.monitor(layout.port_plane),
         contour=layout.contour,
         field_map=field_map,
+        snapshots=snapshots,
     )
     return problem, mode
 
@@ -123,6 +131,7 @@ def solve(
     threads: int = 1,
     fields: bool = False,
     sweep: int = 0,
+    snapshots: Snapshots | None = None,
     stages: dict[str, float] | None = None,
     watch: Watch | None = None,
 ) -> list[Solution]:
@@ -136,12 +145,13 @@ def solve(
         threads: Antennas stepped at the same time by the CPU backend.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: S11 at so many frequencies across the band as well.
+        snapshots: Keep the electric field of one antenna over time.
         stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`.
         watch: Told of every look at the first antenna's energy.
     """
     marks = [time.perf_counter()]
     media = fill(layout, scene)
-    problem, mode = pose(layout, media, _map(layout, media, fields))
+    problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
@@ -184,14 +194,14 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
 def _reflection(
     layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forward amplitude in the port's plane and S11 at z = 0, (F,)."""
+    """Forward amplitude and S11 at z = 0, (F,)."""
     grid = layout.grid
     at_e, at_h = layout.sampling.sample_times(grid, len(port))
     voltage = _spectrum(port[:, 0], at_e, frequencies)
     current = _spectrum(port[:, 1], at_h, frequencies)
     forward, backward = modal_amplitudes(grid, mode, frequencies, voltage, current)
     travel = mode.phase_per_cell(grid, frequencies) * (layout.origin - layout.port_plane)
-    return forward, backward / forward * np.exp(2j * travel)
+    return forward * np.exp(-1j * travel), backward / forward * np.exp(2j * travel)
 
 
 def _solution(
@@ -208,7 +218,7 @@ def _solution(
         spectrum[:, where] = _spectrum(contour[:, where], times, frequencies)
     a, b = _transform(grid, layout.contour, layout.frequencies)(spectrum)
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
-    accepted = modal_power(grid, mode, frequencies, forward) * (1 - np.abs(s11) ** 2)
+    power = modal_power(grid, mode, frequencies, forward)
     total = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
     extra: dict[str, Any] = {}
     dissipated = np.zeros(len(frequencies))
@@ -221,14 +231,17 @@ def _solution(
                 "permittivity": problem.media.permittivity[index, 1],
                 "metal": problem.media.open_length[index, 1] == 0,
             }
+    if records.snapshots is not None and problem.snapshots is not None and problem.snapshots.antenna == index:
+        extra["snapshots"] = _frames(problem, problem.snapshots, records.snapshots)
     return Solution(
         steps=int(records.steps[index]),
         energy=float(records.energy[index]),
         finite=bool(records.finite[index]),
         s11=s11,
+        incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
         e_plane=a,
         h_plane=b,
-        accepted=accepted,
+        accepted=power * (1 - np.abs(s11) ** 2),
         radiated=total,
         through_contour=contour_power(layout.contour, spectrum),
         dissipated=dissipated,
@@ -262,6 +275,21 @@ def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:
     field[:, 1] = np.divide(field[:, 1], node, out=np.zeros_like(field[:, 1]), where=node > 0)
     if where.columns[0] == 0 and problem.grid.azimuthal_order == 1:
         field[:, 1, :, 0] = -(9 * field[:, 0, :, 0] - field[:, 0, :, 1]) / 8
+    return field
+
+
+def _frames(problem: Problem, kept: Snapshots, frames: np.ndarray) -> np.ndarray:
+    """E_r, E_phi, E_z from snapshots of the stepped unknowns, NaN where an edge lies in a conductor.
+
+    On the axis E_phi of order 1 is minus the E_r half a cell beside it.
+    """
+    length = problem.media.open_length[kept.antenna][(slice(None), *kept.box)].astype(frames.dtype)
+    node = np.arange(problem.grid.nr, dtype=frames.dtype)[kept.box[1]]
+    scale = np.where(length > 0, length, np.nan)
+    scale[1] *= np.where(node > 0, node, 1.0)
+    field = frames / scale
+    if kept.columns[0] == 0 and problem.grid.azimuthal_order == 1:
+        field[:, 1, :, 0] = -field[:, 0, :, 0]
     return field
 
 
