@@ -1,0 +1,106 @@
+"""Richardson extrapolation of an outcome from two meshes: what its figures tend to as the cell goes to zero.
+
+With an error of C h^p on cells h1 > h2 of one antenna, f = f2 + (f2 - f1) / ((h1/h2)^p - 1) has none of it left
+(Richardson, Phil. Trans. R. Soc. A 210 (1911) 307). Each figure is extrapolated in the form in which it is smooth in
+the field, so that an error of order p in the field is one of order p in the figure:
+
+- S11 as a complex number: real and imaginary part apart, never its modulus or phase, which are singular at a match.
+- Directivity and patterns as power ratios at each angle, not in dB: power is a polynomial in the field and stays
+  smooth through a null, where dB and amplitudes are not. The integral of directivity over the sphere is linear in it
+  and the same on both meshes, so the result is still normalised.
+- Efficiency, balances: as they are. Cross-polarisation: as a power ratio.
+
+Beamwidths, side lobes, front to back are read from the extrapolated patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fdtd.errors import ConfigError
+from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, side_lobe
+
+QUANTITIES: tuple[str, ...] = ("s11", "pattern", "efficiency")  # each may have an order of its own
+# Fitted by `benchmarks/accuracy.py` to the reference antennas of tests/published, 0.4 to 0.15 mm.
+ORDERS: dict[str, dict[str, float]] = {
+    "open_waveguide": {"s11": 1.34, "pattern": 1.31, "efficiency": 1.31},
+    "hemispherical_lens": {"s11": 1.47, "pattern": 1.13, "efficiency": 1.13},
+    "shaped_lens": {"s11": 1.73, "pattern": 1.32, "efficiency": 2.04},
+    "conical_horn": {"s11": 1.39, "pattern": 1.12, "efficiency": 1.12},
+}
+_LINEAR = ("radiation_efficiency", "power_balance", "contour_balance")
+
+
+def richardson(coarse: np.ndarray, fine: np.ndarray, ratio: float, order: float) -> np.ndarray:
+    """The limit of a quantity with an error of one order, from two meshes.
+
+    Args:
+        coarse: Values on the coarse mesh, real or complex, any shape.
+        fine: The same on the fine mesh.
+        ratio: Coarse cell over fine cell, above 1.
+        order: Order of the error, above 0.
+
+    Raises:
+        ConfigError: The coarse mesh is not the coarser one, or the order is not positive.
+    """
+    if not ratio > 1 or not order > 0:
+        raise ConfigError(
+            f"Richardson extrapolation of order {order:g} with a ratio of cells of {ratio:g} (needs an order above 0"
+            " and the coarse mesh first: a ratio above 1)"
+        )
+    return fine + (fine - coarse) / (ratio**order - 1)
+
+
+def extrapolate(
+    coarse: Mapping[str, Any], fine: Mapping[str, Any], *, ratio: float, order: float | Mapping[str, float]
+) -> dict[str, Any]:
+    """Extrapolate an outcome's figures of merit.
+
+    Args:
+        coarse: Outcome with the larger cell, status `ok`, as `evaluate` returns it.
+        fine: Outcome of the same antenna at the same frequencies with the smaller cell.
+        ratio: Coarse cell over fine cell.
+        order: Order of convergence, or one for each of `QUANTITIES` (`ORDERS` has those of a family); directivity belongs to the pattern.
+
+    Returns:
+        The figures of `evaluate`, lists over the frequencies; nothing about steps, cells and time. Where a pattern's
+        extrapolated power is not positive (a null that neither mesh resolves) the fine mesh's stands.
+
+    Raises:
+        ConfigError: The outcomes are not of the same frequencies, or as in `richardson`.
+    """
+    if coarse["frequency_hz"] != fine["frequency_hz"]:
+        raise ConfigError("extrapolation needs both meshes at the same frequencies")
+    orders = order if isinstance(order, Mapping) else dict.fromkeys(QUANTITIES, order)
+
+    def limit(key: str, quantity: str) -> np.ndarray:
+        return richardson(np.array(coarse[key]), np.array(fine[key]), ratio, orders[quantity])
+
+    def power(key: str) -> np.ndarray:
+        first, second = (10 ** (np.array(outcome[key]) / 10) for outcome in (coarse, fine))
+        found = richardson(first, second, ratio, orders["pattern"])
+        return decibels(np.where(found > 0, found, second))
+
+    s11, theta = limit("s11", "s11"), np.array(fine["theta_deg"])
+    e_plane, h_plane = power("e_plane_dbi"), power("h_plane_dbi")
+    figures = {key: limit(key, "efficiency") for key in _LINEAR}
+    return {
+        "frequency_hz": list(fine["frequency_hz"]),
+        "s11": s11.tolist(),
+        "s11_db": decibels((s11**2).sum(axis=-1)).tolist(),
+        "directivity_dbi": e_plane[:, 0].tolist(),
+        "max_directivity_dbi": np.maximum(e_plane, h_plane).max(axis=1).tolist(),
+        "gain_dbi": (e_plane[:, 0] + decibels(figures["radiation_efficiency"])).tolist(),
+        "hpbw_e_deg": [half_power_beamwidth(cut, theta) for cut in e_plane],
+        "hpbw_h_deg": [half_power_beamwidth(cut, theta) for cut in h_plane],
+        "sidelobe_db": [side_lobe([e, h], theta) for e, h in zip(e_plane, h_plane, strict=True)],
+        "front_to_back_db": [front_to_back(cut) for cut in e_plane],
+        "crosspol_db": power("crosspol_db").tolist(),
+        **{key: values.tolist() for key, values in figures.items()},
+        "theta_deg": theta.tolist(),
+        "e_plane_dbi": e_plane.tolist(),
+        "h_plane_dbi": h_plane.tolist(),
+    }
