@@ -63,7 +63,8 @@ def extrapolate(
         coarse: Outcome with the larger cell, status `ok`, as `evaluate` returns it.
         fine: Outcome of the same antenna at the same frequencies with the smaller cell.
         ratio: Coarse cell over fine cell.
-        order: Order of convergence, or one for each of `QUANTITIES` (`ORDERS` has those of a family); directivity belongs to the pattern.
+        order: Order of convergence, or one for each of `QUANTITIES` (`ORDERS` has those of a family); directivity
+            belongs to the pattern.
 
     Returns:
         The figures of `evaluate`, lists over the frequencies; nothing about steps, cells and time. Where a pattern's
