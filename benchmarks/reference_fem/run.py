@@ -1,4 +1,4 @@
-"""Compute the reference file: every antenna of `cases.py`, each solved with four resolutions.
+"""Compute the reference files: every antenna of `cases.py`, each solved with four resolutions.
 
     python benchmarks/reference_fem/run.py [--out FILE] [NAME ...]
 
@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import ngsolve as ngs
 import numpy as np
-from cases import CASES, DESIGN_FREQUENCY_HZ, FREQUENCIES_HZ
+from cases import CASES, DESIGN_FREQUENCY_HZ, FREQUENCIES_HZ, HOLDOUT
 from far_field import summarise
 from fields import relative_permittivity, solve
 from shapes import Resolution, build_domain
 
-DEFAULT_OUT = Path(__file__).resolve().parents[2] / "tests" / "published" / "data" / "fem_reference.json"
+DATA = Path(__file__).resolve().parents[2] / "tests" / "published" / "data"
+SETS = {DATA / "fem_reference.json": CASES, DATA / "fem_holdout.json": HOLDOUT}
 FINEST = Resolution(order=6, elements_per_wavelength=4.0, rim_levels=6)
 VARIANTS = {
     "order": replace(FINEST, order=5),
@@ -85,10 +87,10 @@ def compute(case):
 
 
 def store(entry, path):
-    """Put one entry into the file, in the order of `CASES`."""
+    """Put one entry into the file, in the order of `cases.py`."""
     entries = {old["name"]: old for old in json.loads(path.read_text())} if path.exists() else {}
     entries[entry["name"]] = entry
-    order = [case["name"] for case in CASES]
+    order = [case["name"] for case in (*CASES, *HOLDOUT)]
     ranked = sorted(entries.values(), key=lambda old: order.index(old["name"]))
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(ranked, indent=1)
@@ -96,42 +98,30 @@ def store(entry, path):
 
 
 def _compact_lists(text):
-    """Put every list of plain numbers on one line."""
-    lines, inside = [], None
-    for line in text.split("\n"):
-        if inside is None and line.rstrip().endswith("["):
-            inside = [line]
-        elif inside is not None:
-            inside.append(line.strip())
-            if line.strip().startswith("{"):
-                lines.extend([inside[0], line])
-                inside = None
-            elif line.strip().startswith("]"):
-                lines.append(inside[0] + " ".join(inside[1:-1]) + inside[-1])
-                inside = None
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+    """Put every list or table of plain numbers on one line."""
+    return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text)
 
 
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="cases to compute (default: all)")
-    parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
+    parser.add_argument(
+        "--out", type=Path, help="one file for all (default: fem_reference.json and fem_holdout.json of the tests)"
+    )
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
-    known = [case["name"] for case in CASES]
-    unknown = set(arguments.names) - set(known)
+    homes = {case["name"]: arguments.out or path for path, cases in SETS.items() for case in cases}
+    unknown = set(arguments.names) - set(homes)
     if unknown:
-        parser.error(f"unknown case {sorted(unknown)}; known: {', '.join(known)}")
+        parser.error(f"unknown case {sorted(unknown)}; known: {', '.join(homes)}")
     ngs.SetNumThreads(arguments.threads)
-    for case in CASES:
+    for case in (*CASES, *HOLDOUT):
         if arguments.names and case["name"] not in arguments.names:
             continue
         start = time.perf_counter()
         entry = compute(case)
-        store(entry, arguments.out)
+        store(entry, homes[case["name"]])
         print(f"{case['name']}: {entry['dofs']} unknowns, {time.perf_counter() - start:.0f} s")
         for result in entry["results"]:
             s, worst = complex(*result["s11"]), result["uncertainty"]

@@ -1,13 +1,15 @@
 """Antennas that an independent high-order finite-element code has solved, and our own solutions of them.
 
-`data/fem_reference.json` comes from `benchmarks/reference_fem` (NGSolve, body of revolution, order 6, graded at the
-rims); it holds its settings and what changes when order, mesh or absorbing layer change: at most 1e-6 in S11 and 0.005
-dB in a pattern.
+`data/fem_reference.json` and `data/fem_holdout.json` come from `benchmarks/reference_fem` (NGSolve, body of revolution,
+order 6, graded at the rims); they hold its settings and what changes when order, mesh or absorbing layer change: at
+most 1e-6 in S11 and 0.005 dB in a pattern. The solver was developed with the first file in view; nothing was tuned on
+the second.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,17 @@ import numpy as np
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.plan import plan
 
-CASES: dict[str, dict[str, Any]] = {
-    case["name"]: case
-    for case in json.loads((Path(__file__).parent / "data" / "fem_reference.json").read_text("utf-8"))
-}
+
+def _read(name: str) -> dict[str, dict[str, Any]]:
+    path = Path(__file__).parent / "data" / name
+    return {case["name"]: case for case in json.loads(path.read_text("utf-8"))}
+
+
+CASES = _read("fem_reference.json")
+HOLDOUT = _read("fem_holdout.json")
+ALL = CASES | HOLDOUT
+SOLVER = {"courant_fraction": 0.98, "pml_cells": 10, "decay_db": 60.0, "precision": "float32"}
+PATTERN_FLOOR_DB = 20.0
 
 
 def design(case: dict[str, Any]) -> dict[str, float]:
@@ -35,18 +44,15 @@ def design(case: dict[str, Any]) -> dict[str, float]:
     return found | {f"lens.radii.{place}": radius for place, radius in enumerate(case.get("lens_radii_m", ()))}
 
 
-@lru_cache
-def solved(name: str, cell: float) -> dict[str, Any]:
-    """Our outcome at an exact cell size, m, float32, everything else as `simulate` has it by default."""
-    case = CASES[name]
+def solve(name: str, cell: float, **changes: Any) -> dict[str, Any]:
+    """Our outcome at an exact cell size, m; the rest as `simulate` has it by default, but for `changes`."""
+    case = ALL[name]
     solver = {
         "frequencies": case["frequencies_hz"],
         "design_frequency": case["design_frequency_hz"],
         "cell": cell,
-        "courant_fraction": 0.98,
-        "pml_cells": 10,
-        "decay_db": 60.0,
-        "precision": "float32",
+        **SOLVER,
+        **changes,
     }
     chosen = plan(case["family"], design(case), design(case), solver)
     outcome = evaluate(case["family"], [design(case)], chosen.to_dict())[0]
@@ -54,9 +60,41 @@ def solved(name: str, cell: float) -> dict[str, Any]:
     return outcome
 
 
+@lru_cache
+def solved(name: str, cell: float) -> dict[str, Any]:
+    """The same, solved once."""
+    return solve(name, cell)
+
+
 def expected(name: str, key: str) -> np.ndarray:
     """The reference's values over frequency (and angle)."""
-    return np.array([result[key] for result in CASES[name]["results"]])
+    return np.array([result[key] for result in ALL[name]["results"]])
+
+
+def differences(name: str, outcome: Mapping[str, Any], down_to_db: float = PATTERN_FLOOR_DB) -> dict[str, np.ndarray]:
+    """Ours minus the reference's, at every frequency: the figures that the solver is judged by.
+
+    `directivity_db` on axis, `s11` complex, `efficiency`; `e_plane_db` and `h_plane_db` at every second degree where
+    the reference is within `down_to_db` of boresight; `e_plane` and `h_plane` at all angles, as amplitude over
+    boresight's.
+    """
+    at = np.array(ALL[name]["results"][0]["theta_deg"], dtype=int)
+    found = {
+        "directivity_db": np.array(outcome["directivity_dbi"]) - expected(name, "directivity_dbi"),
+        "s11": (np.array(outcome["s11"]) - expected(name, "s11")) @ (1, 1j),
+        "efficiency": np.array(outcome["radiation_efficiency"]) - expected(name, "radiation_efficiency"),
+    }
+    for plane in ("e_plane", "h_plane"):
+        ours, theirs = np.array(outcome[f"{plane}_dbi"])[:, at], expected(name, f"{plane}_dbi")
+        peak = theirs[:, :1]
+        found[f"{plane}_db"] = (ours - theirs)[theirs > peak - down_to_db]
+        found[plane] = 10 ** ((ours - peak) / 20) - 10 ** ((theirs - peak) / 20)
+    return found
+
+
+def worst(differences: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Largest size of each difference."""
+    return {key: float(np.abs(values).max()) for key, values in differences.items()}
 
 
 def error(name: str, cell: float, key: str) -> float:
@@ -65,13 +103,7 @@ def error(name: str, cell: float, key: str) -> float:
     return float(np.hypot(*difference.T).max() if key == "s11" else np.abs(difference).max())
 
 
-def pattern_errors(name: str, cell: float, down_to_db: float = 20.0) -> tuple[float, float]:
+def pattern_errors(name: str, cell: float, down_to_db: float = PATTERN_FLOOR_DB) -> tuple[float, float]:
     """Largest error of both cuts: in dB down to a level below boresight; in amplitude over boresight's."""
-    at = np.array(CASES[name]["results"][0]["theta_deg"], dtype=int)
-    decibels, amplitude = 0.0, 0.0
-    for key in ("e_plane_dbi", "h_plane_dbi"):
-        ours, theirs = np.array(solved(name, cell)[key])[:, at], expected(name, key)
-        peak = theirs[:, :1]
-        decibels = max(decibels, np.abs(ours - theirs)[theirs > peak - down_to_db].max())
-        amplitude = max(amplitude, np.abs(10 ** ((ours - peak) / 20) - 10 ** ((theirs - peak) / 20)).max())
-    return float(decibels), float(amplitude)
+    largest = worst(differences(name, solved(name, cell), down_to_db))
+    return max(largest["e_plane_db"], largest["h_plane_db"]), max(largest["e_plane"], largest["h_plane"])
