@@ -27,6 +27,7 @@ COMMANDS = (
     "validate",
     "doctor",
     "bench",
+    "tiles",
 )
 """In the order of `--help`; each is a module of this package that holds a command of its name."""
 
