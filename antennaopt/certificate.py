@@ -14,17 +14,23 @@ MESH_DIRECTIVITY_DB = 0.1
 MESH_S11 = 0.02
 
 
-def certify(outcome: Mapping[str, Any], halved: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Check an outcome's energy, reflection and power, and its mesh when it was solved with half the cell too.
+def certify(
+    outcome: Mapping[str, Any],
+    halved: Mapping[str, Any] | None = None,
+    *,
+    meshes: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Check an outcome's energy, reflection and power, and its mesh when it was solved on another one too.
 
     Args:
         outcome: As `evaluate` returns it; what it lacks counts as not passed.
         halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
+        meshes: For an extrapolated outcome, those of the two meshes that it was extrapolated from.
 
     Returns:
         For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
-        `passed`; with `halved` for `mesh_directivity` and `mesh_s11` too, worst over the frequencies. `verdict` is
-        `trusted` or `doubtful`. One solution says nothing about the mesh.
+        `passed`; with `halved` or `meshes` for `mesh_directivity` and `mesh_s11` too, worst over the frequencies.
+        `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
     checks: dict[str, Any] = {
@@ -42,16 +48,9 @@ def certify(outcome: Mapping[str, Any], halved: Mapping[str, Any] | None = None)
         ),
     }
     if halved is not None:
-        checks["mesh_directivity"] = _check(
-            _largest(_directivity_changes(outcome, halved)),
-            MESH_DIRECTIVITY_DB,
-            "change of boresight directivity with half the cell, largest, dB",
-        )
-        checks["mesh_s11"] = _check(
-            _largest(_s11_changes(outcome, halved)),
-            MESH_S11,
-            "change of complex S11 with half the cell, largest distance",
-        )
+        checks |= _mesh_checks(outcome, halved, "with half the cell")
+    elif meshes is not None:
+        checks |= _mesh_checks(*meshes, "from the coarser mesh to the finer")
     sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
     return {**checks, "verdict": "trusted" if sound else "doubtful"}
 
@@ -127,6 +126,19 @@ def _verdict(certificate: Mapping[str, Any]) -> str:
 def _figure(name: str, check: Mapping[str, Any]) -> str:
     value = "unknown" if check["figure"] is None else format(check["figure"], ".4g")
     return f"{name} = {value} (must be <= {check['limit']:g})"
+
+
+def _mesh_checks(coarse: Mapping[str, Any], fine: Mapping[str, Any], how: str) -> dict[str, Any]:
+    return {
+        "mesh_directivity": _check(
+            _largest(_directivity_changes(coarse, fine)),
+            MESH_DIRECTIVITY_DB,
+            f"change of boresight directivity {how}, largest, dB",
+        ),
+        "mesh_s11": _check(
+            _largest(_s11_changes(coarse, fine)), MESH_S11, f"change of complex S11 {how}, largest distance"
+        ),
+    }
 
 
 def _directivity_changes(outcome: Mapping[str, Any], halved: Mapping[str, Any]) -> list[float]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from antennaopt.cli.options import (
     write_out,
 )
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
+
+if TYPE_CHECKING:
+    from antennaopt.cli.extrapolation import Meshes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,7 @@ class Subject:
 @json_option
 @click.option("--cells-per-wavelength", type=float, metavar="N", help="In the densest medium, highest frequency.")
 @click.option("--cell", metavar="LENGTH", help='Cell size, used exactly as given, e.g. "0.2 mm".')
+@click.option("--extrapolate", is_flag=True, help="Solve on two meshes; results are for a cell that goes to zero.")
 @backend_option(None)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw geometry, field, patterns and S11.")
 @click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Write figures of merit and patterns.")
@@ -64,6 +68,7 @@ def simulate(
     json_file: str | None,
     cells_per_wavelength: float | None,
     cell: str | None,
+    extrapolate: bool,
     backend: str | None,
     plot: Path | None,
     csv: Path | None,
@@ -77,6 +82,7 @@ def simulate(
     Examples:
       antennaopt simulate antenna.toml
       antennaopt simulate antenna.toml --cell "0.15 mm" --plot antenna.png --json -
+      antennaopt simulate antenna.toml --cell "0.3 mm" --extrapolate
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
     name = chosen_backend(backend) if backend is not None else None
@@ -89,13 +95,20 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     name = name or subject.backend or chosen_backend("auto")
-    outcome, plan = _solve(subject, name, fields=plot is not None or touchstone is not None, quiet=quiet)
-    result = as_object(outcome, subject, plan, name)
+    fields = plot is not None or touchstone is not None
+    meshes: Meshes | None = None
+    if extrapolate:
+        meshes = _extrapolate(subject, name, fields=fields, quiet=quiet)
+        outcome, plan = meshes.outcome, meshes.solved[-1][0]
+    else:
+        plan = _plan(subject)
+        outcome = _solve(subject, plan, name, fields=fields, quiet=quiet)
+    result = as_object(outcome, subject, plan, name, meshes)
     if json_file is not None:
         write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")
     _refuse_failed(outcome)
     if not quiet:
-        _show(outcome, result, to_stderr=json_file == "-")
+        _show(outcome, result, to_stderr=json_file == "-", meshes=meshes)
     _write_files(outcome, subject, plot, csv, touchstone, quiet=quiet)
 
 
@@ -167,20 +180,37 @@ def _cell_size(per_wavelength: float | None, cell: str | None) -> float | None:
         raise ConfigurationError(f'--cell "{cell}" {error}') from None
 
 
-def _solve(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    from antennaopt.evaluation.evaluate import evaluate
+def _plan(subject: Subject) -> dict[str, Any]:
     from antennaopt.evaluation.plan import plan as make_plan
 
+    if subject.plan is not None:
+        return subject.plan
     experiment = subject.experiment
-    plan = subject.plan
-    if plan is None:
-        solver = experiment.resolved()["solver"]
-        plan = make_plan(experiment.family, subject.design, subject.design, solver).to_dict()
+    return make_plan(experiment.family, subject.design, subject.design, experiment.resolved()["solver"]).to_dict()
+
+
+def _solve(subject: Subject, plan: dict[str, Any], backend: str, *, fields: bool, quiet: bool) -> dict[str, Any]:
+    from antennaopt.evaluation.evaluate import evaluate
+
     check_memory(plan)
+    family = subject.experiment.family
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
     with _working(f"solving {cells} with {backend}", plan, quiet=quiet) as watch:
-        outcome = evaluate(experiment.family, [subject.design], plan, backend=backend, fields=fields, watch=watch)[0]
-    return outcome, plan
+        return evaluate(family, [subject.design], plan, backend=backend, fields=fields, watch=watch)[0]
+
+
+def _extrapolate(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> Meshes:
+    """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
+    from antennaopt.cli.extrapolation import plan_two_meshes, solve_on_two_meshes
+
+    cell = None if subject.plan is None else subject.plan["cell"]
+    plans = plan_two_meshes(subject.experiment, subject.design, cell)
+    check_memory(plans[1])
+
+    def solve(plan: dict[str, Any]) -> dict[str, Any]:
+        return _solve(subject, plan, backend, fields=fields, quiet=quiet)
+
+    return solve_on_two_meshes(subject.experiment.family, plans, solve)
 
 
 @contextlib.contextmanager
@@ -210,14 +240,21 @@ def _working(text: str, plan: Mapping[str, Any], *, quiet: bool) -> Iterator[Cal
             yield watch
 
 
-def as_object(outcome: Mapping[str, Any], subject: Subject, plan: Mapping[str, Any], backend: str) -> dict[str, Any]:
+def as_object(
+    outcome: Mapping[str, Any],
+    subject: Subject,
+    plan: Mapping[str, Any],
+    backend: str,
+    meshes: Meshes | None = None,
+) -> dict[str, Any]:
     """Return what `--json` writes: `results`, one entry a frequency, and beside it the account of the solution.
 
     Args:
         outcome: As `evaluate` returns it.
         subject: What was solved.
-        plan: On which grid.
+        plan: On which grid; the finer of two.
         backend: By what.
+        meshes: What an extrapolated outcome rests on.
     """
     from antennaopt.certificate import certify
     from antennaopt.study import result_object
@@ -232,7 +269,7 @@ def as_object(outcome: Mapping[str, Any], subject: Subject, plan: Mapping[str, A
         "family": subject.experiment.family,
         "design": subject.design,
         "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
-        "certificate": certify(outcome),
+        **(meshes.about(backend) if meshes else {"certificate": certify(outcome)}),
     }
     return _finite(data)
 
@@ -256,7 +293,9 @@ def _refuse_failed(outcome: Mapping[str, Any]) -> None:
         raise TooManyFailuresError(f"the antenna was not solved: {status}, {reason}")
 
 
-def _show(outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: bool) -> None:
+def _show(
+    outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: bool, meshes: Meshes | None = None
+) -> None:
     from antennaopt.certificate import doubts
     from antennaopt.cli.tables import results_table
 
@@ -268,6 +307,8 @@ def _show(outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: b
         f"backend {result['backend']}; {outcome['status']}, {result['certificate']['verdict']}",
         err=to_stderr,
     )
+    if meshes is not None:
+        click.echo(meshes.line(), err=to_stderr)
     warn(doubts(result["certificate"]))
 
 

@@ -24,7 +24,8 @@ from fdtd.errors import ConfigError
 from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, side_lobe
 
 QUANTITIES: tuple[str, ...] = ("s11", "pattern", "efficiency")  # each may have an order of its own
-# Fitted by `benchmarks/accuracy.py` to the reference antennas of tests/published, 0.4 to 0.15 mm.
+ORDERS_FROM = "fitted to the reference antennas on cells of 0.4 to 0.15 mm, docs/validation.md"
+# By `benchmarks/accuracy.py`, from tests/published.
 ORDERS: dict[str, dict[str, float]] = {
     "open_waveguide": {"s11": 1.34, "pattern": 1.31, "efficiency": 1.31},
     "hemispherical_lens": {"s11": 1.47, "pattern": 1.13, "efficiency": 1.13},

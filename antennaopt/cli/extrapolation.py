@@ -1,0 +1,116 @@
+"""`simulate --extrapolate`: one antenna on two meshes, and what its figures tend to as the cell goes to zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from antennaopt.evaluation.extrapolate import ORDERS, ORDERS_FROM, extrapolate, richardson
+from antennaopt.evaluation.finer_mesh import finer_cell
+
+Plan = dict[str, Any]
+Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meshes:
+    """One antenna, solved twice.
+
+    Attributes:
+        family: Decides the orders.
+        outcome: The extrapolated one, in the form of `evaluate`'s; where a mesh gave no figures, that mesh's. Its
+            field, steps and cells are the finer mesh's, its seconds both meshes'.
+        solved: Plan and outcome on each mesh, the coarser first; one alone where that failed.
+    """
+
+    family: str
+    outcome: Outcome
+    solved: tuple[tuple[Plan, Outcome], ...]
+
+    def about(self, backend: str) -> dict[str, Any]:
+        """Return what `--json` tells of it: `extrapolation`, `meshes`, and the certificate with its mesh rows."""
+        from antennaopt.certificate import certify
+        from antennaopt.study import result_object
+
+        meshes = []
+        for plan, outcome in self.solved:
+            grid = [plan["nr"], plan["nz"]]
+            about = {"cell_m": plan["cell"], "grid": grid, "cells": outcome.get("cells") or grid[0] * grid[1]}
+            meshes.append(result_object({"frequency_hz": [], **outcome}, backend=backend, **about))
+        both = (self.solved[0][1], self.solved[1][1]) if len(self.solved) > 1 else None
+        return {
+            "extrapolation": {
+                "cells_m": [plan["cell"] for plan, _ in self.solved],
+                "order": dict(ORDERS[self.family]),
+                "order_source": ORDERS_FROM,
+            },
+            "meshes": meshes,
+            "certificate": certify(self.outcome, meshes=both),
+        }
+
+    def line(self) -> str:
+        """Say in one line what was extrapolated, and how."""
+        cells = " and ".join(f"{plan['cell'] * 1e3:.4g}" for plan, _ in self.solved)
+        orders = ORDERS[self.family]
+        same = len(set(orders.values())) == 1
+        shown = f"{orders['s11']:.3g}" if same else ", ".join(f"{one:.3g} ({name})" for name, one in orders.items())
+        return f"extrapolated from cells of {cells} mm; order {shown}, {ORDERS_FROM}"
+
+
+def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:
+    """Plan one antenna with its own cell and with a finer one; steps that were asked for grow with the finer mesh.
+
+    Args:
+        experiment: Its settings.
+        design: Every parameter, SI.
+        cell: Of the coarser mesh, m; None for the experiment's.
+    """
+    from antennaopt.evaluation.plan import plan
+
+    solver = experiment.resolved()["solver"]
+    own = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}
+    first = plan(experiment.family, design, design, {**solver, **own}).to_dict()
+    finer = finer_cell(first["cell"], design["feed.inner_radius"])
+    steps = {name: solver[name] for name in ("steps", "max_steps") if solver.get(name)}
+    more: Plan = {name: math.ceil(count * first["cell"] / finer) for name, count in steps.items()}
+    more |= {"cell": finer, "cells_per_wavelength": None, "grid": None}
+    return first, plan(experiment.family, design, design, {**solver, **more}).to_dict()
+
+
+def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[Plan], Outcome]) -> Meshes:
+    """Solve one antenna on two meshes and extrapolate. Where one gives no figures, that is what comes of it.
+
+    Args:
+        family: Antenna family.
+        plans: The coarser one first.
+        solve: Solves on a plan.
+    """
+    solved: list[tuple[Plan, Outcome]] = []
+    for plan in plans:
+        outcome = solve(plan)
+        if outcome["status"] != "ok":
+            outcome["error"] = f"with cells of {plan['cell'] * 1e3:.4g} mm: {outcome.get('error') or 'no reason given'}"
+        solved.append((plan, outcome))
+        if "e_plane_dbi" not in outcome:
+            return Meshes(family=family, outcome=outcome, solved=tuple(solved))
+    (first, coarse), (second, fine) = solved
+    outcome = _extrapolated(coarse, fine, first["cell"] / second["cell"], ORDERS[family])
+    return Meshes(family=family, outcome=outcome, solved=tuple(solved))
+
+
+def _extrapolated(coarse: Outcome, fine: Outcome, ratio: float, orders: Mapping[str, float]) -> Outcome:
+    """Put the extrapolated figures over the finer mesh's outcome; evidence that does not extrapolate is the worse."""
+    made = {**fine, **extrapolate(coarse, fine, ratio=ratio, order=orders)}
+    made["decay_db"] = max(coarse["decay_db"], fine["decay_db"])
+    made["seconds"] = (coarse.get("seconds") or 0.0) + (fine.get("seconds") or 0.0)
+    for one in (fine, coarse):
+        if one["status"] != "ok":
+            made |= {"status": one["status"], "error": one.get("error")}
+    if "sweep" in coarse and "sweep" in fine:
+        first, second = np.array(coarse["sweep"]["s11"]), np.array(fine["sweep"]["s11"])
+        made["sweep"] = {**fine["sweep"], "s11": richardson(first, second, ratio, orders["s11"]).tolist()}
+    return made
