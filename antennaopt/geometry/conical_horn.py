@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from antennaopt.geometry.family import Designs, Family, feed
+from antennaopt.geometry.outline import Outline, feed_outline, polygon
 from fdtd.scene import Scene, cone_shell
 
 
@@ -31,4 +34,13 @@ def _refusal(designs: Designs) -> list[str | None]:
     ]
 
 
-FAMILY = Family(name="conical_horn", scene=_scene, size=_size, refusal=_refusal)
+def _outline(design: Mapping[str, float]) -> Outline:
+    length, aperture = design["horn.length"], design["horn.aperture_radius"]
+    rim = aperture + design["horn.wall"]
+    shell = polygon(
+        (design["feed.inner_radius"], 0.0), (design["feed.outer_radius"], 0.0), (rim, length), (aperture, length)
+    )
+    return Outline(conductors=(feed_outline(design), shell))
+
+
+FAMILY = Family(name="conical_horn", scene=_scene, size=_size, refusal=_refusal, outline=_outline)

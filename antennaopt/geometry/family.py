@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from antennaopt.geometry.outline import Outline
 from fdtd.scene import LevelSet, Scene, box
 
 Designs = Mapping[str, np.ndarray]
@@ -22,12 +23,14 @@ class Family:
         scene: Builds the batch's scene.
         size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
         refusal: Why each design cannot be built, or None.
+        outline: The section of one design as polygons, for export.
     """
 
     name: str
     scene: Callable[[Designs], Scene]
     size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
     refusal: Callable[[Designs], list[str | None]]
+    outline: Callable[[Mapping[str, float]], Outline]
 
 
 def stack(designs: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from antennaopt.geometry.family import Designs, Family, feed, lens_losses, too_small_a_base
+from antennaopt.geometry.outline import Outline, curve, feed_outline
 from fdtd.scene import Dielectric, Scene, capped_cylinder
 
 
@@ -30,4 +33,15 @@ def _refusal(designs: Designs) -> list[str | None]:
     return too_small_a_base(designs["lens.radius"], designs, "lens.radius")
 
 
-FAMILY = Family(name="hemispherical_lens", scene=_scene, size=_size, refusal=_refusal)
+def _outline(design: Mapping[str, float]) -> Outline:
+    radius, extension = design["lens.radius"], design["lens.extension"]
+
+    def arc(angle: np.ndarray) -> np.ndarray:
+        return np.stack([radius * np.cos(angle), extension + radius * np.sin(angle)], axis=1)
+
+    base = np.array([[0.0, 0.0], [radius, 0.0]])
+    lens = np.concatenate([base, curve(arc, 0.0, np.pi / 2)])
+    return Outline(conductors=(feed_outline(design),), dielectric=lens)
+
+
+FAMILY = Family(name="hemispherical_lens", scene=_scene, size=_size, refusal=_refusal, outline=_outline)

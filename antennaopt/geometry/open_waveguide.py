@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from antennaopt.geometry.family import Designs, Family, feed
+from antennaopt.geometry.outline import Outline, feed_outline
 from fdtd.scene import Scene
 
 
@@ -20,4 +23,8 @@ def _refusal(designs: Designs) -> list[str | None]:
     return [None] * len(designs["feed.length"])
 
 
-FAMILY = Family(name="open_waveguide", scene=_scene, size=_size, refusal=_refusal)
+def _outline(design: Mapping[str, float]) -> Outline:
+    return Outline(conductors=(feed_outline(design),))
+
+
+FAMILY = Family(name="open_waveguide", scene=_scene, size=_size, refusal=_refusal, outline=_outline)

@@ -6,10 +6,13 @@ mirrored about the axis, so the slope on the axis is zero. The base is flat, in 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.geometry.family import Designs, Family, feed, lens_losses, numbered, too_small_a_base
+from antennaopt.geometry.family import Designs, Family, feed, lens_losses, numbered, stack, too_small_a_base
+from antennaopt.geometry.outline import Outline, curve, feed_outline
 from fdtd.scene import Dielectric, Scene, polar_profile
 
 
@@ -47,4 +50,23 @@ def _refusal(designs: Designs) -> list[str | None]:
     return too_small_a_base(radii[-1], designs, f"lens.radii[{len(radii) - 1}]")
 
 
-FAMILY = Family(name="shaped_lens", scene=_scene, size=_size, refusal=_refusal)
+def _outline(design: Mapping[str, float]) -> Outline:
+    theta, coefficients = profile(stack([design]))
+    corners = [np.zeros((1, 2))]
+    for piece in reversed(range(len(theta) - 1)):
+        corners.append(curve(_points(theta[piece], coefficients[:, piece, 0]), theta[piece + 1], theta[piece])[:-1])
+    apex = np.array([[0.0, coefficients[3, 0, 0]]])
+    return Outline(conductors=(feed_outline(design),), dielectric=np.concatenate([*corners, apex]))
+
+
+def _points(first: float, cubic: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Points (r, z) of the profile's piece that begins at the angle `first`."""
+
+    def at(theta: np.ndarray) -> np.ndarray:
+        rho = np.polyval(cubic, theta - first)
+        return np.stack([rho * np.sin(theta), rho * np.cos(theta)], axis=1)
+
+    return at
+
+
+FAMILY = Family(name="shaped_lens", scene=_scene, size=_size, refusal=_refusal, outline=_outline)

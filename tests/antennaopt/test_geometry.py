@@ -155,3 +155,36 @@ def test_refusals(family: str, changes: dict[str, float], words: tuple[str, ...]
 
 def test_open_waveguide_refuses_nothing() -> None:
     assert FAMILIES["open_waveguide"].refusal(stack([FEED] * 2)) == [None, None]
+
+
+def area_and_moment(corners: np.ndarray) -> tuple[float, float]:
+    """Area of a polygon (r, z), m^2, and volume of its body of revolution over 2 pi, m^3 (Green's theorem)."""
+    (r, z), (r_next, z_next) = corners.T, np.roll(corners, -1, axis=0).T
+    cross = r * z_next - r_next * z
+    return abs(float(cross.sum() / 2)), abs(float((cross * (r + r_next)).sum() / 6))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_outline_is_the_scene(family: str) -> None:
+    """What is exported as polygons is what the solver's level sets hold: corners and middles of chords on the surface.
+
+    A chord may be 0.1 um inside a curve, and the level set of a shaped lens is a distance to first order only.
+    Sections of conductors are compared as a whole: the tube and the back wall are one polygon and two level sets.
+    """
+    kind, _, scene = built(family)
+    outline = kind.outline(DESIGNS[family])
+
+    def metal(index, r, z):
+        return np.max([np.broadcast_to(level(index, r, z), np.broadcast(r, z).shape) for level in scene.conductors], 0)
+
+    drawn = np.sum([area_and_moment(one) for one in outline.conductors], axis=0)
+    assert drawn == pytest.approx(section(metal, 11e-3, -13e-3, 19e-3), rel=2e-3)
+    assert (outline.dielectric is None) == (not scene.dielectrics)
+    if outline.dielectric is None:
+        return
+    lens = scene.dielectrics[0]
+    corners = outline.dielectric
+    for points in (corners, (corners + np.roll(corners, -1, axis=0)) / 2):
+        off_axis = points[points[:, 0] > 1e-9]
+        assert np.abs(lens.distance(np.array(0), *off_axis.T)).max() < 1.1e-7
+    assert area_and_moment(corners) == pytest.approx(section(lens.distance, 15e-3, 0.0, 15e-3), rel=1e-4)
