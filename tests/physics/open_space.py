@@ -50,8 +50,11 @@ def radiate(
     above: int,
     thickness: tuple[int, int, int],
     box: tuple[int, int, int],
+    *,
+    column: int = 0,
+    steps: int = STEPS,
 ) -> np.ndarray:
-    """Samples of the tangential E on a box around a ring of radial current at the axis, lit by a pulse.
+    """Samples of the tangential E on a box around a ring of radial current, lit by a pulse.
 
     Args:
         backend: Which backend.
@@ -61,6 +64,8 @@ def radiate(
         above: Cells up to the layer.
         thickness: Cells of the layers at r_max, z_min, z_max; 0 is a bare wall.
         box: The contour's column, and its distance below and above the source's plane.
+        column: Where the ring stands; 0 is at the axis.
+        steps: Length of the run.
     """
     radial, bottom, top = thickness
     grid = AxisymmetricGrid(
@@ -72,17 +77,17 @@ def radiate(
         azimuthal_order=order,
     )
     spread = 3 / CENTRE
-    times = (np.arange(STEPS) + 0.5) * grid.time_step - LEAD * spread
+    times = (np.arange(steps) + 0.5) * grid.time_step - LEAD * spread
     problem = Problem(
         grid=grid,
         media=empty(grid),
-        sampling=Sampling(record_every=1, check_every=STEPS, steps=STEPS, decay=0.0),
+        sampling=Sampling(record_every=1, check_every=steps, steps=steps, decay=0.0),
         radial_layer=RadialLayer(cells=radial, strength=STRENGTH, alpha=ALPHA),
         axial_layers=layers(grid, bottom, top),
         source=ModalSource(
             plane=grid.origin,
-            profile_r=np.ones(1),
-            profile_phi=np.zeros(1),
+            profile_r=np.eye(column + 1)[column],
+            profile_phi=np.zeros(column + 1),
             waveform=np.sin(CENTRE * times) * np.exp(-((times / spread) ** 2) / 2),
         ),
         contour=HuygensContour(column=box[0], bottom=grid.origin - box[1], top=grid.origin + box[2]),
