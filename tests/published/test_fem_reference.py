@@ -26,75 +26,85 @@ tolerances leave a quarter to a third; the issue asks for 0.15 dB and 0.06.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from reference_antennas import CASES, error, pattern_errors
+from reference_antennas import ALL, CASES, HOLDOUT, error, pattern_errors
 
-NAMES = [name for name in CASES if name != "open_waveguide"]
+NAMES = [name for name in ALL if name != "open_waveguide"]
 COARSE, FINE = 0.3e-3, 0.15e-3
 DENSE = "shaped_lens_11_lossy"
+Measured = Callable[..., float]
+
+
+def hold(measured: Measured, name: str, cell: float, figure: str, value: float, unit: str, bound: float) -> None:
+    """One figure of one antenna; the page puts all antennas of a figure into one table."""
+    measured(f"{figure}, {name}", value, unit, at_most=bound, cell_mm=cell * 1e3)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_directivity_and_s11(name: str) -> None:
+def test_directivity_and_s11(measured: Measured, name: str) -> None:
     """Boresight directivity and complex S11 at z = 0, every frequency."""
-    assert error(name, COARSE, "directivity_dbi") < (0.12 if name == DENSE else 0.08)
-    assert error(name, COARSE, "s11") < 0.012
+    bound = 0.12 if name == DENSE else 0.08
+    hold(measured, name, COARSE, "directivity", error(name, COARSE, "directivity_dbi"), "dB", bound)
+    hold(measured, name, COARSE, "S11", error(name, COARSE, "s11"), "", 0.012)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_beamwidths(name: str) -> None:
+def test_beamwidths(measured: Measured, name: str) -> None:
     """Half-power beamwidths in both planes."""
-    assert error(name, COARSE, "hpbw_e_deg") < 0.45
-    assert error(name, COARSE, "hpbw_h_deg") < (0.85 if name == DENSE else 0.6)
+    hold(measured, name, COARSE, "beamwidth E", error(name, COARSE, "hpbw_e_deg"), "deg", 0.45)
+    bound = 0.85 if name == DENSE else 0.6
+    hold(measured, name, COARSE, "beamwidth H", error(name, COARSE, "hpbw_h_deg"), "deg", bound)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pattern(name: str) -> None:
+def test_pattern(measured: Measured, name: str) -> None:
     """Both cuts at all angles, side and back lobes included."""
     decibels, amplitude = pattern_errors(name, COARSE)
-    assert decibels < (1.4 if name == DENSE else 0.6)
-    assert amplitude < (0.020 if name == DENSE else 0.008)
+    hold(measured, name, COARSE, "pattern down to -20 dB", decibels, "dB", 1.4 if name == DENSE else 0.6)
+    hold(measured, name, COARSE, "pattern amplitude", amplitude, "", 0.020 if name == DENSE else 0.008)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_efficiency(name: str) -> None:
-    """Radiated over accepted power: 1 without loss, 0.70 to 0.74 in the lens of loss tangent 0.02."""
-    assert error(name, COARSE, "radiation_efficiency") < (0.006 if name == DENSE else 0.001)
+def test_efficiency(measured: Measured, name: str) -> None:
+    """Radiated over accepted power: 1 without loss, 0.70 to 0.85 in the lenses of loss tangent 0.02."""
+    bound = 0.006 if ALL[name].get("loss_tangent", 0.0) > 0.01 else 0.001
+    hold(measured, name, COARSE, "efficiency", error(name, COARSE, "radiation_efficiency"), "", bound)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_fine_mesh(name: str) -> None:
+def test_fine_mesh(measured: Measured, name: str) -> None:
     """The same with half the cell."""
     decibels, amplitude = pattern_errors(name, FINE)
-    assert error(name, FINE, "directivity_dbi") < (0.07 if name == DENSE else 0.02)
-    assert error(name, FINE, "s11") < 0.005
-    assert error(name, FINE, "hpbw_e_deg") < 0.12
-    assert error(name, FINE, "hpbw_h_deg") < (0.35 if name == DENSE else 0.15)
-    assert decibels < (0.65 if name == DENSE else 0.33)
-    assert amplitude < 0.008
+    dense = name == DENSE
+    hold(measured, name, FINE, "directivity", error(name, FINE, "directivity_dbi"), "dB", 0.07 if dense else 0.02)
+    hold(measured, name, FINE, "S11", error(name, FINE, "s11"), "", 0.005)
+    hold(measured, name, FINE, "beamwidth E", error(name, FINE, "hpbw_e_deg"), "deg", 0.12)
+    hold(measured, name, FINE, "beamwidth H", error(name, FINE, "hpbw_h_deg"), "deg", 0.35 if dense else 0.15)
+    hold(measured, name, FINE, "pattern down to -20 dB", decibels, "dB", 0.65 if dense else 0.33)
+    hold(measured, name, FINE, "pattern amplitude", amplitude, "", 0.008)
 
 
 @pytest.mark.slow
-def test_order_of_convergence(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("names", [list(CASES), list(HOLDOUT)], ids=["reference", "holdout"])
+@pytest.mark.parametrize("figure", ["s11", "pattern"])
+def test_order_of_convergence(measured: Measured, figure: str, names: list[str]) -> None:
     """From 0.6, 0.3 and 0.15 mm, errors averaged over the antennas as logarithms: about the second.
 
     At 0.6 mm the rim is two thirds of a cell thick and lenses have 10 (8) cells a wavelength: outside what is asked
     for, but the line through three points still slopes as it should. Measured 2.14 for S11 and 1.99 for the pattern's
-    amplitude.
+    amplitude of the reference set.
     """
     cells = (0.6e-3, COARSE, FINE)
-    orders = {}
-    for key in ("s11", "pattern"):
-        errors = np.array(
-            [
-                [error(name, cell, key) if key == "s11" else pattern_errors(name, cell)[1] for cell in cells]
-                for name in NAMES
-            ]
-        )
-        orders[key] = np.polyfit(np.log(cells), np.log(errors).mean(axis=0), 1)[0]
-    with capsys.disabled():
-        print(f"\nfitted orders: S11 {orders['s11']:.2f}, pattern amplitude {orders['pattern']:.2f}")
-    assert 1.2 < orders["s11"] < 2.5
-    assert 1.2 < orders["pattern"] < 2.5
+    lenses_and_horns = [name for name in names if name in NAMES]
+
+    def size(name: str, cell: float) -> float:
+        return error(name, cell, "s11") if figure == "s11" else pattern_errors(name, cell)[1]
+
+    errors = np.array([[size(name, cell) for cell in cells] for name in lenses_and_horns])
+    order = np.polyfit(np.log(cells), np.log(errors).mean(axis=0), 1)[0]
+    which = "holdout" if lenses_and_horns[0] in HOLDOUT else "reference"
+    measured(f"order of {figure}, {which} set", order, at_least=1.2, at_most=2.5)
