@@ -1,0 +1,72 @@
+"""Goals, and orders of convergence fitted to rows of `accuracy.py`.
+
+A row is one antenna on one mesh: `case`, `family`, `holdout`, `lossy`, `mesh` (mm, or "extrapolated"),
+`cells_per_wavelength`, the largest errors (`COLUMNS`), their root mean squares under `rms` (`FITTED`), `seconds`,
+`cells`, `steps`. Efficiency is fitted on lossy antennas only: elsewhere it is 1, and the error a floor of other origin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+EXTRAPOLATED = "extrapolated"
+COLUMNS = ("directivity_db", "s11", "e_plane_db", "h_plane_db", "efficiency")
+FITTED = ("directivity", "s11", "pattern", "efficiency")
+GOALS = {  # of the columns, by cells a wavelength in permittivity 2.53 (0.3 and 0.2 mm) or the lens's if that is denser
+    30: (0.03, 0.005, 0.2, 0.2, 0.005),
+    20: (0.06, 0.012, 0.4, 0.4, 0.01),
+}
+EXTRAPOLATED_GOAL = (0.015, 0.003, 0.1, 0.1, 0.003)
+FIT_FROM_MM = 0.4
+EXACT = 2e-5  # an error below this has no order: rounding, or the reference's own
+
+
+def goal(row):
+    """What the columns of a row should stay below, or None: no goal is set for coarser meshes."""
+    density = row["cells_per_wavelength"] * 1.01  # 19.94 and 29.9 are the 20 and 30 of the goals
+    reached = [limits for cells, limits in GOALS.items() if density >= cells]
+    if not reached:
+        return None
+    return EXTRAPOLATED_GOAL if row["mesh"] == EXTRAPOLATED else reached[0]
+
+
+def misses(row):
+    """Columns that miss the goal."""
+    limits = goal(row)
+    return [key for key, limit in zip(COLUMNS, limits, strict=True) if row[key] > limit] if limits else []
+
+
+def family_errors(rows, family, key):
+    """Meshes (mm) and root mean squares of one figure over the antennas of a family."""
+    ours = [row for row in rows if row["family"] == family and row["mesh"] != EXTRAPOLATED]
+    ours = [row for row in ours if row["lossy"] or key != "efficiency"]
+    meshes = sorted({row["mesh"] for row in ours})
+    return meshes, [float(np.sqrt(np.mean([r["rms"][key] ** 2 for r in ours if r["mesh"] == m]))) for m in meshes]
+
+
+def line_of(meshes, errors):
+    """Order p and error at 1 mm of a power law through the meshes from `FIT_FROM_MM` down; None if there is none."""
+    used = [(mesh, error) for mesh, error in zip(meshes, errors, strict=True) if mesh <= FIT_FROM_MM]
+    if len(used) < 2 or min(error for _, error in used) < EXACT:
+        return None
+    order, height = np.polyfit(*np.log(used).T, 1)
+    return float(order), float(np.exp(height))
+
+
+def fitted_orders(rows):
+    """Order of convergence by family and figure; what is exact has none."""
+    orders = {}
+    for family in dict.fromkeys(row["family"] for row in rows):
+        lines = {key: line_of(*family_errors(rows, family, key)) for key in FITTED}
+        orders[family] = {key: round(line[0], 3) for key, line in lines.items() if line}
+    return orders
+
+
+def orders_to_extrapolate(rows):
+    """For each family what `antennaopt.evaluation.extrapolate` takes, fitted to the reference set if that is there."""
+    known = [row for row in rows if not row["holdout"]] or rows
+    found = {}
+    for family, fitted in fitted_orders(known).items():
+        pattern = fitted["pattern"]
+        found[family] = {"s11": fitted["s11"], "pattern": pattern, "efficiency": fitted.get("efficiency", pattern)}
+    return found
