@@ -69,6 +69,15 @@ def doubts(certificate: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def reason(certificate: Mapping[str, Any]) -> str | None:
+    """Return what was not passed, in one line; None when all was."""
+    shown = [_figure(name, check) for name, check in checks_of(certificate).items() if not check["passed"]]
+    halved = certificate.get("halved") or {}
+    if halved.get("status", "ok") != "ok":
+        shown.append(f"with half the cell it is {halved['status']}")
+    return ", ".join(shown) or None
+
+
 def is_trusted(certificate: Mapping[str, Any]) -> bool:
     """Say whether all checks were passed."""
     return certificate.get("verdict") == "trusted"
@@ -114,13 +123,9 @@ def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
 def _verdict(certificate: Mapping[str, Any]) -> str:
     """Write `trusted (...)` with the mesh figures, or `doubtful (...)` with what was not passed."""
     checks = checks_of(certificate)
-    shown = [_figure(name, check) for name, check in checks.items() if not check["passed"]]
-    if is_trusted(certificate):
-        shown = [_figure(name, check) for name, check in checks.items() if name.startswith("mesh")]
-    halved = certificate.get("halved") or {}
-    if halved.get("status", "ok") != "ok":
-        shown.append(f"with half the cell it is {halved['status']}")
-    return f"{certificate.get('verdict')} ({', '.join(shown) or 'no check was made'})"
+    mesh = [_figure(name, check) for name, check in checks.items() if name.startswith("mesh")]
+    shown = ", ".join(mesh) if is_trusted(certificate) else reason(certificate)
+    return f"{certificate.get('verdict')} ({shown or 'no check was made'})"
 
 
 def _figure(name: str, check: Mapping[str, Any]) -> str:

@@ -27,12 +27,14 @@ def memory_bytes() -> int | None:
     return min(sizes, default=None)
 
 
-def check_memory(plan: Mapping[str, Any], antennas: int = 1) -> None:
+def check_memory(plan: Mapping[str, Any], antennas: int = 1, *, what: str = "", instead: str = "") -> None:
     """Refuse a grid that cannot be held in memory, before it is tried.
 
     Args:
         plan: As `SolverPlan.to_dict` writes it.
         antennas: How many are solved at a time on this machine.
+        what: Whose grid it is, for the message: `the certificate's`; the antenna's own when empty.
+        instead: Another way out.
 
     Raises:
         ConfigurationError: It takes more than the machine has.
@@ -42,9 +44,37 @@ def check_memory(plan: Mapping[str, Any], antennas: int = 1) -> None:
     if there is not None and needed > there:
         many = f" for {antennas} antennas at a time" if antennas > 1 else ""
         raise ConfigurationError(
-            f"the grid of {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm needs {_size(needed)}{many} "
-            f"(this machine has {_size(there)}); use a larger cell, a smaller antenna or fewer workers"
+            f"{what or 'the'} grid of {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm needs "
+            f"{_size(needed)}{many} (this machine has {_size(there)}); use a larger cell, a smaller antenna"
+            f"{', fewer workers' if antennas > 1 else ''}{instead}"
         )
+
+
+def check_run_memory(experiment: Any, plan: Mapping[str, Any], *, local: bool = True) -> dict[str, Any] | None:
+    """Refuse a run whose grid, or the finer one of its certificates, cannot be held in memory.
+
+    Args:
+        experiment: From `load_experiment`.
+        plan: What its antennas share.
+        local: Whether this machine's own workers solve; of others, one antenna must fit here.
+
+    Returns:
+        The certificates' plan; None when none are asked for.
+
+    Raises:
+        ConfigurationError: One takes more than the machine has.
+    """
+    from antennaopt.study import halved_plan
+
+    workers = experiment.cluster.workers
+    local = local and experiment.cluster.kind == "local"
+    at_a_time = 1 if not local else usable_cores() if isinstance(workers, str) else workers
+    check_memory(plan, at_a_time)
+    if experiment.certificate.mode == "off":
+        return None
+    finer = halved_plan(experiment, plan)
+    check_memory(finer, at_a_time, what="the certificate's", instead=' or certificate.mode = "off"')
+    return finer
 
 
 def _size(count: int) -> str:

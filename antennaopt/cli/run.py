@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.machine import check_memory, usable_cores
+from antennaopt.cli.machine import check_run_memory
 from antennaopt.cli.options import (
     backend_option,
     check_folder,
@@ -61,8 +61,7 @@ def run(
     from antennaopt.study import plan_for
 
     plan = plan_for(experiment)
-    local = scheduler is None and experiment.cluster.kind == "local"
-    check_memory(plan, _at_a_time(experiment.cluster.workers) if local else 1)
+    check_run_memory(experiment, plan, local=scheduler is None)
     if dry_run:
         from antennaopt.study import estimate
 
@@ -87,7 +86,3 @@ def run(
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)
     click.echo(str(summary.folder))
-
-
-def _at_a_time(workers: int | str) -> int:
-    return usable_cores() if isinstance(workers, str) else workers

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.machine import check_memory, check_run_memory
 from antennaopt.cli.options import set_option, warn
 
 
@@ -36,6 +37,7 @@ def describe(experiment: Any) -> list[str]:
 
     Raises:
         ConfigError: No grid can be laid out for it.
+        ConfigurationError: Its grid takes more memory than this machine has.
     """
     from antennaopt.evaluation.plan import plan
     from antennaopt.quantities import format_frequency
@@ -57,7 +59,14 @@ def describe(experiment: Any) -> list[str]:
         f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"
     )
     if not genes:
+        check_memory(grid)
         return [*lines, "ready for    antennaopt simulate"]
+    finer = check_run_memory(experiment, grid)
+    if finer is not None:
+        lines.append(
+            f"certificate  {finer['nr']} x {finer['nz']} cells of {finer['cell'] * 1e3:.4g} mm for the ten best, "
+            f"{finer['memory_bytes'] / 2**20:.1f} MiB an antenna"
+        )
     if not experiment.objectives:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]
     most = evolution.population + (evolution.generations - 1) * (evolution.population - evolution.elites)

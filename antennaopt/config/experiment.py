@@ -15,7 +15,7 @@ from antennaopt.config.antenna import Antenna, dimension_of
 from antennaopt.config.checks import check, find_warnings
 from antennaopt.config.fields import Range, Table
 from antennaopt.config.messages import one_line
-from antennaopt.config.search import Certificate, Cluster, Evolution, Goal
+from antennaopt.config.search import Certificate, CertificateOrMode, Cluster, Evolution, Goal
 from antennaopt.config.solver import Solver
 from antennaopt.errors import ConfigurationError
 
@@ -67,7 +67,7 @@ class Experiment(Table):
     evolution: Evolution = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     cluster: Cluster = Field(default_factory=Cluster)
-    certificate: Certificate = Field(default_factory=Certificate)
+    certificate: CertificateOrMode = Field(default_factory=Certificate)
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:

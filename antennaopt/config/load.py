@@ -123,6 +123,8 @@ def override(data: dict[str, Any], text: str) -> None:
         if keys == ["solver", one] and isinstance(data.get("solver"), dict):
             data["solver"].pop(other, None)
     at: Any = data
+    if keys == ["certificate", "mode"] and isinstance(data.get("certificate"), str):
+        data["certificate"] = {}
     for depth, key in enumerate(keys[:-1]):
         if isinstance(at, dict):
             at = at.setdefault(key, {})

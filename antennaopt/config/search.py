@@ -171,10 +171,17 @@ class Cluster(Table):
 
 
 class Certificate(Table):
-    """What is asked of the evidence that comes with a result.
+    """What is asked of the evidence that comes with a result; `certificate = "report"` is short for the table.
 
     Attributes:
         mode: `strict` crowns no doubtful winner, `report` only says so, `off` leaves it out.
     """
 
     mode: Literal["strict", "report", "off"] = "strict"
+
+
+def _mode_alone(value: Any) -> Any:
+    return {"mode": value} if isinstance(value, str) else value
+
+
+CertificateOrMode = Annotated[Certificate, BeforeValidator(_mode_alone)]

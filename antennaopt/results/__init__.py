@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         certificate_mode,
         certified,
         crowned_best,
+        mark_rows,
         read_certificates,
         write_certificates,
     )
@@ -35,6 +36,7 @@ _HOMES = {
     "load": "reading",
     "make_pattern_rows": "rows",
     "make_row": "rows",
+    "mark_rows": "certificates",
     "pattern": "reading",
     "provenance": "versions",
     "read_certificates": "certificates",
@@ -53,6 +55,7 @@ __all__ = [
     "load",
     "make_pattern_rows",
     "make_row",
+    "mark_rows",
     "pattern",
     "provenance",
     "read_certificates",

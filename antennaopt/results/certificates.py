@@ -1,4 +1,4 @@
-"""Certificates of a run's best antennas, as `best/certificates.json` holds them, and who is crowned by them."""
+"""Certificates of a run's best antennas: `best/certificates.json`, their rows, and who is crowned by them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from antennaopt.certificate import checks_of, crowned
+from antennaopt.results.rows import certificate_cells
+from antennaopt.results.schema import CERTIFICATE
 from antennaopt.results.store import RunFolder
 
 CERTIFICATES = "best/certificates.json"
@@ -33,6 +35,42 @@ def write_certificates(folder: RunFolder, certificates: Mapping[str, Mapping[str
         StorageError: Disk full, no permission.
     """
     folder.write_text(CERTIFICATES, json.dumps(certificates, indent=1, allow_nan=False) + "\n")
+
+
+def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write the verdicts of certified antennas into their rows, and into those of their twins with the same genes.
+
+    A generation's file that holds one is replaced in one step; its other columns, and all other rows, stay as they
+    are. Rows of a run that was begun without these columns stay without.
+
+    Args:
+        folder: Open for writing.
+        certificates: By individual.
+
+    Raises:
+        StorageError: Disk full, no permission; every file is whole, the old one or the new.
+    """
+    if not folder.columns.certificate:
+        return
+    generations = {number: folder.read_generation(number) for number in folder.generations()}
+
+    def genes(row: Mapping[str, Any]) -> tuple[float, ...]:
+        return tuple(row[gene.column] for gene in folder.columns.genes)
+
+    cells = {
+        genes(row): certificate_cells(certificates[row["individual"]])
+        for rows in generations.values()
+        for row in rows
+        if row["individual"] in certificates
+    }
+    for number, rows in generations.items():
+        marked = [row | cells.get(genes(row), {}) if row["status"] == "ok" else row for row in rows]
+        if any(_verdict(one) != _verdict(row) for one, row in zip(marked, rows, strict=True)):
+            folder.write_generation(number, marked)
+
+
+def _verdict(row: Mapping[str, Any]) -> list[Any]:
+    return [row[name] for name, _ in CERTIFICATE]
 
 
 def certified(folder: RunFolder, best: str) -> Certificates:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from antennaopt.certificate import certify, reason
 from antennaopt.results.schema import FREQUENCY_METRICS, RunColumns
 
 
@@ -84,6 +85,8 @@ def make_row(
     row |= {gene.column: float(design[gene.name]) * gene.scale for gene in columns.genes}
     row |= _metrics(columns, outcome)
     row["decay_db"] = _number(outcome.get("decay_db"))
+    if columns.certificate:
+        row |= certificate_cells(certify(outcome) if outcome["status"] == "ok" else None)
     given = list(shortfalls) or [None] * len(columns.objectives)
     row |= {name: _number(value) for name, value in zip(columns.shortfall_columns, given, strict=True)}
     row |= {
@@ -96,6 +99,22 @@ def make_row(
         "attempt": outcome.get("attempt"),
     }
     return row
+
+
+def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a row's columns of the certificate; all None without one.
+
+    Args:
+        certificate: As `certify` makes it, with its mesh rows or without.
+    """
+    given = certificate or {}
+    figures = {name: (given.get(name) or {}).get("figure") for name in ("mesh_directivity", "mesh_s11")}
+    return {
+        "certificate": given.get("verdict"),
+        "certificate_reason": reason(given) if given else None,
+        "mesh_directivity_db": _number(figures["mesh_directivity"]),
+        "mesh_s11": _number(figures["mesh_s11"]),
+    }
 
 
 def make_pattern_rows(run: str, individual: str, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:

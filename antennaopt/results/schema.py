@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 since rows have the columns of `CERTIFICATE`; version 1 is read, and resumed without them."""
 
 FREQUENCY_METRICS = (
     "s11_re",
@@ -68,11 +69,13 @@ class RunColumns:
         genes: One column each, in the genome's order.
         frequencies: Hz, in the solver's order; each metric has one column for each.
         objectives: Name of each objective, in the experiment's order; one shortfall column each.
+        certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
     """
 
     genes: tuple[GeneColumn, ...]
     frequencies: tuple[float, ...]
     objectives: tuple[str, ...]
+    certificate: bool = True
 
     @classmethod
     def of(cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str]) -> RunColumns:
@@ -90,6 +93,7 @@ class RunColumns:
             genes=tuple(GeneColumn(name=gene["name"], dimension=gene["dimension"]) for gene in table["genes"]),
             frequencies=tuple(float(hz) for hz in table["frequencies"]),
             objectives=tuple(table["objectives"]),
+            certificate=bool(table.get("certificate", False)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +102,7 @@ class RunColumns:
             "genes": [{"name": gene.name, "dimension": gene.dimension} for gene in self.genes],
             "frequencies": list(self.frequencies),
             "objectives": list(self.objectives),
+            "certificate": self.certificate,
         }
 
     @property
@@ -121,6 +126,7 @@ class RunColumns:
             *(pa.field(gene.column, pa.float64()) for gene in self.genes),
             *metrics,
             pa.field("decay_db", pa.float64()),
+            *(pa.field(name, kind) for name, kind in CERTIFICATE if self.certificate),
             *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
             *(pa.field(name, kind) for name, kind in ACCOUNT),
         ]
@@ -138,6 +144,14 @@ IDENTITY: Sequence[tuple[str, pa.DataType]] = (
     ("error", pa.string()),
     ("genome", pa.list_(pa.float64())),
 )
+
+CERTIFICATE: Sequence[tuple[str, pa.DataType]] = (
+    ("certificate", pa.string()),
+    ("certificate_reason", pa.string()),
+    ("mesh_directivity_db", pa.float64()),
+    ("mesh_s11", pa.float64()),
+)
+"""Verdict and what speaks against it; the changes with another mesh where the antenna was solved on one."""
 
 ACCOUNT: Sequence[tuple[str, pa.DataType]] = (
     ("fitness", pa.float64()),

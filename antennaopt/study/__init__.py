@@ -5,7 +5,7 @@ from antennaopt.study._driver import Driver
 from antennaopt.study._estimate import DryRun, estimate
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Evaluation, Farm, Store
-from antennaopt.study._planning import plan_for
+from antennaopt.study._planning import halved_plan, plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, for_terminal
 from antennaopt.study._run import open_farm, resume, run
 from antennaopt.study._store import FolderStore, outcome_of_row
@@ -29,6 +29,7 @@ __all__ = [
     "antenna_toml",
     "estimate",
     "for_terminal",
+    "halved_plan",
     "open_farm",
     "outcome_of_row",
     "plan_for",

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from antennaopt.certificate import certify
+from antennaopt.certificate import certify, is_trusted
 from antennaopt.errors import Interrupted
-from antennaopt.results import RunFolder, read_certificates, write_certificates
+from antennaopt.results import RunFolder, mark_rows, read_certificates, write_certificates
 from antennaopt.study._driver import REPEATABLE, Driver
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
@@ -29,7 +29,7 @@ def certify_best(
     signals: StopSignals,
     progress: Progress,
 ) -> Certificates:
-    """Certify the best antennas of a run and write `best/certificates.json`.
+    """Certify the best antennas of a run, write `best/certificates.json` and put the verdicts into their rows.
 
     What an earlier session certified with the same cell and backend is taken over.
 
@@ -57,8 +57,10 @@ def certify_best(
         many = f"the {len(missing)} best antennas" if len(missing) > 1 else "the best antenna"
         progress.note(f"certificate: solving {many} again with cells of {plan['cell'] * 1e3:.4g} mm")
         jobs = [(name, one.design) for name, one in missing.items()]
+        progress.certification_started(len(jobs))
         for name, outcome in farm.run(farm.cut(jobs, 1), plan=plan):
             known[name] = _certificate(missing.pop(name), outcome, about)
+            progress.certified(name, trusted=is_trusted(known[name]))
     certificates = {one.individual: known[one.individual] for one in hall if one.individual in known}
     if certificates:
         write_certificates(folder, certificates)
@@ -68,6 +70,7 @@ def certify_best(
             f"interrupted before all of the best were certified; {folder.path} can be resumed",
             exit_code=signals.exit_code or 130,
         )
+    mark_rows(folder, certificates)
     return certificates
 
 

@@ -78,6 +78,14 @@ class Progress(Protocol):
         """Close a generation."""
         ...
 
+    def certification_started(self, to_solve: int) -> None:
+        """Begin to certify so many antennas."""
+        ...
+
+    def certified(self, individual: str, *, trusted: bool) -> None:
+        """Count one antenna as certified."""
+        ...
+
     def close(self) -> None:
         """Put the terminal back in order."""
         ...
@@ -98,6 +106,12 @@ class Quiet:
     def generation_done(self, report: GenerationReport) -> None:
         """Keep silent."""
 
+    def certification_started(self, to_solve: int) -> None:
+        """Keep silent."""
+
+    def certified(self, individual: str, *, trusted: bool) -> None:
+        """Keep silent."""
+
     def close(self) -> None:
         """Keep silent."""
 
@@ -107,6 +121,7 @@ class Lines(Quiet):
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
+        self._certified, self._to_certify = 0, 0
 
     def note(self, text: str) -> None:
         """Print the line."""
@@ -116,9 +131,19 @@ class Lines(Quiet):
         """Print the generation's line."""
         self.note(report.line())
 
+    def certification_started(self, to_solve: int) -> None:
+        """Count from nothing."""
+        self._certified, self._to_certify = 0, to_solve
+
+    def certified(self, individual: str, *, trusted: bool) -> None:
+        """Print the antenna's line."""
+        self._certified += 1
+        verdict = "trusted" if trusted else "doubtful"
+        self.note(f"certificate {self._certified}/{self._to_certify}  {individual} {verdict}")
+
 
 class Bar(Quiet):
-    """A bar for the generation under way, and the line of each one that is done above it."""
+    """A bar for the generation or the certificates under way, and the line of each generation done above it."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -141,10 +166,7 @@ class Bar(Quiet):
 
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Start the bar anew."""
-        self._bar.start()
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(f"generation {generation + 1}", total=max(to_solve, 1))
+        self._begin(f"generation {generation + 1}", to_solve)
 
     def evaluated(self) -> None:
         """Move the bar."""
@@ -155,9 +177,23 @@ class Bar(Quiet):
         """Print the generation's line above the bar."""
         self.note(report.line())
 
+    def certification_started(self, to_solve: int) -> None:
+        """Start the bar anew."""
+        self._begin("certificates", to_solve)
+
+    def certified(self, individual: str, *, trusted: bool) -> None:
+        """Move the bar."""
+        self.evaluated()
+
     def close(self) -> None:
         """Take the bar away."""
         self._bar.stop()
+
+    def _begin(self, text: str, total: int) -> None:
+        self._bar.start()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(text, total=max(total, 1))
 
 
 def for_terminal(*, quiet: bool = False) -> Progress:

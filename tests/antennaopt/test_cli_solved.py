@@ -3,9 +3,11 @@
 import json
 
 import pytest
-from config_files import WAVEGUIDE
+from config_files import LENS, WAVEGUIDE
 
 from antennaopt import cli
+from antennaopt.config import load_experiment
+from antennaopt.study import plan_for
 
 
 @pytest.fixture
@@ -75,3 +77,30 @@ def test_validate_shows_the_grid_that_simulate_uses(call):
     _, out, _ = call("simulate", "guide.toml", "--cell", "0.72 mm", "--json", "-", "-q")
     nr, nz = json.loads(out)["grid"]
     assert f"{nr} x {nz} cells" in call("validate", "guide.toml", "--set", "solver.cell=0.72 mm")[1]
+
+
+LINES = ("run", "lens.toml", "--dry-run"), ("run", "lens.toml"), ("validate", "lens.toml")
+
+
+@pytest.mark.parametrize("arguments", LINES)
+def test_memory_of_the_certificate_counts_too(call, tmp_path, monkeypatch, arguments):
+    """Half the cell takes near four times the memory: what holds the search may not hold its certificates."""
+    (tmp_path / "lens.toml").write_text(LENS)
+    overrides = ("--set", "cluster.workers=2")
+    plan = plan_for(load_experiment(tmp_path / "lens.toml"))
+    monkeypatch.setattr("antennaopt.cli.machine.memory_bytes", lambda: 2 * plan["memory_bytes"] - 1)
+    code, _, err = call(*arguments, *overrides)
+    assert code == 2
+    assert err.startswith("error: the grid of") and "for 2 antennas at a time" in err
+    monkeypatch.setattr("antennaopt.cli.machine.memory_bytes", lambda: 3 * plan["memory_bytes"])
+    code, _, err = call(*arguments, *overrides)
+    assert code == 2
+    assert err.startswith("error: the certificate's grid of")
+    assert 'or certificate.mode = "off"' in err
+    assert err.count("\n") == 1
+
+
+def test_validate_knows_what_no_memory_holds(call, tmp_path):
+    code, _, err = call("validate", "guide.toml", "--set", "solver.cell=0.05 um")
+    assert code == 2
+    assert "TiB (this machine has" in err

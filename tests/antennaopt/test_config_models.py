@@ -135,3 +135,16 @@ def test_a_guide_that_carries_tm01_too_is_reported(tmp_path):
 def test_frozen(load):
     with pytest.raises(ValueError, match="frozen"):
         load().seed = 3
+
+
+def test_the_certificate_is_a_word_or_a_table(tmp_path):
+    """`certificate = "report"`, `[certificate] mode = "report"` and both overrides come to the same experiment."""
+    path = tmp_path / "lens.toml"
+    path.write_text('certificate = "report"\n' + LENS)
+    word = load_experiment(path)
+    assert word.certificate.mode == "report"
+    assert load_experiment(path, ["certificate.mode=off"]).certificate.mode == "off"
+    path.write_text(LENS + '\n[certificate]\nmode = "report"\n')
+    assert load_experiment(path) == word
+    assert load_experiment(path, ["certificate=strict"]).certificate.mode == "strict"
+    assert Experiment.from_resolved(word.resolved()) == word

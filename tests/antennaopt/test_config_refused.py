@@ -70,6 +70,8 @@ CASES = {
     "time without unit": ("elites = 2", "stop = { wall_time = 8 }", 'evolution.stop.wall_time = 8 has no unit; write it as text with one, for example "8 s"'),
     "planted out of range": ("elites = 2", 'start = [{ "lens.radii" = ["1 mm"] }]', "evolution.start.0.lens.radii.0 = 1 mm lies outside the gene's range (8 mm to 20 mm)"),
     "planted is no gene": ("elites = 2", 'start = [{ feed = { length = "9 mm" } }]', "evolution.start.0.feed.length is not a gene"),
+    "unknown certificate": ("seed = 7", 'certificate = "strikt"', "certificate.mode = \"strikt\" is not one of 'strict', 'report' or 'off'"),
+    "certificate as a number": ("seed = 7", "certificate = 1", "certificate = 1 is not a table"),
     "no address": ("[evolution]", '[cluster]\nkind = "address"\n[evolution]', "cluster.address is missing"),
     "no workers": ("[evolution]", "[cluster]\nworkers = 0\n[evolution]", 'cluster.workers = 0 must be "auto" or a whole number >= 1'),
     "odd TOML": ("seed = 7", "seed = = 7", "is not valid TOML: Invalid value (at line 2, column 8)"),

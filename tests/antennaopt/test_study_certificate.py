@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import cheap_evaluation
 import pandas as pd
+import pyarrow.parquet as parquet
 import pytest
 from config_files import LENS
 
@@ -17,7 +18,7 @@ from antennaopt.cli.status import state_of
 from antennaopt.config import load_antenna, load_experiment
 from antennaopt.errors import Interrupted
 from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.study import estimate, resume, run
+from antennaopt.study import Lines, estimate, resume, run
 
 COARSE = 3e-4
 SMALL = ("evolution.population=8", "evolution.generations=3")
@@ -143,6 +144,57 @@ def test_report_states_the_verdict_and_crowns_by_fitness(start, hall):
     assert summary.best.individual == best
     assert summary.certificate.startswith(f"{best} is doubtful (mesh_directivity = 0.3")
     assert f"best antenna<br>{best}</th>" in summary.report.read_text()
+
+
+def rows_of(folder):
+    return pd.read_parquet(folder / "evals").set_index("individual")
+
+
+def test_the_rows_carry_the_verdict(start, hall):
+    """Every ok row that of its own checks, the ten best that of the mesh too; nothing else of a row changes."""
+    doubtful, failing, trusted = list(hall)[:3]
+    before = rows_of(start("off", Solver(), name="off").folder)
+    assert set(before.certificate[before.status == "ok"]) == {"trusted"}
+    assert before.certificate[before.status != "ok"].isna().all()
+    assert before[["certificate_reason", "mesh_directivity_db", "mesh_s11"]].isna().all(axis=None)
+    summary = start("strict", Solver(doubtful=[hall[doubtful]], failing=[hall[failing]]))
+    rows = rows_of(summary.folder)
+    assert dict(rows.certificate[[doubtful, failing, trusted]]) == {
+        doubtful: "doubtful", failing: "doubtful", trusted: "trusted",
+    }  # fmt: skip
+    assert rows.certificate_reason[doubtful] == "mesh_directivity = 0.3 (must be <= 0.1)"
+    assert rows.certificate_reason[failing].endswith("with half the cell it is undecayed")
+    assert rows.mesh_directivity_db[trusted] == pytest.approx(0.04)
+    assert set(rows.index[rows.mesh_s11.notna() | rows.certificate_reason.notna()]) == set(hall)
+    changed = ["run", "certificate", "certificate_reason", "mesh_directivity_db", "mesh_s11"]
+    pd.testing.assert_frame_equal(rows.drop(columns=changed), before.drop(columns=changed), check_exact=True)
+
+
+def test_a_run_begun_without_these_columns_reads_and_resumes_without(start):
+    """A folder of schema version 1 has neither the columns nor word of them in its manifest."""
+    folder = start("strict", Solver()).folder
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["schema_version"], manifest["columns"].pop("certificate")) == (2, True)
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 1}))
+    new = ["certificate", "certificate_reason", "mesh_directivity_db", "mesh_s11"]
+    for path in (folder / "evals").iterdir():
+        parquet.write_table(parquet.ParquetFile(path).read().drop_columns(new), path)
+    solver = Solver()
+    resume(folder, overrides=["evolution.generations=4"], farm=solver.farm, evaluate=solver, report=True)
+    rows = rows_of(folder)
+    assert set(rows.generation) == {0, 1, 2, 3}
+    assert not set(new) & set(rows.columns)
+    assert recall(folder, "best").individual
+
+
+def test_progress_counts_the_certificates(start, hall, capsys, monkeypatch):
+    told = Lines()
+    monkeypatch.setattr("antennaopt.study._run.Quiet", lambda: told)
+    start("strict", Solver(doubtful=[hall[next(iter(hall))]]))
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("certificate ")]
+    assert len(lines) == 10
+    assert lines[0].startswith("certificate 1/10  g0")
+    assert sorted(line.split()[-1] for line in lines) == ["doubtful"] + ["trusted"] * 9
 
 
 def test_off_solves_nothing_more_and_says_nothing(start):
