@@ -130,6 +130,10 @@ class PlanarMedia:
 class PlanarLayer:
     """Absorbing layers in front of all four walls.
 
+    The defaults send back -112 dB or less of a pulse at 25 cells a wavelength whose source is 10 or 20 cells away
+    (tests/physics/test_planar_absorbing_layers.py). They are the best of what was tried there with 10 cells, and no
+    more than that: strength 0.6 gives -98, 0.8 -107, 1.0 -100; grading 3 or 5, -90 at best.
+
     Attributes:
         cells: Thickness, cells; 0 leaves bare conductors.
         order: Polynomial grading of sigma and kappa - 1.

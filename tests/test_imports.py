@@ -25,14 +25,14 @@ RANKS = (
     ("errors",),
     ("grid",),
     ("scene", "boundaries", "waveforms"),
-    ("media", "conductors", "sources", "monitors"),
+    ("media", "conductors", "rims", "sources", "monitors"),
     ("ports", "farfield", "problem", "planar"),
     ("planar_bodies",),
     ("stencils",),
     ("tiling",),
     ("backends",),
     ("layout",),
-    ("simulation",),
+    ("simulation", "planar_scattering"),
 )
 
 HOMES = {
