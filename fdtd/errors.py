@@ -13,6 +13,10 @@ class Unsuitable(FdtdError):  # noqa: N818 - a statement of fact about a pair, n
     """This scheme or backend cannot run this stencil, for the reason given. Nothing falls back silently."""
 
 
+class DeviceError(FdtdError):
+    """There is no device that the backend can use, or it has too little memory."""
+
+
 class KernelBuildError(FdtdError):
     """A compute kernel did not compile."""
 

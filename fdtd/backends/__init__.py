@@ -1,4 +1,4 @@
-"""Steppers of a `fdtd.problem.Problem`: `reference` (NumPy, float64, the oracle) and `cpu` (Numba)."""
+"""Steppers of a `fdtd.problem.Problem`: `reference` (NumPy, float64, the oracle), `cpu` (Numba) and `cuda` (CuPy)."""
 
 from __future__ import annotations
 
@@ -22,4 +22,11 @@ def _reference(problem: Problem, precision: str, threads: int, watch: Watch | No
     return reference.run(problem, watch=watch)
 
 
-BACKENDS: dict[str, Backend] = {"cpu": _cpu, "reference": _reference}
+def _cuda(problem: Problem, precision: str, threads: int, watch: Watch | None) -> Records:
+    del threads  # the device steps the whole batch at once
+    from fdtd.backends import cuda
+
+    return cuda.run(problem, precision=precision, watch=watch)
+
+
+BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}

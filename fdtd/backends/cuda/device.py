@@ -1,0 +1,142 @@
+"""What the stepping needs of a device, and the CUDA device itself. CuPy is imported when a device is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from fdtd.errors import DeviceError, KernelBuildError
+from fdtd.tiling.limits import Limits
+
+
+class Program(Protocol):
+    """Compiled kernels of one text."""
+
+    def set_parameters(self, data: bytes) -> None:
+        """Copy the structure into the kernels' constant memory."""
+        ...
+
+    def launch(
+        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+    ) -> None:
+        """Start a kernel; it runs after everything started before."""
+        ...
+
+
+class Device(Protocol):
+    """Memory and programs; the host emulation of the tests has the same shape."""
+
+    limits: Limits
+
+    def upload(self, array: np.ndarray) -> Any:
+        """A copy in device memory."""
+        ...
+
+    def address(self, buffer: Any) -> int:
+        """Where a buffer starts."""
+        ...
+
+    def download(self, buffer: Any) -> np.ndarray:
+        """A copy in host memory, once everything started has finished."""
+        ...
+
+    def program(self, text: str) -> Program:
+        """Compile a flattened text."""
+        ...
+
+
+class CudaDevice:
+    """The current CUDA device through CuPy.
+
+    Raises:
+        DeviceError: CuPy is not installed, or there is no device that it can use.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import cupy  # pyright: ignore[reportMissingImports]
+        except ImportError as error:
+            raise DeviceError(
+                f"backend cuda needs CuPy, which cannot be imported here ({error}); "
+                "install antennaopt[cuda12] or antennaopt[cuda13], or use another backend"
+            ) from error
+        self._cupy: Any = cupy
+        try:
+            if cupy.cuda.runtime.getDeviceCount() < 1:
+                raise DeviceError("backend cuda finds no CUDA device; use another backend")
+            properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise DeviceError(f"backend cuda cannot use a device here ({error}); use another backend") from error
+        self.name = properties["name"].decode()
+        self.limits = Limits(
+            capability=10 * properties["major"] + properties["minor"],
+            multiprocessors=properties["multiProcessorCount"],
+            shared_bytes=properties["sharedMemPerBlockOptin"],
+            registers=properties["regsPerMultiprocessor"],
+            memory_bytes=properties["totalGlobalMem"],
+        )
+
+    def upload(self, array: np.ndarray) -> Any:
+        """A copy in device memory."""
+        try:
+            return self._cupy.asarray(np.ascontiguousarray(array))
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            free = self._cupy.cuda.Device().mem_info[0]
+            raise DeviceError(
+                f"the device has {free / 1e9:.1f} GB free, too little for another {array.nbytes / 1e9:.1f} GB; "
+                "use a smaller batch"
+            ) from error
+
+    def address(self, buffer: Any) -> int:
+        """Where a buffer starts."""
+        return int(buffer.data.ptr)
+
+    def download(self, buffer: Any) -> np.ndarray:
+        """A copy in host memory."""
+        return self._cupy.asnumpy(buffer)
+
+    def program(self, text: str) -> CudaProgram:
+        """Compile a flattened text, or take it from CuPy's cache."""
+        return CudaProgram(self._cupy, text, self.limits)
+
+
+class CudaProgram:
+    """A compiled module.
+
+    Raises:
+        KernelBuildError: The text does not compile for this device.
+    """
+
+    def __init__(self, cupy: Any, text: str, limits: Limits) -> None:
+        self._cupy = cupy
+        self._module = cupy.RawModule(code=text, options=("-std=c++17", "--extra-device-vectorization"))
+        try:
+            self._module.compile()
+        except cupy.cuda.compiler.CompileException as error:
+            raise KernelBuildError(f"a kernel does not compile for sm_{limits.capability}: {error}") from error
+        self._parameters = self._module.get_global("P")
+        self._kernels: dict[str, Any] = {}
+
+    def set_parameters(self, data: bytes) -> None:
+        """Copy the structure into the kernels' constant memory."""
+        host = np.frombuffer(data, np.uint8)
+        self._parameters.copy_from_host(host.ctypes.data, host.nbytes)
+
+    def launch(
+        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+    ) -> None:
+        """Start a kernel on the current stream."""
+        if kernel not in self._kernels:
+            function = self._module.get_function(kernel)
+            if shared > 48 * 1024:
+                function.max_dynamic_shared_size_bytes = shared
+            self._kernels[kernel] = function
+        numbers = tuple(np.int32(argument) for argument in arguments)
+        self._kernels[kernel](grid, (threads,), numbers, shared_mem=shared)
+
+    def attributes(self, kernel: str) -> Mapping[str, int]:
+        """Registers, spilled bytes and static shared memory of a kernel."""
+        function = self._module.get_function(kernel)
+        return {name: getattr(function, name) for name in ("num_regs", "local_size_bytes", "shared_size_bytes")}

@@ -1,0 +1,237 @@
+"""Lays a problem out as the kernels' `Parameters`: arrays for the pointers, numbers for the rest. NumPy only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.constants import epsilon_0
+
+from fdtd.errors import ConfigError, Unsuitable
+from fdtd.problem import Problem
+
+ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL = (1 << bit for bit in range(16, 23))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """A batch as the kernels want it.
+
+    Attributes:
+        arrays: One for each pointer of `Parameters`, by name.
+        numbers: Every other member.
+        lead: Zero columns before the axis.
+    """
+
+    arrays: dict[str, np.ndarray]
+    numbers: dict[str, float]
+    lead: int
+
+
+def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
+    """Lay out a batch.
+
+    Args:
+        problem: What to step.
+        precision: "float32" or "float64".
+        lead: Zero columns before the axis.
+        pitch: Stored columns of a row.
+
+    Raises:
+        ConfigError: Two axial layers share a row.
+        Unsuitable: A monitor or a dielectric surface lies where the kernels do not look.
+    """
+    grid, sampling, batch = problem.grid, problem.sampling, problem.media.batch
+    dtype = np.dtype(precision)
+    samples = max(sampling.steps // sampling.record_every, 1)
+    arrays: dict[str, np.ndarray] = {}
+    numbers: dict[str, float] = {
+        "batch": batch,
+        "nr": grid.nr,
+        "nz": grid.nz,
+        "lead": lead,
+        "pitch": pitch,
+        "record_every": sampling.record_every,
+        "samples": samples,
+        "settled": sampling.settled,
+        "steps": sampling.steps,
+        "decay": sampling.decay,
+        "order": grid.azimuthal_order,
+        "courant": grid.courant_number,
+    }
+
+    def padded(rows: np.ndarray, kind: Any = dtype) -> np.ndarray:
+        out = np.zeros((*rows.shape[:-1], pitch), kind)
+        out[..., lead : lead + rows.shape[-1]] = rows
+        return out
+
+    fields = np.zeros((batch, grid.nz, 6, pitch), dtype)
+    if problem.initial is not None:
+        fields[..., lead : lead + grid.nr] = np.moveaxis(problem.initial, 1, 2)
+    arrays["fields"] = fields
+    words = np.zeros((batch, grid.nz + 1), np.int32)
+    _add_media(problem, arrays, words, padded, lead)
+    _add_radial_layer(problem, arrays, numbers, padded, dtype)
+    _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
+    _add_source(problem, arrays, numbers, padded, dtype)
+    _add_monitors(problem, arrays, numbers, padded, dtype, samples)
+    arrays["rows"] = _marked(problem, words, lead)
+    arrays["active"] = np.ones(batch, np.int32)
+    arrays["energies"] = np.zeros((3, batch))
+    arrays["taken"] = np.zeros(batch, np.int32)
+    arrays["weights"] = padded(_energy_weights(problem), np.float64)
+    return Packed(arrays=arrays, numbers=numbers, lead=lead)
+
+
+def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarray, padded: Any, lead: int) -> None:
+    """Loss factors, cut faces, couplings; and each row's reach and flags."""
+    grid, media = problem.grid, problem.media
+    loss = media.conductivity * (grid.time_step / (2 * epsilon_0)) / media.permittivity
+    coefficients = np.concatenate(
+        [(1 - loss) / (1 + loss), media.open_length / (media.permittivity * (1 + loss))], axis=1
+    )
+    filled = (coefficients != 1).any(axis=1)
+    last = np.where(filled.any(axis=2), grid.nr - np.argmax(filled[..., ::-1], axis=2), 0)
+    words[:, :-1] |= np.where(last > 0, last + lead, 0)
+    words[:, :-1] |= np.where(last > grid.nr - problem.radial_layer.cells, ROW_RADIAL, 0)
+    arrays["media"] = np.ascontiguousarray(np.moveaxis(padded(coefficients), 1, 2))
+    cut = (media.open_area != 1).any(axis=(1, 3))
+    words[:, :-1] |= np.where(cut, ROW_CUT, 0)
+    faces = padded(1 / media.open_area) if cut.any() else np.zeros((1, 3, 1, 1), arrays["media"].dtype)
+    arrays["faces"] = np.ascontiguousarray(np.moveaxis(faces, 1, 2))
+    if media.coupling is not None and media.coupling.any():
+        coupled = media.coupling != 0
+        words[:, :-1] |= np.where(coupled.any(axis=2), ROW_COUPLED, 0)
+        _check_coupling(problem, coupled)
+        arrays["coupling"] = padded(media.coupling / 4)
+    else:
+        arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
+
+
+def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:
+    """Nodes that couple e_r and e_z must stand clear of the layers, where curls are stretched."""
+    layered = np.zeros((problem.grid.nz + 1, problem.grid.nr), dtype=bool)
+    layered[:, problem.grid.nr - problem.radial_layer.cells - 1 :] = problem.radial_layer.cells > 0
+    for layer in problem.axial_layers:
+        start, stop = layer.rows
+        layered[start : stop + 1, : layer.columns + 1] = True
+    if (coupled & layered[:-1]).any():
+        raise Unsuitable("a tilted dielectric surface stands inside an absorbing layer; widen the grid or use cpu")
+
+
+def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any) -> None:
+    """Radial factors of the six updates and the layer's filters."""
+    grid, layer = problem.grid, problem.radial_layer
+    s = grid.courant_number
+    node = np.arange(grid.nr, dtype=float)
+    half = node + 0.5
+    inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
+    gains = np.stack([s / half, s * node, s * inverse, s * inverse, s * half, s / half])
+    if grid.azimuthal_order == 0:
+        gains[2, 0] = 8 * s
+    start, pitch = grid.nr - layer.cells, max(4, -(-layer.cells // 4) * 4)
+    filters = np.zeros((16, pitch), dtype)
+    if layer.cells:
+        made = layer.filters(grid)
+        pairs = [made.half_a, made.node_b, made.node_c, made.node_a, made.half_b, made.half_c]
+        gains[:, start:] = s * np.stack([pair[0] for pair in pairs])
+        flat = [array * (s if at % 2 else 1.0) for pair in pairs for at, array in enumerate(pair[1:])]
+        filters[:, : layer.cells] = np.stack(flat)
+    arrays["gains"] = padded(gains)
+    arrays["filters"] = filters
+    arrays["radial_psi"] = np.zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
+    numbers |= {"radial_start": start, "radial_cells": layer.cells, "radial_pitch": pitch}
+
+
+def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, lead: int, pitch: int) -> None:
+    """Per row: stretched columns and the place of their memory; 1/kappa, b, c for E and for H."""
+    nz = problem.grid.nz
+    rows, table, count = np.zeros((2, nz), np.int32), np.zeros((6, nz), dtype), 0
+    for layer in problem.axial_layers:
+        start, stop = layer.rows
+        if rows[0, start:stop].any():
+            raise ConfigError("two axial absorbing layers share a row; move them apart")
+        rows[0, start:stop] = lead + layer.columns
+        rows[1, start:stop] = count + np.arange(stop - start)
+        table[:3, start:stop] = layer.filters(problem.grid, 0.0)
+        table[3:, start:stop] = layer.filters(problem.grid, 0.5)
+        count += stop - start
+    arrays["axial_rows"], arrays["axial"] = rows, table
+    arrays["axial_psi"] = np.zeros((problem.media.batch, max(count, 1), 4, pitch), dtype)
+    numbers["axial_count"] = max(count, 1)
+
+
+def _add_source(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any) -> None:
+    source = problem.source
+    if source is None:
+        arrays["source"], arrays["waveform"] = padded(np.zeros((2, 1))), np.zeros(1, dtype)
+        numbers |= {"source_plane": -1, "source_columns": 0, "source_steps": 0}
+        return
+    arrays["source"] = padded(np.stack([source.profile_r, source.profile_phi]))
+    arrays["waveform"] = np.asarray(source.waveform, dtype)
+    numbers |= {
+        "source_plane": source.plane,
+        "source_columns": len(source.profile_r),
+        "source_steps": len(source.waveform),
+    }
+
+
+def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any, samples: int) -> None:
+    """Port, contour and field map: weights, places, and room for what they record."""
+    port, contour, box, batch = problem.port, problem.contour, problem.field_map, problem.media.batch
+    start = problem.grid.nr - problem.radial_layer.cells
+    weights = np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi])
+    arrays["port_weights"] = padded(weights, np.float64)
+    arrays["port_record"] = np.zeros((batch, samples, 2))
+    numbers |= {"port_plane": -1 if port is None else port.plane, "port_columns": weights.shape[1]}
+    if contour is not None and (contour.column >= start or contour.bottom < 1):
+        raise Unsuitable("the contour lies in the radial absorbing layer or on the lattice's lowest plane")
+    size = 0 if contour is None else contour.size
+    arrays["contour_record"] = np.zeros((batch, samples, max(size, 1)), dtype)
+    numbers |= {
+        "contour_column": -1 if contour is None else contour.column,
+        "contour_bottom": 0 if contour is None else contour.bottom,
+        "contour_top": 0 if contour is None else contour.top,
+        "contour_size": size,
+    }
+    times = problem.sampling.sample_times(problem.grid, samples)[0]
+    frequencies = np.zeros(0) if box is None else np.asarray(box.frequencies)
+    phase = 2 * np.pi * frequencies[:, None] * times
+    arrays["wave"] = np.stack([np.cos(phase), -np.sin(phase)]).astype(dtype)
+    arrays["sums"] = np.zeros((batch, *((1, 2, 3, 1, 1) if box is None else box.shape)), dtype)
+    numbers |= {
+        "map_bottom": 0 if box is None else box.rows[0],
+        "map_top": 0 if box is None else box.rows[1],
+        "map_left": 0 if box is None else box.columns[0],
+        "map_right": 0 if box is None else box.columns[1],
+        "map_frequencies": len(frequencies),
+    }
+
+
+def _marked(problem: Problem, words: np.ndarray, lead: int) -> np.ndarray:
+    """Row words with the flags that the whole batch shares."""
+    del lead
+    words[:, 0] |= ROW_PLANE
+    for layer in problem.axial_layers:
+        words[:, slice(*layer.rows)] |= ROW_AXIAL
+    if problem.source is not None:
+        words[:, problem.source.plane] |= ROW_SOURCE
+    if problem.port is not None:
+        words[:, problem.port.plane] |= ROW_RECORDED
+    if problem.contour is not None:
+        words[:, problem.contour.bottom - 1 : problem.contour.top + 1] |= ROW_RECORDED
+    if problem.field_map is not None:
+        words[:, slice(*problem.field_map.rows)] |= ROW_RECORDED
+    return words
+
+
+def _energy_weights(problem: Problem) -> np.ndarray:
+    """Radial weights of the six components' squares in the energy, (6, nr)."""
+    grid = problem.grid
+    node = np.arange(grid.nr, dtype=float)
+    half = node + 0.5
+    inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
+    axis = node.copy()
+    axis[0] = 0.125 if grid.azimuthal_order == 0 else 0.0
+    return np.stack([half, inverse, axis, node, 1 / half, half])

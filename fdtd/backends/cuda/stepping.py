@@ -1,0 +1,111 @@
+"""Steps a packed batch on a device, whatever the scheme; the host only starts launches and looks at the energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fdtd.backends.cuda.device import Device, Program
+from fdtd.backends.cuda.packing import Packed, pack
+from fdtd.backends.cuda.parameters import pack_parameters
+from fdtd.backends.cuda.sources import flatten
+from fdtd.problem import Problem, Records
+
+_LOOK_THREADS = 1024
+_RECORD_THREADS = 256
+
+Advance = Callable[[Program, int, int], None]
+"""Take the whole batch from one step to a later one: the scheme's program, first step, end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """A scheme ready for one problem.
+
+    Attributes:
+        name: As the command line spells it.
+        text: Kernel file.
+        macros: Its settings.
+        lead, pitch: Layout of the rows.
+        advance: Starts the launches.
+        records: Whether its launches record; if not, `advance` is never taken past a sample.
+    """
+
+    name: str
+    text: str
+    macros: dict[str, int]
+    lead: int
+    pitch: int
+    advance: Advance
+    records: bool
+
+
+class Batch:
+    """A problem in device memory, with the programs that step it.
+
+    Attributes:
+        steps: Steps taken by the antennas that still run.
+    """
+
+    def __init__(self, device: Device, problem: Problem, scheme: Scheme, precision: str) -> None:
+        self._device, self._problem, self._scheme = device, problem, scheme
+        real = {"float32": "float", "float64": "double"}[precision]
+        packed = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
+        self._buffers: dict[str, Any] = {name: device.upload(array) for name, array in packed.arrays.items()}
+        self._start: Packed = packed
+        data = pack_parameters(
+            precision, packed.numbers | {name: device.address(buffer) for name, buffer in self._buffers.items()}
+        )
+        self._stepper = device.program(flatten(scheme.text, {"REAL": real, **scheme.macros}))
+        self._looker = device.program(flatten("looks.cu", {"REAL": real}))
+        for program in (self._stepper, self._looker):
+            program.set_parameters(data)
+        self.steps = 0
+
+    def advance(self, end: int) -> None:
+        """Start everything that takes the batch to `end` steps, samples and looks included; does not wait."""
+        sampling, batch = self._problem.sampling, self._problem.media.batch
+        while self.steps < end:
+            stops = [end, (self.steps // sampling.check_every + 1) * sampling.check_every]
+            if not self._scheme.records:
+                stops.append((self.steps // sampling.record_every + 1) * sampling.record_every)
+            stop = min(stops)
+            self._scheme.advance(self._stepper, self.steps, stop)
+            self.steps = stop
+            if not self._scheme.records and stop % sampling.record_every == 0:
+                sample = stop // sampling.record_every - 1
+                self._looker.launch("record", (16, batch), _RECORD_THREADS, sample)
+            if stop % sampling.check_every == 0:
+                self._looker.launch("look", (batch,), _LOOK_THREADS, stop)
+
+    def fetch(self, name: str) -> np.ndarray:
+        """A copy of one of the arrays of `Parameters`."""
+        return self._device.download(self._buffers[name])
+
+    def running(self) -> np.ndarray:
+        """Which antennas have not stopped, (batch,)."""
+        return self.fetch("active") != 0
+
+    def records(self) -> Records:
+        """What the batch left behind."""
+        problem, numbers = self._problem, self._start.numbers
+        sampling, grid = problem.sampling, problem.grid
+        now, _, ratio = self.fetch("energies")
+        steps = np.where(self.running(), self.steps, self.fetch("taken")).astype(int)
+        taken = steps // sampling.record_every
+        port, contour = self.fetch("port_record"), self.fetch("contour_record")
+        lead, size = self._start.lead, int(numbers["contour_size"])
+        final = self.fetch("fields")[..., lead : lead + grid.nr]
+        looked = self.steps >= sampling.check_every
+        return Records(
+            steps=steps,
+            energy=ratio if looked else np.ones(problem.media.batch),
+            finite=np.isfinite(now),
+            port=[samples[:count] for samples, count in zip(port, taken, strict=True)],
+            contour=[samples[:count, :size] for samples, count in zip(contour, taken, strict=True)],
+            field_map=None if problem.field_map is None else self.fetch("sums"),
+            final=np.moveaxis(final, 2, 1),
+        )

@@ -1,0 +1,118 @@
+// What every kernel of the axisymmetric stencil needs: the batch in device memory. One copy in constant memory.
+//
+// The host builds the same structure from this text (fdtd/backends/cuda/parameters.py), so a line holds one member.
+// `real` is float or double. Columns are stored at `lead` + i; everything before `lead` and after lead + nr is zero.
+#ifndef REAL
+#error "REAL must be float or double"
+#endif
+typedef REAL real;
+
+struct Parameters {
+    // Fields e_r, e, e_z, h_r, h, h_z [batch, nz, 6, pitch]
+    real *fields;
+    // ca and cb of e_r, e, e_z [batch, nz, 6, pitch]; read only left of a row's reach
+    const real *media;
+    // 1 / open area of h_r, h, h_z [batch, nz, 3, pitch]; read only in rows with cut faces
+    const real *faces;
+    // A quarter of the r-z entry of the inverse permittivity [batch, nz, pitch]; read only in rows that have some
+    const real *coupling;
+    // What a row needs beyond the plain update [batch, nz + 1]: see ROW_* below
+    const int *rows;
+    // Radial factors of the six updates [6, pitch]
+    const real *gains;
+    // Radial layer: b and c of its filters [16, radial_pitch], their memory [batch, nz, 8, radial_pitch]
+    const real *filters;
+    real *radial_psi;
+    // Axial layers: stretched columns of each row (as stored, 0: none) and the place of its memory [2, nz]; keep, b, c
+    // for E and for H [6, nz]; memory [batch, axial_rows, 4, pitch]
+    const int *axial_rows;
+    const real *axial;
+    real *axial_psi;
+    // Source: profiles of e_r and e [2, pitch], waveform [source_steps]
+    const real *source;
+    const real *waveform;
+    // Port: weights of e_r, e, h_r, h [4, pitch]; record [batch, samples, 2]
+    const double *port_weights;
+    double *port_record;
+    // Huygens contour record [batch, samples, contour_size]
+    real *contour_record;
+    // Field map: cos and -sin of w t [2, frequencies, samples]; sums [batch, frequencies, 2, 3, rows, columns]
+    const real *wave;
+    real *sums;
+    // Whether an antenna still runs [batch]; energies at the looks: now, peak, ratio [3, batch]; steps taken [batch]
+    int *active;
+    double *energies;
+    int *taken;
+    // Energy weights of the six components [6, pitch]
+    const double *weights;
+    int batch;
+    int nr;
+    int nz;
+    int lead;
+    int pitch;
+    int radial_start;
+    int radial_cells;
+    int radial_pitch;
+    int axial_count;
+    int source_plane;
+    int source_columns;
+    int source_steps;
+    int port_plane;
+    int port_columns;
+    int contour_column;
+    int contour_bottom;
+    int contour_top;
+    int contour_size;
+    int record_every;
+    int samples;
+    int map_bottom;
+    int map_top;
+    int map_left;
+    int map_right;
+    int map_frequencies;
+    int settled;
+    int steps;
+    double decay;
+    real order;
+    real courant;
+};
+
+__constant__ Parameters P;
+
+// A row's word: its reach (columns as stored, from the first, that hold anything but air) and these flags.
+enum Row {
+    ROW_REACH = 0xffff,
+    ROW_AXIAL = 1 << 16,     // inside an axial layer
+    ROW_SOURCE = 1 << 17,    // the source's plane
+    ROW_PLANE = 1 << 18,     // the conducting plane k = 0
+    ROW_COUPLED = 1 << 19,   // nodes that couple e_r and e_z
+    ROW_CUT = 1 << 20,       // faces that a conductor cuts
+    ROW_RECORDED = 1 << 21,  // port, contour or field map
+    ROW_RADIAL = 1 << 22,    // the reach goes into the radial layer
+};
+
+__device__ inline real *field(int antenna, int k, int component) {
+    return P.fields + (((long long)antenna * P.nz + k) * 6 + component) * P.pitch;
+}
+
+__device__ inline const real *medium(int antenna, int k, int component) {
+    return P.media + (((long long)antenna * P.nz + k) * 6 + component) * P.pitch;
+}
+
+__device__ inline const real *open_face(int antenna, int k, int component) {
+    return P.faces + (((long long)antenna * P.nz + k) * 3 + component) * P.pitch;
+}
+
+__device__ inline const real *node_coupling(int antenna, int k) {
+    return P.coupling + ((long long)antenna * P.nz + k) * P.pitch;
+}
+
+__device__ inline real *radial_memory(int antenna, int k, int filter) {
+    return P.radial_psi + (((long long)antenna * P.nz + k) * 8 + filter) * P.radial_pitch;
+}
+
+__device__ inline real *axial_memory(int antenna, int k, int filter) {
+    return P.axial_psi + (((long long)antenna * P.axial_count + P.axial_rows[P.nz + k]) * 4 + filter) * P.pitch;
+}
+
+__device__ inline int row_word(int antenna, int k) { return P.rows[(long long)antenna * (P.nz + 1) + k]; }

@@ -1,0 +1,103 @@
+// What every kernel of the planar stencils needs: the batch in device memory. One copy in constant memory.
+//
+// The host builds the same structure from this text (fdtd/backends/cuda/parameters.py), so a line holds one member.
+// `real` is float or double. All planes are [rows + 2, pitch] with one row of zeros below and above; column i is
+// stored at LEAD + i, with zeros on both sides.
+#ifndef REAL
+#error "REAL must be float or double"
+#endif
+typedef REAL real;
+
+struct Parameters {
+    // Planes of the state [batch, Stencil::PLANES, rows + 2, pitch]; schemes that need it write to the second one
+    real *state;
+    real *other;
+    // Memory of the stretched derivatives [batch, 4, rows + 2, pitch], and a second one
+    real *psi;
+    real *other_psi;
+    // [batch, Stencil::COEFFICIENTS, rows + 2, pitch]
+    const real *coefficients;
+    // Stretching 1/s: 1/kappa, b, c at nodes and at half nodes [2, 3, columns], [2, 3, rows]
+    const real *filters_x;
+    const real *filters_y;
+    // First row, first column, rows and columns of each tile's core [tiles, 4]
+    const int *tiles;
+    // Phase, plane, row and column of each source [sources, 4]; what it takes off its field [batch, sources, steps]
+    const int *sources;
+    const real *samples;
+    // Plane, row and column of each point that is sampled [probes, 3]; samples [batch, steps, probes]
+    const int *probes;
+    real *record;
+    int batch;
+    int rows;
+    int columns;
+    int pitch;
+    int source_count;
+    int probe_count;
+    int steps;
+    real weight;
+};
+
+__constant__ Parameters P;
+
+#define LEAD 4  // columns: rows start on 16 bytes
+
+// The derivatives that have a memory, in the order of `psi`.
+enum Derivative { NODE_X, HALF_X, NODE_Y, HALF_Y };
+
+__device__ inline long long plane_size() { return (long long)(P.rows + 2) * P.pitch; }
+
+// Where column 0 of row j stands in a plane.
+__device__ inline long long row_at(int j) { return (long long)(j + 1) * P.pitch + LEAD; }
+
+// One cell and its neighbours: plane 0 of its row, of the row below (j - 1) and above, all at its own column.
+template <bool LAYERED> struct Cell {
+    real *below, *here, *above;
+    long long stride;  // from plane to plane
+    const real *low, *middle, *high;  // coefficients, likewise
+    long long step;
+    real *psi;
+    long long psi_stride;
+    int j, i;
+    int parity;  // of the time step: which of two planes is the old one
+
+    __device__ real &field(int plane, int dj = 0, int di = 0) const {
+        return (dj < 0 ? below : dj > 0 ? above : here)[plane * stride + di];
+    }
+    __device__ real coefficient(int which, int dj = 0, int di = 0) const {
+        return (dj < 0 ? low : dj > 0 ? high : middle)[which * step + di];
+    }
+    // A difference as the layers stretch it; advances its memory, so once a step.
+    __device__ real stretched(Derivative which, real difference) const {
+        if (!LAYERED) return difference;
+        const bool x = which == NODE_X || which == HALF_X;
+        const int n = x ? P.columns : P.rows, half = which == HALF_X || which == HALF_Y ? 3 * n : 0;
+        const real *filter = (x ? P.filters_x + i : P.filters_y + j) + half;
+        const real drive = filter[2 * n];
+        if (drive == real(0)) return filter[0] * difference;
+        real &memory = psi[which * psi_stride];
+        memory = filter[n] * memory + drive * difference;
+        return filter[0] * difference + memory;
+    }
+    // Neither on the rim of the lattice nor outside.
+    __device__ bool inner() const { return j > 0 && i > 0 && j < P.rows - 1 && i < P.columns - 1; }
+};
+
+// Takes the sources of one phase and step off their fields, where `at(plane, row, column)` gives a place to do so.
+template <class At> __device__ inline void impress(int problem, int step, int phase, int thread, int threads, At at) {
+    for (int s = thread; s < P.source_count; s += threads) {
+        const int *source = P.sources + 4 * s;
+        if (source[0] != phase) continue;
+        real *field = at(source[1], source[2], source[3]);
+        if (field) *field -= P.samples[((long long)problem * P.source_count + s) * P.steps + step];
+    }
+}
+
+// Samples the fields after a step, where `at` gives a place to read.
+template <class At> __device__ inline void sample(int problem, int step, int thread, int threads, At at) {
+    for (int p = thread; p < P.probe_count; p += threads) {
+        const int *probe = P.probes + 3 * p;
+        const real *field = at(probe[0], probe[1], probe[2]);
+        if (field) P.record[((long long)problem * P.steps + step) * P.probe_count + p] = *field;
+    }
+}

@@ -1,0 +1,105 @@
+// Redundant computation: a block reads a tile and a halo that is wide enough for `count` steps, steps them in shared
+// memory, and writes the tile. All tiles are independent: they read one buffer and write the other.
+//
+// Settings: REAL; LAYERED (1: the tile may touch absorbing layers and carries their memory); HEIGHT, WIDTH (most rows
+// and columns that a tile has with its halo); WARPS. Launch: blocks of (32, WARPS), grid (tiles, batch), BYTES of
+// dynamic shared memory: (HEIGHT + 2) (WIDTH + 2) floats for each plane, coefficient and memory.
+#if !defined(HEIGHT) || !defined(WIDTH) || !defined(WARPS) || !defined(LAYERED)
+#error "HEIGHT, WIDTH, WARPS and LAYERED must be set"
+#endif
+#include "planar_parameters.cuh"
+#include "stencil.cuh"
+
+enum { PITCH = WIDTH + 2, AREA = (HEIGHT + 2) * PITCH };  // with a rim of zeros, for what lies outside the lattice
+enum { MEMORIES = LAYERED ? 4 : 0, ARRAYS = Stencil::PLANES + Stencil::COEFFICIENTS + MEMORIES };
+
+extern __shared__ real tile[];
+
+// The rows and columns that a block has on chip, and how far in they are still what they should be.
+struct Window {
+    int first_row, first_column, end_row, end_column;
+    int low, high;
+    __device__ int row_begin() const { return first_row > 0 ? first_row + low : 0; }
+    __device__ int row_end() const { return end_row < P.rows ? end_row - high : P.rows; }
+    __device__ int column_begin() const { return first_column > 0 ? first_column + low : 0; }
+    __device__ int column_end() const { return end_column < P.columns ? end_column - high : P.columns; }
+    __device__ int at(int j, int i) const { return (j - first_row + 1) * PITCH + (i - first_column + 1); }
+    __device__ bool holds(int j, int i) const {
+        return j >= first_row && j < end_row && i >= first_column && i < end_column;
+    }
+};
+
+template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity) {
+    w.low += Stencil::low(PHASE), w.high += Stencil::high(PHASE);
+    const int end_row = w.row_end(), end_column = w.column_end();
+    for (int j = w.row_begin() + threadIdx.y; j < end_row; j += WARPS)
+        for (int i = w.column_begin() + threadIdx.x; i < end_column; i += 32) {
+            Cell<LAYERED> c;
+            c.here = tile + w.at(j, i), c.below = c.here - PITCH, c.above = c.here + PITCH;
+            c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
+            c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA;
+            c.stride = c.step = c.psi_stride = AREA;
+            c.j = j, c.i = i, c.parity = parity;
+            Stencil::template update<PHASE>(c);
+        }
+    __syncthreads();  // the next phase reads what neighbours wrote
+    if (P.source_count) {
+        impress(problem, step, PHASE, threadIdx.y * 32 + threadIdx.x, 32 * WARPS, [=](int plane, int j, int i) {
+            return w.holds(j, i) ? tile + plane * AREA + w.at(j, i) : (real *)0;
+        });
+        __syncthreads();  // sources are in before a neighbour reads them
+    }
+}
+
+// `odd`: from `other` to `state`, else from `state` to `other`.
+extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int step, int count, int odd, int first_tile) {
+    const int problem = blockIdx.y, *core = P.tiles + 4 * (first_tile + blockIdx.x);
+    const int row = core[0], column = core[1], core_end = row + core[2], core_right = column + core[3];
+    int low = 0, high = 0;
+    for (int p = 0; p < Stencil::PHASES; ++p) low += count * Stencil::low(p), high += count * Stencil::high(p);
+    Window w = {max(0, row - low), max(0, column - low), min(P.rows, core_end + high), min(P.columns, core_right + high),
+                0, 0};
+    const long long plane = plane_size();
+    const real *from = (odd ? P.other : P.state) + (long long)problem * Stencil::PLANES * plane;
+    const real *from_psi = (odd ? P.other_psi : P.psi) + (long long)problem * 4 * plane;
+    const real *media = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * plane;
+    // The rim too: in the lattice it is never read, outside it is zero in memory.
+    for (int j = w.first_row - 1 + (int)threadIdx.y; j <= w.end_row; j += WARPS)
+        for (int i = w.first_column - 1 + (int)threadIdx.x; i <= w.end_column; i += 32) {
+            const long long place = row_at(j) + i;
+            real *here = tile + w.at(j, i);
+#pragma unroll
+            for (int f = 0; f < Stencil::KEPT; ++f) here[f * AREA] = from[f * plane + place];
+#pragma unroll
+            for (int f = Stencil::KEPT; f < Stencil::PLANES; ++f) here[f * AREA] = 0;
+#pragma unroll
+            for (int c = 0; c < Stencil::COEFFICIENTS; ++c) here[(Stencil::PLANES + c) * AREA] = media[c * plane + place];
+#pragma unroll
+            for (int m = 0; m < MEMORIES; ++m)
+                here[(Stencil::PLANES + Stencil::COEFFICIENTS + m) * AREA] = from_psi[m * plane + place];
+        }
+    __syncthreads();  // the tile is complete
+    for (int s = 0; s < count; ++s) {
+        phase<0>(w, problem, step + s, s & 1);
+        if (Stencil::PHASES > 1) phase<Stencil::PHASES - 1 < 1 ? Stencil::PHASES - 1 : 1>(w, problem, step + s, s & 1);
+        if (Stencil::PHASES > 2) phase<Stencil::PHASES - 1>(w, problem, step + s, s & 1);
+        if (P.probe_count) {
+            sample(problem, step + s, threadIdx.y * 32 + threadIdx.x, 32 * WARPS, [=](int plane, int j, int i) {
+                const bool own = j >= row && j < core_end && i >= column && i < core_right;
+                return own ? tile + Stencil::holds(plane, s + 1) * AREA + w.at(j, i) : (real *)0;
+            });
+            __syncthreads();  // samples are taken before the next step
+        }
+    }
+    real *to = (odd ? P.state : P.other) + (long long)problem * Stencil::PLANES * plane;
+    real *to_psi = (odd ? P.psi : P.other_psi) + (long long)problem * 4 * plane;
+    for (int j = row + threadIdx.y; j < core_end; j += WARPS)
+        for (int i = column + threadIdx.x; i < core_right; i += 32) {
+            const real *here = tile + w.at(j, i);
+#pragma unroll
+            for (int f = 0; f < Stencil::KEPT; ++f) to[f * plane + row_at(j) + i] = here[Stencil::holds(f, count) * AREA];
+#pragma unroll
+            for (int m = 0; m < MEMORIES; ++m)
+                to_psi[m * plane + row_at(j) + i] = here[(Stencil::PLANES + Stencil::COEFFICIENTS + m) * AREA];
+        }
+}

@@ -1,0 +1,26 @@
+// TM_z: h_x -= S/l_y dy e_z, h_y += S/l_x dx e_z, then eps de_z = S (dx h_y - dy h_x) with loss (see fdtd/planar.py).
+//
+// A stencil has PHASES that must follow each other everywhere. Phase p reads planes up to LOW cells before and HIGH
+// cells after its own and writes its own cell only; BACK is how many rows behind the first phase it can first be done.
+struct Stencil {
+    enum Plane { E_Z, H_X, H_Y, PLANES, KEPT = PLANES };
+    enum Coefficient { GAIN_X, GAIN_Y, KEEP, GAIN, COEFFICIENTS };
+    enum { PHASES = 2, BACK = 0 };
+    __device__ static constexpr int low(int phase) { return phase == 1; }
+    __device__ static constexpr int high(int phase) { return phase == 0; }
+    __device__ static constexpr int back(int) { return 0; }
+    // The plane that holds a kept field after a number of steps.
+    __device__ static int holds(int plane, int) { return plane; }
+
+    template <int PHASE, class Here> __device__ static void update(const Here &c) {
+        if (PHASE == 0) {
+            const real e = c.field(E_Z);
+            c.field(H_X) += c.coefficient(GAIN_X) * c.stretched(HALF_Y, c.field(E_Z, 1) - e);
+            c.field(H_Y) += c.coefficient(GAIN_Y) * c.stretched(HALF_X, c.field(E_Z, 0, 1) - e);
+        } else {
+            const real dx = c.stretched(NODE_X, c.field(H_Y) - c.field(H_Y, 0, -1));
+            const real dy = c.stretched(NODE_Y, c.field(H_X) - c.field(H_X, -1));
+            c.field(E_Z) = c.coefficient(KEEP) * c.field(E_Z) + c.coefficient(GAIN) * (dx - dy);
+        }
+    }
+};

@@ -1,0 +1,95 @@
+"""A `fdtd.backends.cuda.device.Device` on the CPU: kernel text compiled by g++ with `host_cuda.h` before it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from fdtd.tiling.limits import HOPPER, Limits
+
+_HEADER = Path(__file__).with_name("host_cuda.h")
+_KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')
+_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=fast", "-Wall", "-Wno-unknown-pragmas",
+          "-Wno-unused-function", "-Wno-unused-variable", "-Wno-maybe-uninitialized")  # fmt: skip
+_BUILDS = Path(tempfile.mkdtemp(prefix="fdtd-emulation-"))
+
+
+def compiler() -> str:
+    """g++, which these tests need."""
+    found = shutil.which("g++")
+    if found is None:
+        raise RuntimeError("the kernels' emulation needs g++ on the PATH; install a C++ compiler (see CONTRIBUTING)")
+    return found
+
+
+class HostDevice:
+    """Memory is NumPy's; programs are shared libraries."""
+
+    def __init__(self, limits: Limits = HOPPER) -> None:
+        self.limits = limits
+
+    def upload(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array, order="C")
+
+    def address(self, buffer: np.ndarray) -> int:
+        return buffer.ctypes.data
+
+    def download(self, buffer: np.ndarray) -> np.ndarray:
+        return buffer.copy()
+
+    def program(self, text: str) -> HostProgram:
+        return HostProgram(text)
+
+
+class HostProgram:
+    """One compiled text; the library is kept for the process."""
+
+    def __init__(self, text: str) -> None:
+        launchers = "".join(_launcher(name, arguments) for name, arguments in _KERNEL.findall(text))
+        whole = f'#include "{_HEADER}"\n{text}\n{launchers}'
+        name = hashlib.sha256((whole + _HEADER.read_text("utf-8")).encode()).hexdigest()[:24]
+        library = _BUILDS / f"{name}.so"
+        if not library.exists():
+            source = library.with_suffix(".cpp")
+            source.write_text(whole, "utf-8")
+            built = library.with_suffix(".part")
+            done = subprocess.run(
+                [compiler(), *_FLAGS, str(source), "-o", str(built)], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                raise RuntimeError(f"g++ refuses the kernel text:\n{done.stderr[:4000]}")
+            built.rename(library)
+        self._library = ctypes.CDLL(str(library))
+
+    def set_parameters(self, data: bytes) -> None:
+        ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, "P")), data, len(data))
+
+    def launch(
+        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+    ) -> None:
+        x, y, z = (*grid, 1, 1)[:3]
+        self._library[f"emulated_{kernel}"](x, y, z, threads, shared, cluster, *arguments)
+
+
+def _launcher(name: str, arguments: str) -> str:
+    """A plain function that runs a kernel's grid; kernels take whole numbers only."""
+    names = [argument.split()[-1] for argument in arguments.split(",") if argument.strip()]
+    fields = "".join(f"int {field}; " for field in names)
+    numbers = "".join(f", int {field}" for field in names)
+    return f"""
+struct {name}_arguments {{ {fields}}};
+extern "C" void emulated_{name}(int x, int y, int z, int threads, int shared, int cluster{numbers}) {{
+    {name}_arguments packed{{{", ".join(names)}}};
+    host::launch({{x, y, z}}, threads, shared, cluster, [](void *data) {{
+        const auto &a = *static_cast<{name}_arguments *>(data);
+        {name}({", ".join(f"a.{n}" for n in names)});
+    }}, &packed);
+}}
+"""
