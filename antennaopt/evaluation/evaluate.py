@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.evaluation.fields import field_of, film_of, frames_wanted
 from antennaopt.evaluation.plan import SolverPlan
 from antennaopt.geometry import FAMILIES, stack
 from fdtd.errors import Unsuitable
@@ -33,6 +34,7 @@ def evaluate(
     *,
     backend: str = "cpu",
     fields: bool = False,
+    film: bool = False,
     threads: int = 1,
     stages: dict[str, float] | None = None,
     watch: Callable[[int, float], None] | None = None,
@@ -46,7 +48,8 @@ def evaluate(
         designs: Full designs, SI, by dotted name.
         plan: As `SolverPlan.to_dict` wrote it.
         backend: "cpu" or "reference".
-        fields: Add the electric field at the design frequency (`field`) and S11 across the band (`sweep`).
+        fields: Add the electric field at the frequencies (`field`) and S11 across the band (`sweep`).
+        film: Add the first antenna's field over time (`film`).
         threads: Antennas solved at the same time.
         stages: Where to add the seconds of each stage (see `fdtd.simulation.solve`).
         watch: Told of every look at an antenna's energy: steps taken, energy over its peak.
@@ -71,19 +74,27 @@ def evaluate(
     for first in range(0, len(sound), max(_AT_ONCE, threads)):
         places = sound[first : first + max(_AT_ONCE, threads)]
         spent: dict[str, float] = {}
+        snapshots = frames_wanted(solver.layout) if film and first == 0 else None
         start = time.perf_counter()
+        scene = FAMILIES[family].scene(stack([designs[place] for place in places]))
         solutions = solve(
             solver.layout,
-            FAMILIES[family].scene(stack([designs[place] for place in places])),
+            scene,
             backend=backend,
             precision=solver.precision,
             threads=threads,
             fields=fields,
             sweep=_SWEEP_POINTS if fields else 0,
+            snapshots=snapshots,
             stages=spent,
             watch=watch,
         )
-        made = [_outcome(solver.layout, solution, fields) for solution in solutions]
+        made = [_outcome(solver.layout, solution) for solution in solutions]
+        for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
+            if fields and "s11" in outcome:
+                outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
+            if snapshots is not None and index == snapshots.antenna:
+                outcome["film"] = film_of(solver.layout, scene, solution, snapshots)
         timing = {
             "seconds": (time.perf_counter() - start) / len(places),
             "stepping_seconds": spent["step"] / len(places),
@@ -112,7 +123,7 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     return "ok", None
 
 
-def _outcome(layout: Layout, solution: Solution, fields: bool) -> dict[str, Any]:
+def _outcome(layout: Layout, solution: Solution) -> dict[str, Any]:
     """Figures of merit of one antenna as plain numbers."""
     status, error = _status(layout, solution)
     outcome: dict[str, Any] = {
@@ -150,36 +161,12 @@ def _outcome(layout: Layout, solution: Solution, fields: bool) -> dict[str, Any]
         "e_plane_dbi": e_db.tolist(),
         "h_plane_dbi": h_db.tolist(),
     }
-    if fields:
-        outcome["field"] = _field(layout, solution)
-        outcome["sweep"] = {
-            "frequency_hz": solution.sweep_frequency.tolist(),
-            "s11": [[float(value.real), float(value.imag)] for value in solution.sweep_s11],
-        }
     return outcome
 
 
-def _field(layout: Layout, solution: Solution) -> dict[str, Any]:
-    """|E| in the E-plane (phi = 0) at the frequency nearest the design's, on the nodes inside the absorbing layers.
-
-    E_r and E_z are averaged from the half nodes on either side; E_phi is zero in that plane.
-    """
-    if solution.field is None or solution.permittivity is None or solution.metal is None:
-        raise ValueError("the solution was made without fields")
-    grid, n = layout.grid, layout.layer_cells
-    nearest = int(np.argmin(np.abs(np.array(layout.frequencies) - layout.design_frequency)))
-    e_r, _, e_z = solution.field[nearest]
-    radial = e_r.copy()
-    radial[:, 1:] = (e_r[:, 1:] + e_r[:, :-1]) / 2
-    radial[:, 0] = (9 * e_r[:, 0] - e_r[:, 1]) / 8
-    axial = e_z.copy()
-    axial[1:] = (e_z[1:] + e_z[:-1]) / 2
-    inside = np.s_[n : grid.nz - n, : grid.nr - n]
+def _sweep(solution: Solution) -> dict[str, Any]:
+    """S11 across the band as plain numbers."""
     return {
-        "r_m": grid.r_nodes[inside[1]],
-        "z_m": grid.z_nodes[inside[0]],
-        "e_magnitude": np.hypot(np.abs(radial), np.abs(axial))[inside],
-        "permittivity": solution.permittivity[inside],
-        "metal": solution.metal[inside],
-        "frequency_hz": layout.frequencies[nearest],
+        "frequency_hz": solution.sweep_frequency.tolist(),
+        "s11": [[float(value.real), float(value.imag)] for value in solution.sweep_s11],
     }

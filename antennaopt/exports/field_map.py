@@ -1,4 +1,4 @@
-"""The field map of an antenna as one `.npz` file: |E| on the grid's half plane, and what stands on it.
+"""The electric field of an antenna with its coordinates and geometry, as one `.npz` or NetCDF (`.nc`) file.
 
 A run keeps its best antenna's as `best/field.npz`, so that the report can draw it without solving anything.
 """
@@ -6,48 +6,78 @@ A run keeps its best antenna's as `best/field.npz`, so that the report can draw 
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from antennaopt.errors import ConfigurationError
+from antennaopt.exports.field_variables import ATTRIBUTES, VARIABLES
+from antennaopt.exports.netcdf import netcdf_bytes
 from antennaopt.results.atomic import storing, write_atomically
 
-FLOOR_DB = -80.0
-REFERENCE_PERCENTILE = 99.8
-"""0 dB is the level that all but this share of the air and dielectric stays below: a few cells at metal edges, where
-the field is singular, would dim all the rest."""
+KINDS = ("npz", "nc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlines:
+    """Level sets of the bodies, sampled more finely than the field: their zero contours are the true surfaces.
+
+    Attributes:
+        r: Radii, shape (R,), m, from 0.
+        z: Heights, shape (Z,), m.
+        metal: Distance into the nearest conductor, shape (Z, R), m, positive inside, cut off near the surface.
+        dielectrics: The same of each dielectric body, shape (bodies, Z, R).
+    """
+
+    r: NDArray[np.float64]
+    z: NDArray[np.float64]
+    metal: NDArray[np.float32]
+    dielectrics: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Outlines:
+        """Take them from an outcome's `field` or `film`."""
+        return cls(r=data["r_m"], z=data["z_m"], metal=data["metal"], dielectrics=data["dielectrics"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldMap:
-    """|E| in the half plane r >= 0, with the geometry.
+    """Electric field on the nodes of the half plane r >= 0, outside the absorbing layers, with the geometry.
+
+    E_r and E_z vary as cos(phi), E_phi as sin(phi): the E plane phi = 0 has E_r and E_z alone.
 
     Attributes:
-        r_mm: Radii of the columns, shape (nr,), ascending, mm.
-        z_mm: Heights of the rows, shape (nz,), ascending, mm; the aperture is z = 0.
-        e_db: Magnitude of E, shape (nz, nr), dB; see `REFERENCE_PERCENTILE`.
-        metal: Where there is metal, shape (nz, nr).
-        permittivity: Relative, shape (nz, nr).
-        frequency_hz: Of the field; 0 when not known.
+        frequency: Hz, shape (F,).
+        r: Radii of the columns, shape (nr,), m, from 0.
+        z: Heights of the rows, shape (nz,), m; the aperture is z = 0.
+        e: Complex amplitudes of E_r, E_phi, E_z, shape (F, 3, nz, nr), V/m; time convention exp(+jwt), peak values, for
+            1 W coming in from the feed with phase 0 at z = 0.
+        permittivity: Relative, as the lattice has it on the nodes, shape (nz, nr).
+        metal: Which nodes conduct, shape (nz, nr).
+        outlines: Surfaces of the bodies.
+        shown: Which frequency pictures show.
         individual: Whose field it is, empty when not known.
-        sweep_hz: Frequencies of an S11 sweep, shape (f,), ascending; may be empty.
+        sweep_frequency: Frequencies of an S11 sweep, shape (f,), Hz, ascending; may be empty.
         sweep_s11: Complex S11 there, shape (f,).
     """
 
-    r_mm: NDArray[np.float64]
-    z_mm: NDArray[np.float64]
-    e_db: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    r: NDArray[np.float64]
+    z: NDArray[np.float64]
+    e: NDArray[np.complex64]
+    permittivity: NDArray[np.float32]
     metal: NDArray[np.bool_]
-    permittivity: NDArray[np.float64]
-    frequency_hz: float = 0.0
+    outlines: Outlines
+    shown: int = 0
     individual: str = ""
-    sweep_hz: NDArray[np.float64]
+    sweep_frequency: NDArray[np.float64]
     sweep_s11: NDArray[np.complex128]
 
     @classmethod
@@ -55,26 +85,36 @@ class FieldMap:
         """Take the map from an outcome of `evaluate(..., fields=True)`.
 
         Args:
-            outcome: With `field` (r_m, z_m, e_magnitude, permittivity, metal, frequency_hz), and perhaps `sweep`.
+            outcome: With `field`, and perhaps `sweep`.
             individual: Whose outcome it is.
 
         Raises:
             KeyError: The outcome has no field.
         """
         field = outcome["field"]
-        metal = np.asarray(field["metal"], dtype=bool)
-        sweep_hz, sweep_s11 = sweep_of(outcome)
+        sweep_frequency, sweep_s11 = sweep_of(outcome)
         return cls(
-            r_mm=1e3 * np.asarray(field["r_m"], dtype=float),
-            z_mm=1e3 * np.asarray(field["z_m"], dtype=float),
-            e_db=decibels(np.asarray(field["e_magnitude"], dtype=float), metal),
-            metal=metal,
-            permittivity=np.asarray(field["permittivity"], dtype=float),
-            frequency_hz=float(field.get("frequency_hz") or 0.0),
+            frequency=np.asarray(field["frequency_hz"], dtype=float),
+            r=np.asarray(field["r_m"], dtype=float),
+            z=np.asarray(field["z_m"], dtype=float),
+            e=np.asarray(field["e"], dtype=np.complex64),
+            permittivity=np.asarray(field["permittivity"], dtype=np.float32),
+            metal=np.asarray(field["metal"], dtype=bool),
+            outlines=Outlines.of(field["outlines"]),
+            shown=int(field["shown"]),
             individual=individual,
-            sweep_hz=sweep_hz,
+            sweep_frequency=sweep_frequency,
             sweep_s11=sweep_s11,
         )
+
+    def at(self, frequency: float) -> FieldMap:
+        """Return the map whose pictures show the frequency nearest to this one, Hz."""
+        return replace(self, shown=int(np.argmin(np.abs(self.frequency - frequency))))
+
+    @property
+    def shown_frequency(self) -> float:
+        """The frequency that pictures show, Hz."""
+        return float(self.frequency[self.shown])
 
 
 def sweep_of(outcome: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
@@ -85,67 +125,103 @@ def sweep_of(outcome: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[n
     return hz, pairs[:, 0] + 1j * pairs[:, 1]
 
 
-def decibels(magnitude: NDArray[np.float64], metal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return a field's magnitude in dB, shape (nz, nr), clipped below at `FLOOR_DB`."""
-    outside = magnitude[~metal & np.isfinite(magnitude)]
-    reference = float(np.percentile(outside, REFERENCE_PERCENTILE)) if outside.size else 0.0
-    if reference <= 0.0:
-        return np.full(magnitude.shape, FLOOR_DB)
-    relative = np.nan_to_num(magnitude / reference, nan=0.0, posinf=0.0)
-    return 20.0 * np.log10(np.maximum(relative, 10.0 ** (FLOOR_DB / 20.0)))
-
-
 def write_field_map(path: Path | str, outcome: Mapping[str, Any], *, individual: str = "") -> Path:
-    """Write an outcome's field map in one step.
+    """Write an outcome's field in one step, `.npz` or `.nc` as the name says; its folder is made when missing.
 
     Args:
-        path: Target, `best/field.npz`; its folder is made when missing.
+        path: Target.
         outcome: From `evaluate(..., fields=True)`.
         individual: Whose it is; a report shows the map only beside the antenna that it belongs to.
 
     Raises:
+        ConfigurationError: The name ends in neither.
         StorageError: It cannot be written.
         KeyError: The outcome has no field.
     """
     path = Path(path)
-    field = FieldMap.of_outcome(outcome, individual=individual)
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        r_mm=field.r_mm,
-        z_mm=field.z_mm,
-        e_db=field.e_db.astype(np.float32),
-        metal=field.metal,
-        permittivity=field.permittivity.astype(np.float32),
-        frequency_hz=np.float64(field.frequency_hz),
-        individual=np.array(field.individual),
-        sweep_hz=field.sweep_hz,
-        sweep_s11=field.sweep_s11,
-    )
+    kind = path.suffix.removeprefix(".").lower()
+    if kind not in KINDS:
+        raise ConfigurationError(f"{path} has no known ending for field data; use one of .npz, .nc")
+    variables = variables_of(FieldMap.of_outcome(outcome, individual=individual))
+    content = netcdf_bytes(variables) if kind == "nc" else _npz_bytes(variables)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda file: file.write(buffer.getvalue()))
+    write_atomically(path, lambda file: file.write(content))
     return path
 
 
+def variables_of(field: FieldMap) -> dict[str, NDArray]:
+    """Return a field map as arrays by the names of `field_variables`."""
+    return {
+        "frequency": field.frequency,
+        "r": field.r,
+        "z": field.z,
+        "e_r": field.e[:, 0],
+        "e_phi": field.e[:, 1],
+        "e_z": field.e[:, 2],
+        "permittivity": field.permittivity,
+        "metal": field.metal,
+        "outline_r": field.outlines.r,
+        "outline_z": field.outlines.z,
+        "outline_metal": field.outlines.metal,
+        "outline_dielectrics": field.outlines.dielectrics,
+        "sweep_frequency": field.sweep_frequency,
+        "sweep_s11": field.sweep_s11,
+        "shown": np.array(field.shown),
+        "individual": np.array(field.individual),
+    }
+
+
+def _npz_bytes(variables: Mapping[str, NDArray]) -> bytes:
+    about = {name: {"dims": list(one.dims), "units": one.units, "long_name": one.meaning} for name, one in
+             VARIABLES.items()}  # fmt: skip
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        allow_pickle=False,
+        **variables,  # type: ignore[arg-type]
+        attributes=np.array(json.dumps({**ATTRIBUTES, "variables": about}, indent=1)),
+    )
+    return buffer.getvalue()
+
+
 def read_field_map(path: Path | str) -> FieldMap | None:
-    """Return a field map, or None when the file is missing or is not one; nothing is unpickled."""
+    """Return a field map from an `.npz` file, or None when it is missing or is not one; nothing is unpickled."""
     try:
         with np.load(Path(path), allow_pickle=False) as data:
-            r_mm, z_mm = np.asarray(data["r_mm"], float), np.asarray(data["z_mm"], float)
-            arrays = {name: np.asarray(data[name], float) for name in ("e_db", "permittivity")}
-            metal = np.asarray(data["metal"], bool)
-            if any(array.shape != (z_mm.size, r_mm.size) for array in (*arrays.values(), metal)):
-                return None
-            return FieldMap(
-                r_mm=r_mm,
-                z_mm=z_mm,
-                metal=metal,
-                **arrays,
-                frequency_hz=float(data["frequency_hz"]) if "frequency_hz" in data else 0.0,
-                individual=str(data["individual"]) if "individual" in data else "",
-                sweep_hz=np.asarray(data["sweep_hz"], float) if "sweep_hz" in data else np.empty(0),
-                sweep_s11=np.asarray(data["sweep_s11"], complex) if "sweep_s11" in data else np.empty(0, complex),
-            )
+            arrays = {name: data[name] for name in VARIABLES}
+            shown, individual = int(data["shown"]), str(data["individual"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
+    if not _fit(arrays) or not 0 <= shown < arrays["frequency"].size:
+        return None
+    return FieldMap(
+        frequency=arrays["frequency"],
+        r=arrays["r"],
+        z=arrays["z"],
+        e=np.stack([arrays[name] for name in ("e_r", "e_phi", "e_z")], axis=1),
+        permittivity=arrays["permittivity"],
+        metal=arrays["metal"],
+        outlines=Outlines(
+            r=arrays["outline_r"],
+            z=arrays["outline_z"],
+            metal=arrays["outline_metal"],
+            dielectrics=arrays["outline_dielectrics"],
+        ),
+        shown=shown,
+        individual=individual,
+        sweep_frequency=arrays["sweep_frequency"],
+        sweep_s11=arrays["sweep_s11"],
+    )
+
+
+def _fit(arrays: Mapping[str, NDArray]) -> bool:
+    """Say whether all arrays are of numbers and have the dimensions of `VARIABLES`, each of one size throughout."""
+    sizes: dict[str, int] = {}
+    for name, about in VARIABLES.items():
+        array = arrays[name]
+        if array.ndim != len(about.dims) or array.dtype.kind not in "biufc":
+            return False
+        if any(sizes.setdefault(dim, size) != size for dim, size in zip(about.dims, array.shape, strict=True)):
+            return False
+    return True

@@ -129,7 +129,7 @@ def reflection(record: RunRecord, row: Row, *, sweep: bool = False) -> Reflectio
     return Reflection(
         points_hz=[hz for hz, _ in pairs],
         points_db=[level for _, level in pairs],
-        sweep_hz=field.sweep_hz.tolist() if field is not None else (),
+        sweep_hz=field.sweep_frequency.tolist() if field is not None else (),
         sweep_db=in_decibels(field.sweep_s11) if field is not None else (),
     )
 
@@ -204,7 +204,7 @@ def field_note(record: RunRecord) -> Mapping[str, Any]:
     """Return the field map's frequency in words, or why there is no map."""
     field = record.field_map
     if field is not None:
-        return {"frequency": gigahertz(field.frequency_hz) if field.frequency_hz else None, "missing": None}
+        return {"frequency": gigahertz(field.shown_frequency), "missing": None}
     path = record.folder.path / "best" / "field.npz"
     if not path.exists():
         why = "This run has no field map (best/field.npz): it is recorded when the run ends."

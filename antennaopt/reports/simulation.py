@@ -1,4 +1,4 @@
-"""The figure of one simulated antenna: geometry with its field, patterns, S11 and the figures of merit."""
+"""The figure of one simulated antenna: geometry with its field and phase, patterns, S11 and the figures of merit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from antennaopt.reports.canvas import (
     new_figure,
     render,
 )
-from antennaopt.reports.field_maps import draw_field_map
+from antennaopt.reports.field_maps import draw_magnitude, draw_phase
 from antennaopt.reports.labels import label_of, number
 from antennaopt.reports.matching import Reflection, draw_matching
 from antennaopt.reports.patterns import limit_axes
@@ -48,11 +48,11 @@ TABLE_METRICS = (
 
 
 def plot_simulation(path: Path | str, outcome: Mapping[str, Any], *, title: str = "") -> Path:
-    """Draw one solved antenna: geometry with |E|, E- and H-plane patterns, S11 against frequency, a small table.
+    """Draw one solved antenna: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
     Args:
         path: Target; its ending chooses the format.
-        outcome: An `ok` outcome of `evaluate(..., fields=True)`; without `field` its panel says so, without `sweep`
+        outcome: An `ok` outcome of `evaluate(..., fields=True)`; without `field` its panels say so, without `sweep`
             S11 is drawn at the requested frequencies only.
         title: Above the panels.
 
@@ -71,16 +71,17 @@ def plot_simulation(path: Path | str, outcome: Mapping[str, Any], *, title: str 
         raise ConfigurationError(f"plot = {str(path)!r} has no known ending; use one of {known}")
     if not outcome.get("frequency_hz"):
         raise ValueError(f"there is nothing to plot: the antenna's status is {outcome.get('status')!r}")
-    figure = new_figure(12.0, 8.4)
+    figure = new_figure(13.2, 9.0)
     if title:
         figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left")
-    panels = figure.subplots(2, 2, width_ratios=(1.15, 1.0))
-    _draw_geometry(panels[0, 0], outcome)
-    _draw_patterns(panels[0, 1], outcome)
-    dress(panels[1, 0], title="S11")
-    draw_matching(panels[1, 0], reflection_of(outcome), label="requested frequencies")
-    add_legend(panels[1, 0])
-    _draw_table(panels[1, 1], outcome)
+    parts: Any = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
+    _draw_fields(parts[0].subplots(1, 2), outcome)
+    panels = parts[1].subplots(1, 3, width_ratios=(1.0, 1.0, 1.2))
+    _draw_patterns(panels[0], outcome)
+    dress(panels[1], title="S11")
+    draw_matching(panels[1], reflection_of(outcome), label="requested frequencies")
+    add_legend(panels[1])
+    _draw_table(panels[2], outcome)
     data = render(figure, kind, dpi=160)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,16 +117,15 @@ def cuts_of(outcome: Mapping[str, Any]) -> list[Cuts]:
     return sorted(cuts, key=lambda cut: cut.frequency_hz)
 
 
-def _draw_geometry(axes: Axes, outcome: Mapping[str, Any]) -> None:
-    field = outcome.get("field")
-    if field is None:
-        axes.set_axis_off()
-        axes.text(0.5, 0.5, "no field was recorded", ha="center", va="center", color=GREY, transform=axes.transAxes)
+def _draw_fields(panels: Sequence[Axes], outcome: Mapping[str, Any]) -> None:
+    if outcome.get("field") is None:
+        for axes, text in zip(panels, ("no field was recorded", ""), strict=True):
+            axes.set_axis_off()
+            axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY, transform=axes.transAxes)
         return
-    found = FieldMap.of_outcome(outcome)
-    at = f" at {gigahertz(found.frequency_hz)}" if found.frequency_hz else ""
-    dress(axes, title=f"Geometry and |E|{at}")
-    draw_field_map(axes, found)
+    field = FieldMap.of_outcome(outcome)
+    draw_magnitude(dress(panels[0]), field)
+    draw_phase(dress(panels[1]), field)
 
 
 def _draw_patterns(axes: Axes, outcome: Mapping[str, Any]) -> None:

@@ -184,7 +184,7 @@ def sweep(result):
 
 def lens_field():
     """A lens on a tube, 0.3 mm cells, with a wave that spreads from the aperture."""
-    r_m = 0.3e-3 * (np.arange(90) + 0.5)
+    r_m = 0.3e-3 * np.arange(90)
     z_m = -22e-3 + 0.3e-3 * np.arange(190)
     z, r = np.meshgrid(z_m, r_m, indexing="ij")
     metal = (z < 0) & (z > -20.4e-3) & (r < 4e-3) & ((r > 3.6e-3) | (z < -20e-3))
@@ -194,7 +194,20 @@ def lens_field():
     spread = np.abs(np.cos(500 * distance)) * 0.3 + np.exp(-((r / (4e-3 + 0.3 * np.abs(z))) ** 2))
     magnitude = np.where(inside, 1.0, spread / (1 + distance / 5e-3)) * np.where((z < 0) & ~inside, 0.1, 1.0)
     magnitude[metal] = 0.0
+    e = np.zeros((2, 3, *r.shape), np.complex64)
+    e[:, 0] = magnitude * np.exp(-628j * distance)
     return {
-        "r_m": r_m, "z_m": z_m, "e_magnitude": magnitude, "permittivity": permittivity, "metal": metal,
-        "frequency_hz": 30e9,
+        "frequency_hz": np.array([29e9, 30e9]), "shown": 1, "r_m": r_m, "z_m": z_m, "e": e,
+        "permittivity": permittivity, "metal": metal, "outlines": lens_outlines(r_m[-1], z_m[0], z_m[-1]),
     }  # fmt: skip
+
+
+def lens_outlines(r_max, z_min, z_max, step=0.1e-3):
+    """Level sets of a hemisphere of 17 mm on a tube of 3.6 and 4 mm with a back wall at z = -20 mm."""
+    r_m, z_m = np.arange(0.0, r_max, step), np.arange(z_min, z_max, step)
+    z, r = np.meshgrid(z_m, r_m, indexing="ij")
+    tube = np.minimum.reduce([r - 3.6e-3, 4e-3 - r, z + 20.4e-3, -z])
+    back = np.minimum.reduce([4e-3 - r, z + 20.4e-3, -20e-3 - z])
+    lens = np.minimum(17e-3 - np.hypot(r, z), z)
+    near = [np.clip(one, -3 * step, 3 * step).astype(np.float32) for one in (np.maximum(tube, back), lens)]
+    return {"r_m": r_m, "z_m": z_m, "metal": near[0], "dielectrics": near[1][None]}

@@ -189,8 +189,9 @@ def test_fields() -> None:
     field = outcome.pop("field")
     sweep = outcome.pop("sweep")
     shape = (len(field["z_m"]), len(field["r_m"]))
-    assert all(field[key].shape == shape for key in ("e_magnitude", "permittivity", "metal"))
-    assert np.isfinite(field["e_magnitude"]).all() and field["frequency_hz"] == 30e9
+    assert all(field[key].shape == shape for key in ("permittivity", "metal"))
+    assert field["e"].shape == (BANDS, 3, *shape) and np.isfinite(field["e"]).all()
+    assert field["frequency_hz"].tolist() == [28.5e9, 30e9, 31.5e9] and field["shown"] == 1
     assert (np.diff(sweep["frequency_hz"]) > 0).all() and len(sweep["s11"]) == len(sweep["frequency_hz"])
     assert outcome["s11"] == alone("small")["s11"]
 

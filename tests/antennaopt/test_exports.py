@@ -1,12 +1,15 @@
 """What is exported is read back by parsers that know only the format's own rules."""
 
 import csv
+import json
 import re
 
 import numpy as np
 import pytest
+from made_up_runs import lens_field
+from scipy.io import netcdf_file
 
-from antennaopt.errors import StorageError
+from antennaopt.errors import ConfigurationError, StorageError
 from antennaopt.exports import read_field_map, write_csv, write_field_map, write_touchstone
 from antennaopt.exports.touchstone import wave_impedance
 
@@ -97,30 +100,69 @@ def test_a_folder_that_is_a_file_is_one_clear_error(tmp_path):
         write_csv(tmp_path / "file" / "a.csv", outcome())
 
 
-def field():
-    metal = np.zeros((4, 3), bool)
-    metal[0, 2] = True
-    magnitude = np.arange(1.0, 13.0).reshape(4, 3)
-    return {
-        "r_m": np.array([0.0, 1e-3, 2e-3]),
-        "z_m": np.array([-1e-3, 0.0, 1e-3, 2e-3]),
-        "e_magnitude": magnitude,
-        "permittivity": np.ones((4, 3)),
-        "metal": metal,
-        "frequency_hz": 30e9,
-    }
+@pytest.mark.parametrize("sweep", [{}, {"frequency_hz": [28e9, 30e9], "s11": [[0.5, 0.1], [0.2, -0.3]]}])
+def test_field_map_comes_back_to_the_bit(tmp_path, sweep):
+    given = outcome(field=lens_field(), sweep=sweep)
+    path = write_field_map(tmp_path / "best" / "field.npz", given, individual="g0001-s003")
+    back, field = read_field_map(path), given["field"]
+    assert back is not None and back.individual == "g0001-s003" and back.shown_frequency == 30e9
+    for name, mine in (("r", "r_m"), ("z", "z_m"), ("e", "e"), ("metal", "metal")):
+        np.testing.assert_array_equal(getattr(back, name), field[mine])
+    np.testing.assert_array_equal(back.outlines.dielectrics, field["outlines"]["dielectrics"])
+    assert back.sweep_s11.tolist() == ([0.5 + 0.1j, 0.2 - 0.3j] if sweep else [])
+    assert back.at(29.1e9).shown == 0
 
 
-def test_field_map_keeps_ratios_and_the_sweep(tmp_path):
-    sweep = {"frequency_hz": [28e9, 30e9], "s11": [[0.5, 0.1], [0.2, -0.3]]}
-    path = write_field_map(
-        tmp_path / "best" / "field.npz", outcome(field=field(), sweep=sweep), individual="g0001-s003"
-    )
-    back = read_field_map(path)
-    assert back is not None and back.individual == "g0001-s003" and back.frequency_hz == 30e9
-    assert back.e_db[3, 2] - back.e_db[1, 2] == pytest.approx(20 * np.log10(12 / 6), abs=1e-5)
-    assert back.r_mm.tolist() == [0.0, 1.0, 2.0]
-    assert back.sweep_s11.tolist() == [0.5 + 0.1j, 0.2 - 0.3j]
+def test_every_array_of_a_field_file_is_described(tmp_path):
+    """Who has the file alone learns dimensions, units and conventions from it; a bare `np.load` reads it."""
+    path = write_field_map(tmp_path / "a.npz", outcome(field=lens_field()))
+    with np.load(path, allow_pickle=False) as data:
+        about = json.loads(str(data["attributes"]))
+        described = set(data.files) - {"attributes", "shown", "individual"}
+        assert set(about["variables"]) == described
+        for name, one in about["variables"].items():
+            assert (
+                data[name].shape == tuple(len(data[dim]) for dim in one["dims"] if dim != "body")
+                or "body" in one["dims"]
+            )
+        assert about["variables"]["e_r"] == {
+            "dims": ["frequency", "z", "r"],
+            "units": "V/m",
+            "long_name": "complex amplitude of the radial electric field, of cos(phi)",
+        }
+    assert "exp(+jwt)" in about["time_convention"] and "1 W" in about["normalisation"]
+
+
+def test_netcdf_holds_the_same_field(tmp_path):
+    """Read back by SciPy's own reader; version 1 or 2 of the classic format, known by its first four bytes."""
+    field = lens_field()
+    path = write_field_map(tmp_path / "a.nc", outcome(field=field), individual="g0001-s003")
+    assert path.read_bytes()[:4] in (b"CDF\x01", b"CDF\x02")
+    with netcdf_file(path, mmap=False) as data:
+        assert data.variables["e_r_real"].dimensions == ("frequency", "z", "r")
+        assert data.variables["e_r_real"].units == b"V/m"
+        back = data.variables["e_r_real"][:] + 1j * data.variables["e_r_imag"][:]
+        np.testing.assert_array_equal(back, field["e"][:, 0])
+        np.testing.assert_array_equal(data.variables["z"][:], field["z_m"])
+        assert data.individual == b"g0001-s003" and b"exp(+jwt)" in data.time_convention
+        assert "sweep_frequency" not in data.variables
+
+
+def test_an_unknown_ending_of_field_data_is_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"use one of \.npz, \.nc"):
+        write_field_map(tmp_path / "a.zarr", outcome(field=lens_field()))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"r": np.zeros(5)}, {"shown": 7}, {"e_r": np.zeros((2, 3))}, {"metal": np.array("x")}]
+)
+def test_a_field_file_that_does_not_fit_together_is_none(tmp_path, change):
+    path = write_field_map(tmp_path / "a.npz", outcome(field=lens_field()))
+    with np.load(path) as data:
+        arrays = {name: data[name] for name in data.files}
+    np.savez(path, **(arrays | change))
+    assert read_field_map(path) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04torn"])

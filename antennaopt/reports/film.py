@@ -1,0 +1,114 @@
+"""The pulse on its way through the antenna: E_x in the E plane over time, with sign, bodies outlined, time in ps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import AsinhNorm
+from numpy.typing import NDArray
+
+from antennaopt.exports.field_map import Outlines
+from antennaopt.exports.video import check_video, write_video
+from antennaopt.reports.canvas import INK, colour_bar, dress, new_figure
+from antennaopt.reports.outlines import METAL, bled, draw_outlines, mirrored
+
+_STRONGEST_PERCENTILE = 99.8
+"""Of the brightest frame: the field at metal edges is singular and would dim all the rest."""
+
+_LINEAR = 0.02
+"""Below this part of the strongest field the colours are linear, above it logarithmic, so that the pulse is seen in the
+feed and after it has spread."""
+
+_TICKS = (-1.0, -0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3, 1.0)
+_DPI = 100
+
+
+def write_film(
+    path: Path | str, film: Mapping[str, Any], *, title: str = "", watch: Callable[[int, int], None] | None = None
+) -> Path:
+    """Write the film of an antenna, `.mp4` or `.gif`.
+
+    Args:
+        path: Target; its ending chooses the format.
+        film: `film` of an outcome of `evaluate(..., film=True)`.
+        title: Above the picture.
+        watch: Told of every frame drawn: how many so far, of how many.
+
+    Raises:
+        ConfigurationError: The ending is not known, or ffmpeg is missing.
+        StorageError: It cannot be written.
+        ValueError: There are no frames.
+    """
+    check_video(path)
+    if not len(film["time_s"]):
+        raise ValueError("the film has no frames: the antenna was not stepped far enough")
+    return write_video(path, frames_of(film, title=title, watch=watch), palette())
+
+
+def frames_of(
+    film: Mapping[str, Any], *, title: str = "", watch: Callable[[int, int], None] | None = None
+) -> Iterator[NDArray[np.uint8]]:
+    """Draw the frames one by one, each (height, width, 3); everything but field and time is drawn once.
+
+    Args:
+        film: As for `write_film`.
+        title: As there.
+        watch: As there.
+    """
+    r_mm, z_mm = 1e3 * np.asarray(film["r_m"]), 1e3 * np.asarray(film["z_m"])
+    values, times = relative(film["e_x"]), np.asarray(film["time_s"])
+    x_mm, _ = mirrored(r_mm, values[0])
+    half_z, half_x = (z_mm[1] - z_mm[0]) / 2, (x_mm[1] - x_mm[0]) / 2
+    extent = (z_mm[0] - half_z, z_mm[-1] + half_z, x_mm[0] - half_x, x_mm[-1] + half_x)
+    height = float(np.clip(5.2 * (extent[3] - extent[2]) / (extent[1] - extent[0]) + 0.9, 2.4, 6.4))
+    figure = new_figure(7.0, height)
+    canvas = FigureCanvasAgg(figure)
+    axes = dress(figure.add_subplot(), x_label="z (mm)", y_label="x (mm)", title=title)
+    axes.grid(visible=False)
+    scale: dict[str, Any] = {"cmap": colormaps["RdBu_r"], "norm": AsinhNorm(_LINEAR, vmin=-1.0, vmax=1.0)}
+    image = axes.imshow(
+        mirrored(r_mm, values[0])[1].T, origin="lower", extent=extent, interpolation="bilinear", aspect="equal", **scale
+    )
+    bodies = draw_outlines(axes, Outlines.of(film["outlines"]), dielectric=INK)
+    bar = colour_bar(axes, image, "E$_x$ in the E plane, relative to the strongest", extend="both")
+    bar.set_ticks(_TICKS, labels=[f"{tick:g}".replace("-", "\u2212") for tick in _TICKS])
+    bar.minorticks_off()
+    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
+    clock = axes.text(0.015, 0.965, "", transform=axes.transAxes, ha="left", va="top", fontsize=11, bbox=box, zorder=5)
+    moving = (image, *bodies, clock)
+    for artist in moving:
+        artist.set_animated(True)
+    canvas.draw()
+    ground = canvas.copy_from_bbox(figure.bbox)
+    for count, (time, frame) in enumerate(zip(times, values, strict=True), start=1):
+        image.set_data(mirrored(r_mm, frame)[1].T)
+        clock.set_text(f"t = {1e12 * time:.0f} ps")
+        canvas.restore_region(ground)
+        for artist in moving:
+            axes.draw_artist(artist)
+        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        if watch is not None:
+            watch(count, len(times))
+
+
+def relative(e_x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a film's field over the strongest, (frames, nz, nr), continued a little into conductors, zero further in.
+
+    One scale for all frames: the largest of their own percentiles.
+    """
+    strongest = max(float(np.nanpercentile(np.abs(frame), _STRONGEST_PERCENTILE)) for frame in e_x)
+    filled = bled(e_x, np.isnan(e_x[0]))
+    return np.nan_to_num(filled / np.float32(strongest or 1.0)).astype(np.float32)
+
+
+def palette() -> NDArray[np.uint8]:
+    """Return the 256 colours of a film: the scale's, greys for text and lines, the metal's."""
+    scale = colormaps["RdBu_r"](np.linspace(0.0, 1.0, 223))[:, :3]
+    greys = np.repeat(np.linspace(0.0, 1.0, 32)[:, None], 3, axis=1)
+    metal = np.array([[int(METAL[at : at + 2], 16) / 255 for at in (1, 3, 5)]])
+    return np.round(255 * np.concatenate([scale, greys, metal])).astype(np.uint8)
