@@ -5,8 +5,8 @@ With the mean the lattice keeps its second order through the jump; without it th
 the error is first order.
 
 Measured (f - f0)/f0 times N^2 (N: cells a wavelength in the slab) at 1, 1.5, 2 cells a millimetre: m = 0 -1.08; m = 1
--0.19; m = 2 0.01: 0.27 % at 20 cells and 0.11 % at 32. Fitted orders 1.997, 1.992, 2.05. Without the mean: 1.7 %, 1.2
-%, 0.9 % for m = 0, and at least 3.0 %, 2.7 %, 2.0 % for m = 1.
+-0.19; m = 2 0.01; m = 3 0.07: 0.27 % at 20 cells and 0.11 % at 32. Fitted orders 1.997, 1.990, 2.07, 1.98. Without the
+mean: 1.7 %, 1.2 %, 0.9 % for m = 0, and at least 3.0 %, 2.7 %, 2.0 % for m = 1.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from cavities import BACKENDS, SLAB, resonance, ring
 from scipy.constants import speed_of_light
 
 PUBLISHED_GHZ = {0: 7.639988, 1: 8.690016, 2: 11.088186}
+ORDERS = (0, 1, 2, 3)
 PERMITTIVITY = 4.0
 CELLS_PER_MM = (1.0, 1.5, 2.0)
 
@@ -29,23 +30,25 @@ def test_analytic_resonance(order: int) -> None:
     assert resonance(order, PERMITTIVITY, SLAB) / 1e9 == pytest.approx(PUBLISHED_GHZ[order], abs=1e-6)
 
 
-@pytest.mark.parametrize("order", PUBLISHED_GHZ)
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_slab(measured: Callable[..., float], backend: str, order: int) -> None:
     """Second order, 0.5 % at 20 and 0.2 % at 32 cells a wavelength in the slab (C < 2, see test_cavity_modes)."""
     exact = resonance(order, PERMITTIVITY, SLAB)
-    errors = np.array([ring(backend, order, n, PERMITTIVITY) / exact - 1 for n in CELLS_PER_MM])
-    cells_per_wavelength = speed_of_light / exact / np.sqrt(PERMITTIVITY) * 1e3 * np.array(CELLS_PER_MM)
+    meshes = CELLS_PER_MM if backend == "cpu" else CELLS_PER_MM[:1]
+    errors = np.array([ring(backend, order, n, PERMITTIVITY) / exact - 1 for n in meshes])
+    cells_per_wavelength = speed_of_light / exact / np.sqrt(PERMITTIVITY) * 1e3 * np.array(meshes)
     for cells, error in zip(cells_per_wavelength, np.abs(errors), strict=True):
         name = f"relative error, slab, m = {order}"
         measured(name, error, at_most=2.0 / cells**2, cells_per_wavelength=round(cells, 2), backend=backend)
-    slope = np.polyfit(np.log(CELLS_PER_MM), np.log(np.abs(errors)), 1)[0]
-    measured(f"order, slab, m = {order}", -slope, at_least=1.88, at_most=2.12, backend=backend)
+    if backend == "cpu":
+        slope = np.polyfit(np.log(meshes), np.log(np.abs(errors)), 1)[0]
+        measured(f"order, slab, m = {order}", -slope, at_least=1.88, at_most=2.12)
 
 
 def test_without_the_mean_the_order_is_one(measured: Callable[..., float]) -> None:
     """The rule on the face matters: leave it out and the error is first order and several times larger."""
     exact = resonance(0, PERMITTIVITY, SLAB)
-    errors = [ring("reference", 0, n, PERMITTIVITY, mean=False) / exact - 1 for n in (1.0, 2.0)]
+    errors = [ring("cpu", 0, n, PERMITTIVITY, mean=False) / exact - 1 for n in (1.0, 2.0)]
     assert min(errors) > 0.008
     measured("order without the mean, m = 0", np.log2(errors[0] / errors[1]), at_least=0.85, at_most=1.15)
