@@ -43,7 +43,7 @@ def test_empty_cylinder(measured: Callable[..., float], backend: str, order: int
     name = f"{kind}{order}1{0 if kind == 'TM' else 1}"
     for cells, error in zip(cells_per_wavelength, np.abs(errors), strict=True):
         place = {"cells_per_wavelength": round(cells, 2), "backend": backend}
-        measured(f"relative error, {name}", error, at_most=2.0 / cells**2, **place)
+        measured(f"relative error of {name}, empty", error, at_most=2.0 / cells**2, **place)
     if backend == "cpu":
         slope = np.polyfit(np.log(meshes), np.log(np.abs(errors)), 1)[0]
         measured(f"order, {name}", -slope, at_least=1.95, at_most=2.05)
@@ -55,7 +55,7 @@ def test_filled_cylinder(measured: Callable[..., float], order: int, kind: str) 
     exact = resonance(order, 1.0, SLAB, kind) / 2
     error = ring("cpu", order, 1.0, permittivity=4.0, height=LENGTH, kind=kind) / exact - 1
     cells = speed_of_light / exact / 2 * 1e3
-    name = f"relative error, filled, {kind}, m = {order}"
+    name = f"relative error of {kind}{order}1{0 if kind == 'TM' else 1}, filled"
     measured(name, abs(error), at_most=2.0 / cells**2, cells_per_wavelength=round(cells, 2))
 
 

@@ -47,7 +47,6 @@ def test_rod_on_the_lattice(order: int, backend: str, measured: Callable[..., fl
     cells = CELLS_PER_MM if backend == "cpu" else CELLS_PER_MM[:1]
     n = speed_of_light / rod.resonance() / 2 * 1e3 * np.array(cells)
     errors = [rod.error(backend, per_mm) for per_mm in cells]
-    place = {"backend": backend}
     for error, cells_per_wavelength in zip(errors, n, strict=True):
         where = {"cells_per_wavelength": round(cells_per_wavelength, 2), **place}
         measured(
