@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from antennaopt.cli.options import (
     warn,
     write_out,
 )
+from antennaopt.cli.outputs import Outputs, file_options
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ class Subject:
 @click.option("--cell", metavar="LENGTH", help='Cell size, used exactly as given, e.g. "0.2 mm".')
 @click.option("--extrapolate", is_flag=True, help="Solve on two meshes; results are for a cell that goes to zero.")
 @backend_option(None)
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw geometry, field, patterns and S11.")
-@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Write figures of merit and patterns.")
-@click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="Write S11 (.s1p).")
+@file_options
 @set_option
 @quiet_option
 def simulate(
@@ -70,11 +69,9 @@ def simulate(
     cell: str | None,
     extrapolate: bool,
     backend: str | None,
-    plot: Path | None,
-    csv: Path | None,
-    touchstone: Path | None,
     overrides: tuple[str, ...],
     quiet: bool,
+    **files: Any,
 ) -> None:
     """Solve one antenna and print what came out.
 
@@ -83,11 +80,13 @@ def simulate(
       antennaopt simulate antenna.toml
       antennaopt simulate antenna.toml --cell "0.15 mm" --plot antenna.png --json -
       antennaopt simulate antenna.toml --cell "0.3 mm" --extrapolate
+      antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
     name = chosen_backend(backend) if backend is not None else None
-    check_writable(json_file, plot, csv, touchstone)
-    _check_kind(plot)
+    outputs = Outputs(**files)
+    check_writable(json_file)
+    outputs.check()
     if source.is_dir():
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
@@ -95,30 +94,22 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     name = name or subject.backend or chosen_backend("auto")
-    fields = plot is not None or touchstone is not None
+    frequency = outputs.frequency(subject.experiment.resolved()["solver"]["frequencies"])
     meshes: Meshes | None = None
     if extrapolate:
-        meshes = _extrapolate(subject, name, fields=fields, quiet=quiet)
+        meshes = _extrapolate(subject, name, outputs, quiet=quiet)
         outcome, plan = meshes.outcome, meshes.solved[-1][0]
     else:
         plan = _plan(subject)
-        outcome = _solve(subject, plan, name, fields=fields, quiet=quiet)
+        outcome = _solve(subject, plan, name, outputs, quiet=quiet)
     result = as_object(outcome, subject, plan, name, meshes)
     if json_file is not None:
         write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")
     _refuse_failed(outcome)
     if not quiet:
         _show(outcome, result, to_stderr=json_file == "-", meshes=meshes)
-    _write_files(outcome, subject, plot, csv, touchstone, quiet=quiet)
-
-
-def _check_kind(plot: Path | None) -> None:
-    if plot is not None:
-        from antennaopt.reports.simulation import KINDS
-
-        if plot.suffix.removeprefix(".").lower() not in KINDS:
-            known = ", ".join(f".{one}" for one in KINDS)
-            raise ConfigurationError(f"--plot {plot} has no known ending; use one of {known}")
+    title, radius = subject.experiment.title or subject.experiment.name, subject.design["feed.inner_radius"]
+    outputs.write(outcome, title=title, feed_radius=radius, frequency=frequency, quiet=quiet)
 
 
 def _of_file(
@@ -189,17 +180,25 @@ def _plan(subject: Subject) -> dict[str, Any]:
     return make_plan(experiment.family, subject.design, subject.design, experiment.resolved()["solver"]).to_dict()
 
 
-def _solve(subject: Subject, plan: dict[str, Any], backend: str, *, fields: bool, quiet: bool) -> dict[str, Any]:
+def _solve(subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool) -> dict[str, Any]:
     from antennaopt.evaluation.evaluate import evaluate
 
     check_memory(plan)
     family = subject.experiment.family
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
     with _working(f"solving {cells} with {backend}", plan, quiet=quiet) as watch:
-        return evaluate(family, [subject.design], plan, backend=backend, fields=fields, watch=watch)[0]
+        return evaluate(
+            family,
+            [subject.design],
+            plan,
+            backend=backend,
+            fields=outputs.need_fields,
+            film=outputs.need_film,
+            watch=watch,
+        )[0]
 
 
-def _extrapolate(subject: Subject, backend: str, *, fields: bool, quiet: bool) -> Meshes:
+def _extrapolate(subject: Subject, backend: str, outputs: Outputs, *, quiet: bool) -> Meshes:
     """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
     from antennaopt.cli.extrapolation import plan_two_meshes, solve_on_two_meshes
 
@@ -208,7 +207,8 @@ def _extrapolate(subject: Subject, backend: str, *, fields: bool, quiet: bool) -
     check_memory(plans[1])
 
     def solve(plan: dict[str, Any]) -> dict[str, Any]:
-        return _solve(subject, plan, backend, fields=fields, quiet=quiet)
+        wanted = outputs if plan is plans[1] else replace(outputs, animate=None)  # a film of the finer mesh alone
+        return _solve(subject, plan, backend, wanted, quiet=quiet)
 
     return solve_on_two_meshes(subject.experiment.family, plans, solve)
 
@@ -310,32 +310,3 @@ def _show(
     if meshes is not None:
         click.echo(meshes.line(), err=to_stderr)
     warn(doubts(result["certificate"]))
-
-
-def _write_files(
-    outcome: Mapping[str, Any],
-    subject: Subject,
-    plot: Path | None,
-    csv: Path | None,
-    touchstone: Path | None,
-    *,
-    quiet: bool,
-) -> None:
-    title = subject.experiment.title or subject.experiment.name
-    written: list[Path] = []
-    if csv is not None:
-        from antennaopt.exports import write_csv
-
-        written += write_csv(csv, outcome)
-    if touchstone is not None:
-        from antennaopt.exports import write_touchstone
-
-        radius = subject.design["feed.inner_radius"]
-        written.append(write_touchstone(touchstone, outcome, title=title, feed_radius=radius))
-    if plot is not None:
-        from antennaopt.reports import plot_simulation
-
-        written.append(plot_simulation(plot, outcome, title=title))
-    if not quiet:
-        for path in written:
-            print(f"wrote {path}", file=sys.stderr)

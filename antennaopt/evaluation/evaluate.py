@@ -93,7 +93,7 @@ def evaluate(
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
             if fields and "s11" in outcome:
                 outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
-            if snapshots is not None and index == snapshots.antenna:
+            if snapshots is not None and index == snapshots.antenna and "s11" in outcome:
                 outcome["film"] = film_of(solver.layout, scene, solution, snapshots)
         timing = {
             "seconds": (time.perf_counter() - start) / len(places),

@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from antennaopt.reports.film import write_film
     from antennaopt.reports.report import write_report
     from antennaopt.reports.simulation import plot_simulation
 
-_HOMES = {"plot_simulation": "simulation", "write_report": "report"}
+_HOMES = {"plot_simulation": "simulation", "write_film": "film", "write_report": "report"}
 
-__all__ = ["plot_simulation", "write_report"]
+__all__ = ["plot_simulation", "write_film", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

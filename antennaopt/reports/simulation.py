@@ -47,7 +47,9 @@ TABLE_METRICS = (
 )
 
 
-def plot_simulation(path: Path | str, outcome: Mapping[str, Any], *, title: str = "") -> Path:
+def plot_simulation(
+    path: Path | str, outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None
+) -> Path:
     """Draw one solved antenna: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
     Args:
@@ -55,6 +57,7 @@ def plot_simulation(path: Path | str, outcome: Mapping[str, Any], *, title: str 
         outcome: An `ok` outcome of `evaluate(..., fields=True)`; without `field` its panels say so, without `sweep`
             S11 is drawn at the requested frequencies only.
         title: Above the panels.
+        frequency: Whose field is drawn, Hz; None for the one nearest the design's.
 
     Returns:
         The file written.
@@ -75,7 +78,7 @@ def plot_simulation(path: Path | str, outcome: Mapping[str, Any], *, title: str 
     if title:
         figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left")
     parts: Any = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
-    _draw_fields(parts[0].subplots(1, 2), outcome)
+    _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
     panels = parts[1].subplots(1, 3, width_ratios=(1.0, 1.0, 1.2))
     _draw_patterns(panels[0], outcome)
     dress(panels[1], title="S11")
@@ -117,13 +120,14 @@ def cuts_of(outcome: Mapping[str, Any]) -> list[Cuts]:
     return sorted(cuts, key=lambda cut: cut.frequency_hz)
 
 
-def _draw_fields(panels: Sequence[Axes], outcome: Mapping[str, Any]) -> None:
+def _draw_fields(panels: Sequence[Axes], outcome: Mapping[str, Any], frequency: float | None) -> None:
     if outcome.get("field") is None:
         for axes, text in zip(panels, ("no field was recorded", ""), strict=True):
             axes.set_axis_off()
             axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY, transform=axes.transAxes)
         return
     field = FieldMap.of_outcome(outcome)
+    field = field if frequency is None else field.at(frequency)
     draw_magnitude(dress(panels[0]), field)
     draw_phase(dress(panels[1]), field)
 

@@ -20,7 +20,7 @@ def plan(family, lower, upper, solver):
     return SimpleNamespace(to_dict=lambda: dict(table))
 
 
-def evaluate(family, designs, plan, *, backend="cpu", fields=False, watch=None):
+def evaluate(family, designs, plan, *, backend="cpu", fields=False, film=False, watch=None):
     CALLS.append(("evaluate", family, [dict(design) for design in designs], dict(plan), backend, fields))
     return [outcome(design, plan) for design in designs]
 

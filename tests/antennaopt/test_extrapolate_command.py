@@ -44,7 +44,7 @@ class Solver:
         self.failing = failing or {}
         self.plans = []
 
-    def evaluate(self, family, designs, plan, *, backend="cpu", fields=False, watch=None):
+    def evaluate(self, family, designs, plan, *, backend="cpu", fields=False, film=False, watch=None):
         self.plans.append(plan)
         made = solved(designs[0], plan)
         change = self.failing.get(round(plan["cell"] * 1e3, 3))
