@@ -80,7 +80,7 @@ struct Parameters {
 __constant__ Parameters P;
 
 // A row's word: its reach (columns as stored, from the first, that hold anything but air) and these flags.
-enum Row {
+enum RowFlag {
     ROW_REACH = 0xffff,
     ROW_AXIAL = 1 << 16,     // inside an axial layer
     ROW_SOURCE = 1 << 17,    // the source's plane

@@ -1,6 +1,10 @@
-// One phase of one time step a launch: one thread a cell, every operand from memory. The baseline of the planar stencils.
+// One phase of one time step a launch: one thread a short column of cells, every operand from memory. The baseline.
 //
-// Settings: REAL. Launch: blocks of (32, 8), grid (columns / 32, rows / 8, batch) for the phases.
+// Settings: REAL; STENCIL; ROWS (cells a thread takes). Launch of the phases: blocks of a row's columns, grid
+// (columns / threads, rows / ROWS, batch).
+#ifndef ROWS
+#error "ROWS must be set"
+#endif
 #include "planar_parameters.cuh"
 #include "stencil.cuh"
 
@@ -9,22 +13,24 @@ __device__ inline real *place(int problem, int plane, int j, int i) {
 }
 
 template <int PHASE> __device__ inline void phase(int step) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
-    const int problem = blockIdx.z;
-    if (i >= P.columns || j >= P.rows) return;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, problem = blockIdx.z;
+    if (i >= P.columns) return;
     Cell<true> c;
-    c.here = place(problem, 0, j, i), c.below = c.here - P.pitch, c.above = c.here + P.pitch;
-    c.stride = c.step = c.psi_stride = plane_size();
-    c.middle = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * c.step + row_at(j) + i;
-    c.low = c.middle - P.pitch, c.high = c.middle + P.pitch;
-    c.psi = P.psi + (long long)problem * 4 * c.psi_stride + row_at(j) + i;
-    c.j = j, c.i = i, c.parity = step & 1;
-    Stencil::template update<PHASE>(c);
+    c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;
+#pragma unroll
+    for (int j = first; j < first + ROWS; ++j) {
+        if (j >= P.rows) return;
+        c.here = place(problem, 0, j, i), c.below = c.here - P.pitch, c.above = c.here + P.pitch;
+        c.middle = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * c.step + row_at(j) + i;
+        c.low = c.middle - P.pitch, c.high = c.middle + P.pitch;
+        c.psi = P.psi + (long long)problem * 4 * c.psi_stride + row_at(j) + i, c.j = j;
+        Stencil::template update<PHASE>(c);
+    }
 }
 
 extern "C" __global__ void phase_0(int step) { phase<0>(step); }
-extern "C" __global__ void phase_1(int step) { phase<Stencil::PHASES - 1 < 1 ? Stencil::PHASES - 1 : 1>(step); }
-extern "C" __global__ void phase_2(int step) { phase<Stencil::PHASES - 1>(step); }
+extern "C" __global__ void phase_1(int step) { phase<SECOND>(step); }
+extern "C" __global__ void phase_2(int step) { phase<THIRD>(step); }
 
 // Sources of one phase: one block a problem.
 extern "C" __global__ void drive(int step, int which) {

@@ -35,12 +35,16 @@ struct Parameters {
     int source_count;
     int probe_count;
     int steps;
+    // Absorbing layers, cells; outside them nothing is stretched
+    int layer;
     real weight;
 };
 
 __constant__ Parameters P;
 
-#define LEAD 4  // columns: rows start on 16 bytes
+#define LEAD 4  // zero columns before the first: rows start on 16 bytes
+
+enum { WARP = 32 };
 
 // The derivatives that have a memory, in the order of `psi`.
 enum Derivative { NODE_X, HALF_X, NODE_Y, HALF_Y };
@@ -53,10 +57,10 @@ __device__ inline long long row_at(int j) { return (long long)(j + 1) * P.pitch 
 // One cell and its neighbours: plane 0 of its row, of the row below (j - 1) and above, all at its own column.
 template <bool LAYERED> struct Cell {
     real *below, *here, *above;
-    long long stride;  // from plane to plane
+    long long stride;                 // from plane to plane
     const real *low, *middle, *high;  // coefficients, likewise
     long long step;
-    real *psi;
+    real *psi;  // memories of this cell
     long long psi_stride;
     int j, i;
     int parity;  // of the time step: which of two planes is the old one
@@ -72,6 +76,7 @@ template <bool LAYERED> struct Cell {
         if (!LAYERED) return difference;
         const bool x = which == NODE_X || which == HALF_X;
         const int n = x ? P.columns : P.rows, half = which == HALF_X || which == HALF_Y ? 3 * n : 0;
+        if ((x ? i : j) > P.layer && (x ? i : j) < n - 2 - P.layer) return difference;
         const real *filter = (x ? P.filters_x + i : P.filters_y + j) + half;
         const real drive = filter[2 * n];
         if (drive == real(0)) return filter[0] * difference;

@@ -1,19 +1,20 @@
 // Redundant computation: a block reads a tile and a halo that is wide enough for `count` steps, steps them in shared
 // memory, and writes the tile. All tiles are independent: they read one buffer and write the other.
 //
-// Settings: REAL; LAYERED (1: the tile may touch absorbing layers and carries their memory); HEIGHT, WIDTH (most rows
-// and columns that a tile has with its halo); WARPS. Launch: blocks of (32, WARPS), grid (tiles, batch), BYTES of
-// dynamic shared memory: (HEIGHT + 2) (WIDTH + 2) floats for each plane, coefficient and memory.
+// Settings: REAL; STENCIL; LAYERED (1: the tile may touch absorbing layers and carries their memory); HEIGHT, WIDTH (most
+// rows and columns that a tile has with its halo); WARPS. Launch: blocks of 32 WARPS, grid (tiles, batch), dynamic
+// shared memory of (HEIGHT + 2) (WIDTH + 2) numbers for each plane, coefficient and memory.
 #if !defined(HEIGHT) || !defined(WIDTH) || !defined(WARPS) || !defined(LAYERED)
 #error "HEIGHT, WIDTH, WARPS and LAYERED must be set"
 #endif
+#include "machine.cuh"
 #include "planar_parameters.cuh"
 #include "stencil.cuh"
 
 enum { PITCH = WIDTH + 2, AREA = (HEIGHT + 2) * PITCH };  // with a rim of zeros, for what lies outside the lattice
 enum { MEMORIES = LAYERED ? 4 : 0, ARRAYS = Stencil::PLANES + Stencil::COEFFICIENTS + MEMORIES };
 
-extern __shared__ real tile[];
+__device__ inline real *tile() { return reinterpret_cast<real *>(shared_base()); }
 
 // The rows and columns that a block has on chip, and how far in they are still what they should be.
 struct Window {
@@ -23,7 +24,7 @@ struct Window {
     __device__ int row_end() const { return end_row < P.rows ? end_row - high : P.rows; }
     __device__ int column_begin() const { return first_column > 0 ? first_column + low : 0; }
     __device__ int column_end() const { return end_column < P.columns ? end_column - high : P.columns; }
-    __device__ int at(int j, int i) const { return (j - first_row + 1) * PITCH + (i - first_column + 1); }
+    __device__ real *at(int j, int i) const { return tile() + (j - first_row + 1) * PITCH + (i - first_column + 1); }
     __device__ bool holds(int j, int i) const {
         return j >= first_row && j < end_row && i >= first_column && i < end_column;
     }
@@ -31,11 +32,11 @@ struct Window {
 
 template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity) {
     w.low += Stencil::low(PHASE), w.high += Stencil::high(PHASE);
-    const int end_row = w.row_end(), end_column = w.column_end();
-    for (int j = w.row_begin() + threadIdx.y; j < end_row; j += WARPS)
-        for (int i = w.column_begin() + threadIdx.x; i < end_column; i += 32) {
+    const int end_row = w.row_end(), end_column = w.column_end(), warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    for (int j = w.row_begin() + warp; j < end_row; j += WARPS)
+        for (int i = w.column_begin() + lane; i < end_column; i += WARP) {
             Cell<LAYERED> c;
-            c.here = tile + w.at(j, i), c.below = c.here - PITCH, c.above = c.here + PITCH;
+            c.here = w.at(j, i), c.below = c.here - PITCH, c.above = c.here + PITCH;
             c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
             c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA;
             c.stride = c.step = c.psi_stride = AREA;
@@ -44,8 +45,8 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
         }
     __syncthreads();  // the next phase reads what neighbours wrote
     if (P.source_count) {
-        impress(problem, step, PHASE, threadIdx.y * 32 + threadIdx.x, 32 * WARPS, [=](int plane, int j, int i) {
-            return w.holds(j, i) ? tile + plane * AREA + w.at(j, i) : (real *)0;
+        impress(problem, step, PHASE, threadIdx.x, WARP * WARPS, [=](int plane, int j, int i) {
+            return w.holds(j, i) ? w.at(j, i) + plane * AREA : (real *)0;
         });
         __syncthreads();  // sources are in before a neighbour reads them
     }
@@ -53,7 +54,7 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
 
 // `odd`: from `other` to `state`, else from `state` to `other`.
 extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int step, int count, int odd, int first_tile) {
-    const int problem = blockIdx.y, *core = P.tiles + 4 * (first_tile + blockIdx.x);
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, problem = blockIdx.y, *core = P.tiles + 4 * (first_tile + blockIdx.x);
     const int row = core[0], column = core[1], core_end = row + core[2], core_right = column + core[3];
     int low = 0, high = 0;
     for (int p = 0; p < Stencil::PHASES; ++p) low += count * Stencil::low(p), high += count * Stencil::high(p);
@@ -64,14 +65,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int step, int c
     const real *from_psi = (odd ? P.other_psi : P.psi) + (long long)problem * 4 * plane;
     const real *media = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * plane;
     // The rim too: in the lattice it is never read, outside it is zero in memory.
-    for (int j = w.first_row - 1 + (int)threadIdx.y; j <= w.end_row; j += WARPS)
-        for (int i = w.first_column - 1 + (int)threadIdx.x; i <= w.end_column; i += 32) {
+    for (int j = w.first_row - 1 + warp; j <= w.end_row; j += WARPS)
+        for (int i = w.first_column - 1 + lane; i <= w.end_column; i += WARP) {
             const long long place = row_at(j) + i;
-            real *here = tile + w.at(j, i);
+            real *here = w.at(j, i);
 #pragma unroll
             for (int f = 0; f < Stencil::KEPT; ++f) here[f * AREA] = from[f * plane + place];
-#pragma unroll
-            for (int f = Stencil::KEPT; f < Stencil::PLANES; ++f) here[f * AREA] = 0;
 #pragma unroll
             for (int c = 0; c < Stencil::COEFFICIENTS; ++c) here[(Stencil::PLANES + c) * AREA] = media[c * plane + place];
 #pragma unroll
@@ -81,21 +80,21 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int step, int c
     __syncthreads();  // the tile is complete
     for (int s = 0; s < count; ++s) {
         phase<0>(w, problem, step + s, s & 1);
-        if (Stencil::PHASES > 1) phase<Stencil::PHASES - 1 < 1 ? Stencil::PHASES - 1 : 1>(w, problem, step + s, s & 1);
-        if (Stencil::PHASES > 2) phase<Stencil::PHASES - 1>(w, problem, step + s, s & 1);
+        if (Stencil::PHASES > 1) phase<SECOND>(w, problem, step + s, s & 1);
+        if (Stencil::PHASES > 2) phase<THIRD>(w, problem, step + s, s & 1);
         if (P.probe_count) {
-            sample(problem, step + s, threadIdx.y * 32 + threadIdx.x, 32 * WARPS, [=](int plane, int j, int i) {
+            sample(problem, step + s, threadIdx.x, WARP * WARPS, [=](int plane, int j, int i) {
                 const bool own = j >= row && j < core_end && i >= column && i < core_right;
-                return own ? tile + Stencil::holds(plane, s + 1) * AREA + w.at(j, i) : (real *)0;
+                return own ? w.at(j, i) + Stencil::holds(plane, s + 1) * AREA : (real *)0;
             });
             __syncthreads();  // samples are taken before the next step
         }
     }
     real *to = (odd ? P.state : P.other) + (long long)problem * Stencil::PLANES * plane;
     real *to_psi = (odd ? P.psi : P.other_psi) + (long long)problem * 4 * plane;
-    for (int j = row + threadIdx.y; j < core_end; j += WARPS)
-        for (int i = column + threadIdx.x; i < core_right; i += 32) {
-            const real *here = tile + w.at(j, i);
+    for (int j = row + warp; j < core_end; j += WARPS)
+        for (int i = column + lane; i < core_right; i += WARP) {
+            const real *here = w.at(j, i);
 #pragma unroll
             for (int f = 0; f < Stencil::KEPT; ++f) to[f * plane + row_at(j) + i] = here[Stencil::holds(f, count) * AREA];
 #pragma unroll

@@ -8,7 +8,7 @@ from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Scheme
 from fdtd.problem import Problem
 from fdtd.stencils import BOR
-from fdtd.tiling import one_step
+from fdtd.tiling import one_step, wavefront
 from fdtd.tiling.limits import Limits
 
 
@@ -34,7 +34,27 @@ def _one_step(problem: Problem, precision: str, limits: Limits) -> Scheme:
     )
 
 
+def _wavefront(problem: Problem, precision: str, limits: Limits) -> Scheme:
+    """All steps up to the next look in one launch."""
+    grid, batch = problem.grid, problem.media.batch
+    size = {"float32": 4, "float64": 8}[precision]
+    plan = wavefront.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=size, limits=limits)
+
+    def advance(program: Program, step: int, end: int) -> None:
+        program.launch("wavefront", (batch,), plan.threads, step, end - step, shared=plan.shared_bytes)
+
+    return Scheme(
+        name="wavefront",
+        text="wavefront.cu",
+        macros=plan.macros,
+        lead=plan.lead,
+        pitch=plan.pitch,
+        advance=advance,
+        records=True,
+    )
+
+
 Maker = Callable[[Problem, str, Limits], Scheme]
 """Plans a scheme for a problem, a precision and a device; raises `Unsuitable`."""
 
-SCHEMES: dict[str, Maker] = {"one_step": _one_step}
+SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront}

@@ -1,0 +1,51 @@
+// The few things that plain CUDA C++ has no word for. The tests' host emulation brings its own.
+#ifndef HOST_EMULATION
+
+__device__ inline unsigned char *shared_base() {
+    extern __shared__ __align__(128) unsigned char shared_storage[];
+    return shared_storage;
+}
+
+// Asynchronous copy of 16 aligned bytes from device to shared memory, past the first-level cache.
+__device__ inline void copy_16_bytes(void *shared, const void *global) {
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+
+// The copies since the last call form a group.
+__device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until this thread has at most N groups under way.
+template <int N> __device__ inline void wait_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+
+// Adds to a place that no other thread touches before the next barrier, without waiting for it.
+__device__ inline void add_without_return(float *to, float value) {
+    asm volatile("red.global.add.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
+}
+__device__ inline void add_without_return(double *to, double value) {
+    asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
+}
+
+// Thread-block clusters: sm_90 and later.
+__device__ inline int cluster_rank() {
+    int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ inline int cluster_blocks() {
+    int blocks;
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+// All threads of the cluster; what they wrote to any block's shared memory is there afterwards.
+__device__ inline void cluster_wait() {
+    asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+}
+// The same place in another block's shared memory.
+template <class T> __device__ inline T *in_block(T *own, int rank) {
+    unsigned long long to;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(to) : "l"(reinterpret_cast<unsigned long long>(own)), "r"(rank));
+    return reinterpret_cast<T *>(to);
+}
+
+#endif

@@ -1,0 +1,89 @@
+// Synchronised thread blocks: a cluster of blocks holds one problem on chip for all of its steps, a slab of rows each,
+// and hands the rows at the slabs' edges over through the neighbours' shared memory.
+//
+// Settings: REAL; STENCIL; SLAB (rows a block); ROW (numbers of a row of one plane, the pitch in memory); WARPS.
+// Launch: clusters of rows / SLAB blocks of 32 WARPS threads, grid (cluster, batch), dynamic shared memory of
+// (SLAB + 2) ROW numbers for each plane and coefficient.
+#if !defined(SLAB) || !defined(ROW) || !defined(WARPS)
+#error "SLAB, ROW and WARPS must be set"
+#endif
+#include "machine.cuh"
+#include "planar_parameters.cuh"
+#include "stencil.cuh"
+
+enum { AREA = (SLAB + 2) * ROW };
+
+// Row `j` of the slab, -1 to SLAB, at column 0 of plane 0.
+__device__ inline real *slab(int j) { return reinterpret_cast<real *>(shared_base()) + (j + 1) * ROW + LEAD; }
+
+// Sends the row at one edge, all planes, to the halo of the block beyond.
+__device__ inline void send(int own, int halo, int rank) {
+    if (rank < 0 || rank >= cluster_blocks()) return;
+    real *to = in_block(slab(halo), rank);
+    for (int f = 0; f < Stencil::PLANES; ++f)
+        for (int i = threadIdx.x; i < P.columns; i += WARP * WARPS) to[f * AREA + i] = slab(own)[f * AREA + i];
+}
+
+template <int PHASE> __device__ inline void phase(int problem, int step, int parity, int first, int rows) {
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    real *psi = P.psi + (long long)problem * 4 * plane_size();
+    Cell<true> c;
+    c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity;
+    for (int j = warp; j < rows; j += WARPS)
+        for (int i = lane; i < P.columns; i += WARP) {
+            c.here = slab(j) + i, c.below = c.here - ROW, c.above = c.here + ROW;
+            c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
+            c.psi = psi + row_at(first + j) + i, c.j = first + j, c.i = i;
+            Stencil::template update<PHASE>(c);
+        }
+    __syncthreads();  // all rows are done
+    if (P.source_count) {
+        impress(problem, step, PHASE, threadIdx.x, WARP * WARPS, [=](int plane, int row, int column) {
+            return row >= first && row < first + rows ? slab(row - first) + plane * AREA + column : (real *)0;
+        });
+        __syncthreads();  // sources are in before rows are sent
+    }
+    constexpr int next = (PHASE + 1) % Stencil::PHASES;
+    constexpr bool up = Stencil::low(next), down = Stencil::high(next);
+    if ((up && Stencil::low(PHASE)) || (down && Stencil::high(PHASE))) cluster_wait();  // neighbours have read the halo
+    if (up && rows) send(rows - 1, -1, cluster_rank() + 1);
+    if (down && rows) send(0, SLAB, cluster_rank() - 1);
+    cluster_wait();  // the halo is there
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int first_step, int steps) {
+    const int problem = blockIdx.y, first = cluster_rank() * SLAB, rows = max(0, min((int)SLAB, P.rows - first));
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const long long plane = plane_size();
+    real *state = P.state + problem * Stencil::PLANES * plane;
+    const real *media = P.coefficients + problem * Stencil::COEFFICIENTS * plane;
+    for (int j = warp - 1; j <= SLAB; j += WARPS)
+        for (int i = lane - LEAD; i < ROW - LEAD; i += WARP) {
+            const long long place = row_at(min(first + j, P.rows)) + i;
+#pragma unroll
+            for (int f = 0; f < Stencil::PLANES; ++f)
+                slab(j)[f * AREA + i] = f < Stencil::KEPT ? state[f * plane + place] : real(0);
+#pragma unroll
+            for (int c = 0; c < Stencil::COEFFICIENTS; ++c)
+                slab(j)[(Stencil::PLANES + c) * AREA + i] = media[c * plane + place];
+        }
+    cluster_wait();  // every block has its slab, halo included, and has started
+    for (int step = 0; step < steps; ++step) {
+        phase<0>(problem, first_step + step, step & 1, first, rows);
+        if (Stencil::PHASES > 1) phase<SECOND>(problem, first_step + step, step & 1, first, rows);
+        if (Stencil::PHASES > 2) phase<THIRD>(problem, first_step + step, step & 1, first, rows);
+        if (P.probe_count) {
+            const int held = step + 1;
+            sample(problem, first_step + step, threadIdx.x, WARP * WARPS, [=](int plane, int row, int column) {
+                const bool own = row >= first && row < first + rows;
+                return own ? slab(row - first) + Stencil::holds(plane, held) * AREA + column : (real *)0;
+            });
+            __syncthreads();  // samples are taken before the next step
+        }
+    }
+    for (int j = warp; j < rows; j += WARPS)
+        for (int i = lane; i < P.columns; i += WARP)
+#pragma unroll
+            for (int f = 0; f < Stencil::KEPT; ++f)
+                state[f * plane + row_at(first + j) + i] = slab(j)[Stencil::holds(f, steps) * AREA + i];
+}

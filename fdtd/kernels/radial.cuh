@@ -1,0 +1,201 @@
+// The columns of the radial layer for the wavefront: a lane holds one column at RADIAL_LEVELS time levels that follow
+// each other, in step with the main warps, and passes cells and their eight filter memories from level to level.
+//
+// With the last main column it exchanges h_z and h (as a level meets them) for e_z and e (as it leaves them).
+#if RADIAL_COLUMNS
+#define RADIAL_GROUPS_A_WARP (32 / RADIAL_COLUMNS)
+#define RADIAL_GROUPS (RADIAL_WARPS * RADIAL_GROUPS_A_WARP)
+#if RADIAL_COLUMNS > 32 || RADIAL_GROUPS * RADIAL_LEVELS < LEVELS
+#error "the radial warps do not cover all columns and levels"
+#endif
+
+// A cell of the radial layer: its fields and the memories of its filters, 0-3 for E, 4-7 for H.
+struct Cell {
+    real e_r, e, e_z, h_r, h, h_z, psi[8];
+};
+
+__device__ inline void read_chain(const real *from, int column, Cell &cell) {
+    const real *at = from + column;
+    cell.e_r = at[0], cell.e = at[RADIAL_COLUMNS], cell.e_z = at[2 * RADIAL_COLUMNS];
+    cell.h_r = at[3 * RADIAL_COLUMNS], cell.h = at[4 * RADIAL_COLUMNS], cell.h_z = at[5 * RADIAL_COLUMNS];
+#pragma unroll
+    for (int n = 0; n < 8; ++n) cell.psi[n] = at[(6 + n) * RADIAL_COLUMNS];
+}
+
+__device__ inline void write_chain(real *to, int column, const Cell &cell) {
+    real *at = to + column;
+    at[0] = cell.e_r, at[RADIAL_COLUMNS] = cell.e, at[2 * RADIAL_COLUMNS] = cell.e_z;
+    at[3 * RADIAL_COLUMNS] = cell.h_r, at[4 * RADIAL_COLUMNS] = cell.h, at[5 * RADIAL_COLUMNS] = cell.h_z;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) at[(6 + n) * RADIAL_COLUMNS] = cell.psi[n];
+}
+
+__device__ inline void read_cell(int antenna, int k, int column, Cell &cell) {
+    const real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
+    cell.e_r = at[0], cell.e = at[P.pitch], cell.e_z = at[2 * P.pitch];
+    cell.h_r = at[3 * P.pitch], cell.h = at[4 * P.pitch], cell.h_z = at[5 * P.pitch];
+    const real *psi = radial_memory(antenna, k, 0) + column;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) cell.psi[n] = psi[n * P.radial_pitch];
+}
+
+__device__ inline void write_cell(int antenna, int k, int column, const Cell &cell) {
+    real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
+    at[0] = cell.e_r, at[P.pitch] = cell.e, at[2 * P.pitch] = cell.e_z;
+    at[3 * P.pitch] = cell.h_r, at[4 * P.pitch] = cell.h, at[5 * P.pitch] = cell.h_z;
+    real *psi = radial_memory(antenna, k, 0) + column;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) psi[n * P.radial_pitch] = cell.psi[n];
+}
+
+__device__ inline void clear(Cell &cell) {
+    cell.e_r = cell.e = cell.e_z = cell.h_r = cell.h = cell.h_z = 0;
+#pragma unroll
+    for (int n = 0; n < 8; ++n) cell.psi[n] = 0;
+}
+
+// Coefficients of one column: radial factors of the six updates, b and c of the eight filters.
+struct RadialColumn {
+    real gain[6], b[8], c[8];
+};
+
+__device__ inline void radial_e(
+    Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, int word, int antenna, int k,
+    int at
+) {
+    const real m = P.order;
+    real dz_hr = cell.h_r - below.h_r, dz_h = cell.h - below.h;
+    if (word & ROW_AXIAL && at < P.axial_rows[k]) {
+        dz_hr = stretched(axial_memory(antenna, k, 0) + at, dz_hr, 0, k);
+        dz_h = stretched(axial_memory(antenna, k, 1) + at, dz_h, 0, k);
+    }
+    const real curl_r = m * cell.h_z - dz_h, curl_phi = dz_hr - (cell.h_z - hz_left);
+    const real curl_z = (cell.h - h_left) - m * cell.h_r;
+    cell.psi[0] = f.b[0] * cell.psi[0] + f.c[0] * curl_r;
+    cell.psi[1] = f.b[1] * cell.psi[1] + f.c[1] * curl_phi;
+    cell.psi[2] = f.b[2] * cell.psi[2] + f.c[2] * curl_z;
+    cell.psi[3] = f.b[3] * cell.psi[3] + f.c[3] * curl_z;
+    const real drive_r = f.gain[0] * curl_r + cell.psi[0], drive_phi = f.gain[1] * curl_phi + cell.psi[1];
+    const real drive_z = f.gain[2] * curl_z + (cell.psi[2] + cell.psi[3]);
+    if (word & ROW_RADIAL) {
+        const real *media = medium(antenna, k, 0) + at;
+        cell.e_r = media[0] * cell.e_r + media[3 * P.pitch] * drive_r;
+        cell.e = media[P.pitch] * cell.e + media[4 * P.pitch] * drive_phi;
+        cell.e_z = media[2 * P.pitch] * cell.e_z + media[5 * P.pitch] * drive_z;
+    } else cell.e_r += drive_r, cell.e += drive_phi, cell.e_z += drive_z;
+    if (word & ROW_PLANE) cell.e_r = cell.e = 0;
+}
+
+__device__ inline void radial_h(
+    Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, int word, int antenna, int k,
+    int at
+) {
+    const real m = P.order;
+    real dz_er = above.e_r - cell.e_r, dz_e = above.e - cell.e;
+    if (word & ROW_AXIAL && at < P.axial_rows[k]) {
+        dz_er = stretched(axial_memory(antenna, k, 2) + at, dz_er, 3, k);
+        dz_e = stretched(axial_memory(antenna, k, 3) + at, dz_e, 3, k);
+    }
+    const real curl_r = dz_e + m * cell.e_z, curl_phi = (ez_right - cell.e_z) - dz_er;
+    const real curl_z = (e_right - cell.e) + m * cell.e_r;
+    cell.psi[4] = f.b[4] * cell.psi[4] + f.c[4] * curl_r;
+    cell.psi[5] = f.b[5] * cell.psi[5] + f.c[5] * curl_phi;
+    cell.psi[6] = f.b[6] * cell.psi[6] + f.c[6] * curl_z;
+    cell.psi[7] = f.b[7] * cell.psi[7] + f.c[7] * curl_z;
+    cell.h_r += f.gain[3] * curl_r + cell.psi[4];
+    cell.h += f.gain[4] * curl_phi + cell.psi[5];
+    cell.h_z -= f.gain[5] * curl_z + (cell.psi[6] + cell.psi[7]);
+}
+
+__device__ inline void radial_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
+    const int group_here = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
+    const bool used = group_here < RADIAL_GROUPS_A_WARP;
+    const int group = (p.warp - WARPS) * RADIAL_GROUPS_A_WARP + group_here, lowest = group * RADIAL_LEVELS;
+    const int at = P.lead + P.radial_start + column;
+    RadialColumn f;
+#pragma unroll
+    for (int n = 0; n < 6; ++n) f.gain[n] = P.gains[n * P.pitch + at];
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+        f.b[n] = P.filters[2 * n * P.radial_pitch + column];
+        f.c[n] = P.filters[(2 * n + 1) * P.radial_pitch + column];
+    }
+    Level levels[RADIAL_LEVELS];
+    Cell waiting[RADIAL_LEVELS], arriving[RADIAL_LEVELS], next;
+    bool works[RADIAL_LEVELS];
+#pragma unroll
+    for (int v = 0; v < RADIAL_LEVELS; ++v) {
+        works[v] = used && lowest + v < LEVELS;
+        place(levels[v], works[v] ? lowest + v : 0, passes, s.words);
+        clear(waiting[v]), clear(arriving[v]);
+    }
+    clear(next);
+    real next_h = 0, next_hz = 0;
+    const bool reads = used && group == 0;
+    if (reads && levels[0].valid) {
+        read_cell(p.antenna, 0, column, next);
+        next_hz = field(p.antenna, 0, 5)[at - 1], next_h = field(p.antenna, 0, 4)[at - 1];
+    }
+#pragma unroll 1
+    for (int t = 0; t < iterations; ++t) {
+        const int now = t & 1, before = now ^ 1;
+        if (reads) {
+            arriving[0] = next;
+            const bool wrap = levels[0].k == P.nz;
+            const int k = wrap ? 0 : levels[0].k + 1;
+            const int step = levels[0].step + (wrap ? LEVELS : 0);
+            if (step < passes.last && k < P.nz) read_cell(p.antenna, k, column, next);
+            else clear(next);
+        } else if (used && works[0]) read_chain(s.chain + (before * RADIAL_GROUPS + group - 1) * 14 * RADIAL_COLUMNS, column, arriving[0]);
+        real left_h = 0, left_hz = 0;
+        if (reads) {
+            left_h = next_h, left_hz = next_hz;
+            const bool wrap = levels[0].k == P.nz;
+            const int k = wrap ? 0 : levels[0].k + 1;
+            if (k < P.nz) next_hz = field(p.antenna, k, 5)[at - 1], next_h = field(p.antenna, k, 4)[at - 1];
+        }
+#pragma unroll
+        for (int v = 0; v < RADIAL_LEVELS; ++v) {
+            Level &here = levels[v];
+            Cell &cell = arriving[v], &below = waiting[v];
+            const int level = min(lowest + v, LEVELS - 1);
+            real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
+            if (column == 0) {
+                const real *edge = s.h_edge + (before * LEVELS + level) * 2;
+                hz_left = level ? edge[0] : left_hz, h_left = level ? edge[1] : left_h;
+            }
+            const bool live = works[v] && here.live;
+            if (live && here.k < P.nz)
+                radial_e(cell, below, h_left, hz_left, f, here.word, p.antenna, here.k, at);
+            if (works[v] && column == 0) {
+                real *edge = s.e_edge + (now * LEVELS + level) * 2;
+                edge[0] = cell.e_z, edge[1] = cell.e;
+            }
+            real e_right = __shfl_down_sync(ALL_LANES, below.e, 1), ez_right = __shfl_down_sync(ALL_LANES, below.e_z, 1);
+            if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
+            if (live && here.k > 0) {
+                radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, here.k - 1, at);
+                if (here.word_below & ROW_RECORDED && (here.step + 1) % P.record_every == 0 &&
+                    here.k - 1 >= P.map_bottom && here.k - 1 < P.map_top)
+                    record_map(p.antenna, here.k - 1, at - P.lead, (here.step + 1) / P.record_every - 1, below.e_r,
+                               below.e, below.e_z);
+            }
+            if (works[v] && lowest + v == LEVELS - 1 && here.valid && here.k > 0)
+                write_cell(p.antenna, here.k - 1, column, below);
+            if (works[v]) move_on(here, passes, s.words);
+        }
+        // `waiting` holds what each level has finished: the next level's row, one iteration later.
+        if (used && works[RADIAL_LEVELS - 1])
+            write_chain(s.chain + (now * RADIAL_GROUPS + group) * 14 * RADIAL_COLUMNS, column, waiting[RADIAL_LEVELS - 1]);
+#pragma unroll
+        for (int v = RADIAL_LEVELS - 1; v > 0; --v) {
+            const Cell finished = waiting[v - 1];
+            waiting[v] = arriving[v], arriving[v] = finished;
+        }
+        waiting[0] = arriving[0];
+        __syncthreads();  // see wavefront.cu
+    }
+}
+#else
+#define RADIAL_GROUPS 0
+#endif
