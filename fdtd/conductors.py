@@ -13,23 +13,30 @@ from fdtd.scene import Scene
 
 _PIECES = 32  # an edge is searched for walls in this many pieces
 _CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
-_SNAP = 0.21  # a node this near a wall, in cells, takes it over: moving the wall there is nearer than a floored sliver
+_SNAP = 0.27  # over the headroom: a node this near a slanted wall, in cells, takes it over, which moves the wall less
+_STRAIGHT = 1e-3  # a wall is straight where its distance changes by one cell in a cell, to this
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
-# How much more than a whole cell a cut one may drive its H. The largest eigenvalue of curl curl is then at most
-# 8 * 1.28 (tests/physics/test_conductor_stability.py), and 4 / (0.98 * 0.6212)^2 = 10.8 allowed. Near the axis the
+# How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
+# eigenvalue of curl curl is then at most 8 times that over the square (tests/physics/test_conductor_stability.py),
+# where the time step allows 4 over it: 1.28 cells, 10.2 of 10.8, at 0.98 of the lattice's limit. Near the axis the
 # lattice itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
-_HEADROOM = 1.28
-_HEADROOM_AT_AXIS = 0.85
+_HEADROOM = 0.4744
+_HEADROOM_AT_AXIS = 0.315
 _AXIS_COLUMNS = 8
 
 
 def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
-    A face much smaller than a cell would need a smaller time step. Its area is raised until the circulation that drives
-    it is no larger than 1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves a wall along the axis
-    outwards by 1.36 (0.407 - f) of a cell where the part f of it is open. For f < 0.21 it is nearer to let the node
-    take the wall over. A wall is so moved by a quarter of a cell at most, and not at all for f > 0.4.
+    A face much smaller than a cell would need a smaller time step; figures are for 0.98 of the lattice's limit, and
+    shrink with its square. Where a wall r = const or z = const leaves less than 0.39 (0.71 along z) of a cell open, the
+    last node before it conducts and the cells in front of that node reach to the wall: edges and faces of 1 + f. Such
+    walls are where they are.
+
+    In front of slanted walls, the area of a small face is raised until the circulation that drives it is no larger than
+    1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves the wall outwards by 1.36 (0.407 - f) of a
+    cell where the part f of it is open. For f < 0.21 it is nearer to let the node take the wall over. The wall is so
+    moved by a quarter of a cell at most, and not at all for f > 0.4.
     """
     edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
@@ -55,15 +62,57 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     r = np.arange(grid.nr + 1) * d
     z = (np.arange(grid.nz + 1) - grid.origin) * d
     node = _depth(grid, scene, antenna, r[None, :], z[:, None])
-    node = np.where((node < 0) & (node > -_SNAP), 0.0, node)
+    beyond_r, beyond_z = _straight_walls(grid, scene, antenna, node)
+    near = (node < 0) & (node > -_SNAP / _headroom(grid, far=True))
+    node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     for _ in range(_CLOSING_PASSES):
         e_r, through_r = _edges(grid, scene, antenna, node, axis=1)
         e_z, through_z = _edges(grid, scene, antenna, node, axis=0)
         if not _close(node, through_r, through_z):
             break
     metal = node >= 0
+    e_r = _reach(e_r, metal, beyond_r)
+    e_z = _reach(e_z.T, metal.T, beyond_z.T).T
     edges = np.stack([e_r[:-1, :], 1.0 - metal[:-1, :-1], e_z[:, :-1]])
-    return edges, _faces(metal, e_r, e_z)
+    return edges, _faces(grid, metal, e_r, e_z)
+
+
+def _straight_walls(
+    grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
+
+    Positive where the wall is at larger r (or z), zero where there is none. Such a wall must face the node and its
+    neighbours to both sides: a wall does not grow past its rim.
+    """
+    beyond = []
+    most_r, most_z = (_smallest(grid, far) for far in (True, False))
+    k, i = np.nonzero((node < 0) & (node > -most_z))
+    r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[k, i]
+    step = 1e-3 * grid.cell
+    for dr, dz, most in ((1, 0, most_r), (0, 1, most_z)):
+        after = _depth(grid, scene, antenna, r + dr * step, z + dz * step)
+        before = _depth(grid, scene, antenna, r - dr * step, z - dz * step)
+        slope = (after - before) / 2e-3
+        way = np.sign(slope)
+        at = (gap + 10 * _ON_WALL) * grid.cell * way
+        faces = _depth(grid, scene, antenna, r + dr * at, z + dz * at) >= 0
+        taken = (np.abs(np.abs(slope) - 1) < _STRAIGHT) & (gap < most) & faces
+        found = np.zeros_like(node)
+        found[k[taken], i[taken]] = (gap * way)[taken]
+        wall = (found != 0) | (node >= 0)
+        sides = np.roll(wall, 1, 0 if dr else 1) & np.roll(wall, -1, 0 if dr else 1)
+        beyond.append(np.where(sides, found, 0.0))
+    return beyond[0], beyond[1]
+
+
+def _reach(edges: np.ndarray, metal: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    """Let edges that end on a node in front of a straight wall reach to the wall; they run along the last axis."""
+    ahead = np.where(beyond[:, 1:] > 0, beyond[:, 1:], 0.0) * ~metal[:, :-1]
+    behind = np.where(beyond[:, :-1] < 0, -beyond[:, :-1], 0.0) * ~metal[:, 1:]
+    one_end = metal[:, 1:] != metal[:, :-1]
+    grown = one_end & (ahead + behind > 0)
+    return np.where(grown, 1.0 + ahead + behind, edges)
 
 
 def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bool:
@@ -125,10 +174,21 @@ def _edges(
     return length, through
 
 
-def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
+def _headroom(grid: AxisymmetricGrid, far: bool) -> float:
+    """How much more than a whole cell a cut one may drive its H, far from the axis or near it."""
+    return (_HEADROOM if far else _HEADROOM_AT_AXIS) / grid.courant_number**2
+
+
+def _smallest(grid: AxisymmetricGrid, far: bool) -> float:
+    """Part of a cell that a wall on lattice lines must leave open so that neither h_phi nor h_z needs a larger face."""
+    headroom = _headroom(grid, far)
+    return max(1 / (2 * headroom), 1 / (4 * headroom - 2))
+
+
+def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
     """Open area of the faces, from the open lengths around them."""
     columns = np.arange(e_r.shape[1])
-    headroom = np.where(columns < _AXIS_COLUMNS, _HEADROOM_AT_AXIS, _HEADROOM)
+    headroom = np.where(columns < _AXIS_COLUMNS, _headroom(grid, far=False), _headroom(grid, far=True))
     floor = 1.0 / (2.0 * headroom)
     low, high, left, right = e_r[:-1], e_r[1:], e_z[:, :-1], e_z[:, 1:]
     corners = np.stack([metal[:-1, :-1], metal[:-1, 1:], metal[1:, :-1], metal[1:, 1:]]).sum(axis=0)
@@ -136,13 +196,16 @@ def _faces(metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
     mean_r, mean_z = (low + high) / 2, (left + right) / 2
     beside_r = metal[:-1, :-1] == metal[1:, :-1]  # the wall runs along z: the two r edges are cut
     two = np.where(beside_r, mean_r, mean_z)
-    cut_off = (1 - np.minimum(low, high)) * (1 - np.minimum(left, right)) / 2
+    cut_off = np.maximum(1 - np.minimum(low, high), 0) * np.maximum(1 - np.minimum(left, right), 0) / 2
     left_over = np.maximum(low, high) * np.maximum(left, right) / 2
     area = np.select([corners == 0, corners == 1, corners == 2, corners == 3], [1.0, 1 - cut_off, two, left_over], 1.0)
     driven = (low + high + left + right) / (4 * headroom)
     # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
-    cut = np.stack([(edge > 0) & (edge < 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
+    cut = np.stack([(edge > 0) & (edge != 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
     h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
-    h_r = np.where((left > 0) & (left < 1), np.maximum(left, floor), 1.0)
-    h_z = np.where((low > 0) & (low < 1), np.maximum(low, floor), 1.0)
+    h_r = np.where((left > 0) & (left != 1), np.maximum(left, floor), 1.0)
+    # The flux through h_z grows with the radius: its area counts at the middle of what is open.
+    outside = metal[:-1, :-1]
+    middle = np.where(outside, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
+    h_z = np.where((low > 0) & (low != 1), np.maximum(low * middle, floor), 1.0)
     return np.stack([h_r, h_phi, h_z])

@@ -35,6 +35,22 @@ class Dielectric:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rim:
+    """A sharp edge of metal, a circle about the axis; every value has shape (batch,).
+
+    Attributes:
+        r, z: Where it stands, m.
+        wall: Direction of one of its two walls, rad from +r towards +z.
+        opening: Angle outside the metal, from that wall on to the other, rad; 3 pi / 2 at a right angle.
+    """
+
+    r: np.ndarray
+    z: np.ndarray
+    wall: np.ndarray
+    opening: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """A batch of antennas in air.
 
@@ -42,11 +58,13 @@ class Scene:
         batch: Number of antennas.
         dielectrics: Bodies; where two overlap the later one counts.
         conductors: Level sets of perfect conductors; their union.
+        rims: Their sharp edges (see `fdtd.rims`).
     """
 
     batch: int
     dielectrics: tuple[Dielectric, ...] = ()
     conductors: tuple[LevelSet, ...] = ()
+    rims: tuple[Rim, ...] = ()
 
 
 def box(r_min: np.ndarray, r_max: np.ndarray, z_min: np.ndarray, z_max: np.ndarray) -> LevelSet:

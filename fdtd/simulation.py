@@ -16,10 +16,11 @@ from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 from fdtd.farfield.metrics import polar_weights
 from fdtd.grid import AxisymmetricGrid
 from fdtd.layout import Layout
-from fdtd.media import Media, effective_permittivity
+from fdtd.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.monitors import FieldMap, HuygensContour, Snapshots
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
 from fdtd.problem import Problem, Records, Watch
+from fdtd.rims import edge_conditions
 from fdtd.scene import Scene
 from fdtd.sources import ModalSource
 
@@ -73,7 +74,9 @@ def fill(layout: Layout, scene: Scene) -> Media:
     back wall falls between lattice planes; what stands behind the absorber does not matter.
     """
     permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
+    compensate_dispersion(layout.grid, permittivity, layout.design_frequency)
     open_length, open_area = open_parts(layout.grid, scene)
+    permittivity, open_area = edge_conditions(layout.grid, scene, permittivity, open_length, open_area)
     open_length[:, :2, layout.feed_back, : layout.feed_columns] = 0.0
     return Media(
         permittivity=permittivity,

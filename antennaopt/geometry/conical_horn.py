@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.geometry.family import Designs, Family, feed
+from antennaopt.geometry.family import Designs, Family, back_rim, feed
 from antennaopt.geometry.outline import Outline, feed_outline, polygon
-from fdtd.scene import Scene, cone_shell
+from fdtd.scene import Rim, Scene, cone_shell
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
@@ -21,7 +21,20 @@ def _scene(designs: Designs) -> Scene:
     shell = cone_shell(
         designs["feed.inner_radius"], aperture, designs["feed.outer_radius"], aperture + wall, designs["horn.length"]
     )
-    return Scene(batch=len(aperture), conductors=(*feed(designs), shell))
+    return Scene(batch=len(aperture), conductors=(*feed(designs), shell), rims=(*_rims(designs), back_rim(designs)))
+
+
+def _rims(designs: Designs) -> tuple[Rim, Rim]:
+    """Inner and outer edge of the aperture, between the flare's walls and the flat rim."""
+    aperture, length = designs["horn.aperture_radius"], designs["horn.length"]
+    outer = aperture + designs["horn.wall"]
+    inner_slope = np.arctan2(aperture - designs["feed.inner_radius"], length)
+    outer_slope = np.arctan2(outer - designs["feed.outer_radius"], length)
+    level = np.zeros_like(aperture)
+    return (
+        Rim(r=aperture, z=length, wall=level, opening=1.5 * np.pi - inner_slope),
+        Rim(r=outer, z=length, wall=-0.5 * np.pi - outer_slope, opening=1.5 * np.pi + outer_slope),
+    )
 
 
 def _refusal(designs: Designs) -> list[str | None]:

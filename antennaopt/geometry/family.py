@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from antennaopt.geometry.outline import Outline
-from fdtd.scene import LevelSet, Scene, box
+from fdtd.scene import LevelSet, Rim, Scene, box
 
 Designs = Mapping[str, np.ndarray]
 """Design parameters of a batch by dotted name, SI, each (batch,)."""
@@ -55,6 +55,25 @@ def feed(designs: Designs) -> tuple[LevelSet, LevelSet]:
     tube = box(inner, outer, -length - thickness, nothing)
     wall = box(axis, outer, -length - thickness, -length)
     return tube, wall
+
+
+def feed_rims(designs: Designs) -> tuple[Rim, Rim, Rim]:
+    """Sharp edges of the feed: the aperture's inner and outer one, and the back wall's."""
+    inner, outer = designs["feed.inner_radius"], designs["feed.outer_radius"]
+    nothing = np.zeros_like(inner)
+    return right_angle(inner, nothing, 0.0), right_angle(outer, nothing, -0.5), back_rim(designs)
+
+
+def back_rim(designs: Designs) -> Rim:
+    """The outer edge of the feed's back wall."""
+    inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
+    return right_angle(outer, inner - outer - length, -1.0)
+
+
+def right_angle(r: np.ndarray, z: np.ndarray, wall: float) -> Rim:
+    """A rim of 90 degrees at (r, z), one of whose walls runs in the direction `wall`, in units of pi from +r to +z."""
+    ones = np.ones_like(r)
+    return Rim(r=r, z=z, wall=wall * np.pi * ones, opening=1.5 * np.pi * ones)
 
 
 def lens_losses(designs: Designs) -> np.ndarray:

@@ -65,26 +65,15 @@ def test_cutoff_converges(order: int) -> None:
     assert slope == pytest.approx(-2.0, abs=0.15)
 
 
-@pytest.mark.parametrize("fraction", [0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98])
+@pytest.mark.parametrize("fraction", [0.02, 0.1, 0.2, 0.3, 0.38, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98])
 def test_wall_between_planes(fraction: float) -> None:
-    """A guide wider by x has a cutoff lower by x / a, so the cutoff tells where the lattice sees the wall."""
-    for whole in (12, 24):
-        moved = -cutoff_error(whole + fraction) * (whole + fraction)
-        assert abs(moved) < 0.025
+    """A guide wider by x has a cutoff lower by x / a, so the cutoff tells where the lattice sees the wall.
 
-
-@pytest.mark.parametrize(
-    ("fraction", "expected"),
-    [(0.02, -0.02), (0.1, -0.1), (0.2, -0.2), (0.22, 0.25), (0.25, 0.21), (0.3, 0.14), (0.35, 0.07)],
-)
-def test_sliver_moves_the_wall(fraction: float, expected: float) -> None:
-    """Cells less than 0.21 open are closed, those less than 0.39 open enlarged for the time step.
-
-    The wall moves inwards by the fraction, or outwards by 1.36 (0.407 - fraction): a quarter of a cell at most.
+    Measured within 0.013 of a cell wherever it stands; cells less than 0.39 open are joined to the ones before them.
     """
     for whole in (12, 24):
         moved = -cutoff_error(whole + fraction) * (whole + fraction)
-        assert moved == pytest.approx(expected, abs=0.015)
+        assert abs(moved) < 0.016
 
 
 @pytest.mark.parametrize("cell", CELLS)
