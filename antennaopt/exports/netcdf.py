@@ -26,7 +26,7 @@ def netcdf_bytes(variables: Mapping[str, NDArray]) -> bytes:
             since the format takes a dimension of length 0 for one that grows.
     """
     total = sum(array.nbytes for array in variables.values())
-    buffer = _Kept()
+    buffer = io.BytesIO()
     with netcdf_file(buffer, "w", version=1 if total < _LARGE else 2) as file:
         for name, value in ATTRIBUTES.items():
             setattr(file, name, value)
@@ -36,7 +36,8 @@ def netcdf_bytes(variables: Mapping[str, NDArray]) -> bytes:
                     _add(file, name, array)
             elif array.dtype.kind in "iu" or str(array):
                 setattr(file, name, str(array) if array.dtype.kind == "U" else np.int32(array))
-    return buffer.getvalue()
+        file.flush()
+        return buffer.getvalue()
 
 
 def _add(file: Any, name: str, array: NDArray) -> None:
@@ -53,10 +54,3 @@ def _add(file: Any, name: str, array: NDArray) -> None:
         made = file.createVariable(part, values.dtype, about.dims)
         made[:] = values
         made.units, made.long_name = about.units, about.meaning
-
-
-class _Kept(io.BytesIO):
-    """A buffer that is still there after the writer has closed it."""
-
-    def close(self) -> None:
-        """Do nothing."""
