@@ -35,8 +35,8 @@ class HostDevice:
     def __init__(self, limits: Limits = HOPPER) -> None:
         self.limits = limits
 
-    def upload(self, array: np.ndarray) -> np.ndarray:
-        return np.array(array, order="C")
+    def upload(self, array: np.ndarray, copies: int = 1) -> np.ndarray:
+        return np.concatenate([array] * copies) if copies > 1 else np.array(array, order="C")
 
     def address(self, buffer: np.ndarray) -> int:
         return buffer.ctypes.data

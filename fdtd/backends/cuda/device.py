@@ -30,8 +30,8 @@ class Device(Protocol):
 
     limits: Limits
 
-    def upload(self, array: np.ndarray) -> Any:
-        """A copy in device memory."""
+    def upload(self, array: np.ndarray, copies: int = 1) -> Any:
+        """A copy in device memory, or several one after the other."""
         ...
 
     def address(self, buffer: Any) -> int:
@@ -78,14 +78,15 @@ class CudaDevice:
             memory_bytes=properties["totalGlobalMem"],
         )
 
-    def upload(self, array: np.ndarray) -> Any:
-        """A copy in device memory."""
+    def upload(self, array: np.ndarray, copies: int = 1) -> Any:
+        """A copy in device memory, or several one after the other."""
         try:
-            return self._cupy.asarray(np.ascontiguousarray(array))
+            single = self._cupy.asarray(np.ascontiguousarray(array))
+            return single if copies == 1 else self._cupy.concatenate([single] * copies)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
-            free = self._cupy.cuda.Device().mem_info[0]
+            free, size = self._cupy.cuda.Device().mem_info[0], array.nbytes * copies
             raise DeviceError(
-                f"the device has {free / 1e9:.1f} GB free, too little for another {array.nbytes / 1e9:.1f} GB; "
+                f"the device has {free / 1e9:.1f} GB free, too little for another {size / 1e9:.1f} GB; "
                 "use a smaller batch"
             ) from error
 
@@ -96,6 +97,10 @@ class CudaDevice:
     def download(self, buffer: Any) -> np.ndarray:
         """A copy in host memory."""
         return self._cupy.asnumpy(buffer)
+
+    def synchronize(self) -> None:
+        """Wait for everything started."""
+        self._cupy.cuda.Device().synchronize()
 
     def program(self, text: str) -> CudaProgram:
         """Compile a flattened text, or take it from CuPy's cache."""

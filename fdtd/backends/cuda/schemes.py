@@ -11,14 +11,16 @@ from fdtd.stencils import BOR
 from fdtd.tiling import one_step, wavefront
 from fdtd.tiling.limits import Limits
 
+_BYTES = {"float32": 4, "float64": 8}
 
-def _one_step(problem: Problem, precision: str, limits: Limits) -> Scheme:
+
+def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """Two launches a step."""
     del precision, limits
-    grid, batch = problem.grid, problem.media.batch
-    plan = one_step.plan(BOR, grid.nr, grid.nz)
+    grid = problem.grid
+    plan = one_step.plan(BOR, grid.nr, grid.nz, **tuning)
 
-    def advance(program: Program, step: int, end: int) -> None:
+    def advance(program: Program, batch: int, step: int, end: int) -> None:
         for n in range(step, end):
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (*plan.blocks, batch), plan.columns, n)
@@ -34,13 +36,12 @@ def _one_step(problem: Problem, precision: str, limits: Limits) -> Scheme:
     )
 
 
-def _wavefront(problem: Problem, precision: str, limits: Limits) -> Scheme:
+def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """All steps up to the next look in one launch."""
-    grid, batch = problem.grid, problem.media.batch
-    size = {"float32": 4, "float64": 8}[precision]
-    plan = wavefront.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=size, limits=limits)
+    grid, size = problem.grid, _BYTES[precision]
+    plan = wavefront.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=size, limits=limits, **tuning)
 
-    def advance(program: Program, step: int, end: int) -> None:
+    def advance(program: Program, batch: int, step: int, end: int) -> None:
         program.launch("wavefront", (batch,), plan.threads, step, end - step, shared=plan.shared_bytes)
 
     return Scheme(
@@ -54,7 +55,7 @@ def _wavefront(problem: Problem, precision: str, limits: Limits) -> Scheme:
     )
 
 
-Maker = Callable[[Problem, str, Limits], Scheme]
-"""Plans a scheme for a problem, a precision and a device; raises `Unsuitable`."""
+Maker = Callable[..., Scheme]
+"""Plans a scheme for a problem, a precision and a device's limits; keywords are the plan's own. Raises `Unsuitable`."""
 
 SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront}

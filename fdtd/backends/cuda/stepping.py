@@ -17,8 +17,14 @@ from fdtd.problem import Problem, Records
 _LOOK_THREADS = 1024
 _RECORD_THREADS = 256
 
-Advance = Callable[[Program, int, int], None]
-"""Take the whole batch from one step to a later one: the scheme's program, first step, end."""
+Advance = Callable[[Program, int, int, int], None]
+"""Take a batch from one step to a later one: the scheme's program, antennas, first step, end."""
+
+# Arrays that hold something of every antenna along their first axis.
+_OF_ANTENNAS = (
+    "fields", "media", "faces", "coupling", "rows", "radial_psi", "axial_psi", "port_record", "contour_record", "sums",
+    "active", "taken",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,14 +53,30 @@ class Batch:
     """A problem in device memory, with the programs that step it.
 
     Attributes:
+        size: Antennas.
         steps: Steps taken by the antennas that still run.
     """
 
-    def __init__(self, device: Device, problem: Problem, scheme: Scheme, precision: str) -> None:
+    def __init__(self, device: Device, problem: Problem, scheme: Scheme, precision: str, copies: int = 1) -> None:
+        """Upload and compile.
+
+        Args:
+            device: Where.
+            problem: What to step.
+            scheme: How.
+            precision: "float32" or "float64".
+            copies: Step the batch so many times over, side by side (for timings).
+        """
         self._device, self._problem, self._scheme = device, problem, scheme
+        self.size = copies * problem.media.batch
         real = {"float32": "float", "float64": "double"}[precision]
         packed = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
-        self._buffers: dict[str, Any] = {name: device.upload(array) for name, array in packed.arrays.items()}
+        packed.numbers["batch"] = self.size
+        packed.arrays["energies"] = np.zeros((3, self.size))
+        self._buffers: dict[str, Any] = {
+            name: device.upload(array, copies if name in _OF_ANTENNAS and len(array) == problem.media.batch else 1)
+            for name, array in packed.arrays.items()
+        }
         self._start: Packed = packed
         data = pack_parameters(
             precision, packed.numbers | {name: device.address(buffer) for name, buffer in self._buffers.items()}
@@ -67,13 +89,13 @@ class Batch:
 
     def advance(self, end: int) -> None:
         """Start everything that takes the batch to `end` steps, samples and looks included; does not wait."""
-        sampling, batch = self._problem.sampling, self._problem.media.batch
+        sampling, batch = self._problem.sampling, self.size
         while self.steps < end:
             stops = [end, (self.steps // sampling.check_every + 1) * sampling.check_every]
             if not self._scheme.records:
                 stops.append((self.steps // sampling.record_every + 1) * sampling.record_every)
             stop = min(stops)
-            self._scheme.advance(self._stepper, self.steps, stop)
+            self._scheme.advance(self._stepper, batch, self.steps, stop)
             self.steps = stop
             if not self._scheme.records and stop % sampling.record_every == 0:
                 sample = stop // sampling.record_every - 1
@@ -102,7 +124,7 @@ class Batch:
         looked = self.steps >= sampling.check_every
         return Records(
             steps=steps,
-            energy=ratio if looked else np.ones(problem.media.batch),
+            energy=ratio if looked else np.ones(self.size),
             finite=np.isfinite(now),
             port=[samples[:count] for samples, count in zip(port, taken, strict=True)],
             contour=[samples[:count, :size] for samples, count in zip(contour, taken, strict=True)],
