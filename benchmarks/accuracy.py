@@ -9,8 +9,8 @@ boresight, radiation efficiency. A star marks what misses the goal of its mesh.
 
 An order is the slope of log(error) over log(cell) from 0.4 mm down, the error being the root mean square over the
 antennas of a family and the frequencies (for the pattern over both cuts and all angles, as amplitude over boresight's).
-Extrapolation uses the orders fitted to the reference set; the holdout set takes no part in any fit but the one
-reported for itself. `--order stored` takes those of `simulate --extrapolate` instead.
+Extrapolation uses the order fitted to the signed errors of the reference set (`orders.extrapolation_order`); the
+holdout set takes no part. `--order stored` takes those of `simulate --extrapolate` instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "publishe
 from reference_antennas import ALL, CASES, HOLDOUT, differences, solve, worst
 
 from antennaopt.bench.kernels import device_name
-from antennaopt.evaluation.extrapolate import ORDERS, extrapolate
+from antennaopt.evaluation.extrapolate import ORDERS, QUANTITIES, extrapolate
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15)
 HEADINGS = ("D dB", "S11", "E dB", "H dB", "efficiency")
@@ -57,50 +57,68 @@ def solve_one(job, changes):
     return solve(name, cell_mm * 1e-3, **changes)
 
 
+def signed_errors(off):
+    """What orders are fitted to, by `orders.FITTED`; the pattern at all angles, as amplitude over boresight's."""
+    cuts = np.concatenate([off["e_plane"].ravel(), off["h_plane"].ravel()])
+    return {"directivity": off["directivity_db"], "s11": off["s11"], "pattern": cuts, "efficiency": off["efficiency"]}
+
+
 def row(name, mesh, finest_mm, outcome):
     """What the table and the fits need, as plain numbers (see `orders`)."""
     off = differences(name, outcome)
-    cuts = np.concatenate([off["e_plane"].ravel(), off["h_plane"].ravel()])
-    parts = {"directivity": off["directivity_db"], "s11": off["s11"], "pattern": cuts, "efficiency": off["efficiency"]}
     permittivity = max(ALL[name].get("permittivity", 1.0), DENSITY_PERMITTIVITY)
     wavelength_mm = 299.792458 / DENSITY_GHZ / permittivity**0.5
     found = {"case": name, "family": ALL[name]["family"], "holdout": name in HOLDOUT, "mesh": mesh}
-    found["lossy"] = ALL[name].get("loss_tangent", 0.0) > 0.01
-    found["cells_per_wavelength"] = round(wavelength_mm / finest_mm, 2)
+    found |= {"lossy": is_lossy(name), "cells_per_wavelength": round(wavelength_mm / finest_mm, 2)}
     found |= {key: float(f"{value:.4g}") for key, value in worst(off).items()}
+    parts = signed_errors(off)
     found["rms"] = {key: float(f"{np.sqrt(np.mean(np.abs(part) ** 2)):.4g}") for key, part in parts.items()}
     found |= {key: outcome[key] for key in ("cells", "steps") if key in outcome}
     return found | ({"seconds": round(outcome["seconds"], 3)} if "seconds" in outcome else {})
 
 
-def sweep(names, cells_mm, pair, order, changes, jobs):
-    """Rows of all antennas and meshes, the extrapolated ones last, and the orders that these took."""
+def is_lossy(name):
+    return ALL[name].get("loss_tangent", 0.0) > 0.01
+
+
+def solve_all(names, cells_mm, changes, jobs):
+    """Outcomes by antenna and mesh."""
     work = [(name, cell) for cell in cells_mm for name in names]
     run = partial(solve_one, changes=changes)
     run((names[0], max(cells_mm)))  # the first one also loads the compiled kernels
-    rows, outcomes = [], {}
     if jobs > 1:
         with ProcessPoolExecutor(jobs) as pool:
-            made = list(pool.map(run, work))
-    else:
-        made = map(run, work)
-    for (name, cell), outcome in zip(work, made, strict=True):
-        rows.append(row(name, cell, cell, outcome))
-        if cell in pair:
-            outcomes[name, cell] = outcome
-    if not all(cell in cells_mm for cell in pair):
-        return rows, {}
-    families = {ALL[name]["family"] for name in names}
-    if order == "stored":
-        orders = ORDERS
-    else:
-        orders = dict.fromkeys(families, float(order)) if order else orders_to_extrapolate(rows)
+            return dict(zip(work, pool.map(run, work), strict=True))
+    return {job: run(job) for job in work}
+
+
+def chosen_orders(outcomes, wanted):
+    """Orders by family and quantity: stored, given, or fitted to the reference set (to all where there is none)."""
+    names = list(dict.fromkeys(name for name, _ in outcomes))
+    families = {name: (ALL[name]["family"], is_lossy(name)) for name in names}
+    own = {family for family, _ in families.values()}
+    if wanted == "stored":
+        return {family: ORDERS[family] for family in own}
+    if wanted:
+        return dict.fromkeys(own, dict.fromkeys(QUANTITIES, float(wanted)))
+    errors = {job: signed_errors(differences(job[0], outcome)) for job, outcome in outcomes.items()}
+    known = {name: about for name, about in families.items() if name in CASES}
+    return orders_to_extrapolate(errors, families) | orders_to_extrapolate(errors, known)
+
+
+def sweep(names, cells_mm, pair, order, changes, jobs):
+    """Rows of all antennas and meshes, the extrapolated one of each last, and the orders that these took."""
+    outcomes = solve_all(names, cells_mm, changes, jobs)
+    extrapolating = all(cell in cells_mm for cell in pair)
+    orders = chosen_orders(outcomes, order) if extrapolating else {}
+    rows = []
     for name in names:
-        first, second = (outcomes[name, cell] for cell in pair)
-        used = orders[ALL[name]["family"]]
-        found = extrapolate(first, second, ratio=pair[0] / pair[1], order=used)
-        rows.append(row(name, EXTRAPOLATED, pair[1], found))
-    return rows, {family: orders[family] for family in orders if family in families}
+        rows += [row(name, cell, cell, outcomes[name, cell]) for cell in cells_mm]
+        if extrapolating:
+            first, second = (outcomes[name, cell] for cell in pair)
+            found = extrapolate(first, second, ratio=pair[0] / pair[1], order=orders[ALL[name]["family"]])
+            rows.append(row(name, EXTRAPOLATED, pair[1], found))
+    return rows, orders
 
 
 def columns_of(row, starred):
@@ -160,9 +178,10 @@ def main():
     names, cells_mm = chosen_cases(arguments.cases), sorted(set(arguments.cells), reverse=True)
     pair = tuple(sorted(arguments.pair, reverse=True))
     rows, orders = sweep(names, cells_mm, pair, arguments.order, changes, arguments.jobs)
-    rows.sort(key=lambda row: list(ALL).index(row["case"]))
     print_rows(rows)
     print_summary(rows)
+    for family, used in orders.items():
+        print(f"{family + ', to extrapolate':33}" + ", ".join(f"{key} {value:.2f}" for key, value in used.items()))
     if arguments.json:
         found = {
             "device": device_name(),

@@ -7,6 +7,8 @@ A row is one antenna on one mesh: `case`, `family`, `holdout`, `lossy`, `mesh` (
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 EXTRAPOLATED = "extrapolated"
@@ -21,13 +23,15 @@ FIT_FROM_MM = 0.4
 EXACT = 2e-5  # an error below this has no order: rounding, or the reference's own
 
 
+HIGHEST_ORDER = 6.0  # from there on an extrapolation from 3 : 2 moves a figure by less than a tenth of the change
+
+
 def goal(row):
     """What the columns of a row should stay below, or None: no goal is set for coarser meshes."""
     density = row["cells_per_wavelength"] * 1.01  # 19.94 and 29.9 are the 20 and 30 of the goals
-    reached = [limits for cells, limits in GOALS.items() if density >= cells]
-    if not reached:
-        return None
-    return EXTRAPOLATED_GOAL if row["mesh"] == EXTRAPOLATED else reached[0]
+    if row["mesh"] == EXTRAPOLATED:
+        return EXTRAPOLATED_GOAL if density >= max(GOALS) else None
+    return next((limits for cells, limits in GOALS.items() if density >= cells), None)
 
 
 def misses(row):
@@ -62,11 +66,47 @@ def fitted_orders(rows):
     return orders
 
 
-def orders_to_extrapolate(rows):
-    """For each family what `antennaopt.evaluation.extrapolate` takes, fitted to the reference set if that is there."""
-    known = [row for row in rows if not row["holdout"]] or rows
+def extrapolation_order(pairs):
+    """Order with which two meshes extrapolate best, from signed errors on pairs of meshes: least squares over all.
+
+    A slope of sizes says how fast errors shrink, not that they shrink in step: where they change sign from mesh to
+    mesh, as those of rims between lattice lines do, extrapolating with it would add them up. With the signed errors e1
+    and e2, what is left of e2 is e2 - (e1 - e2) / (r^p - 1); errors in step give their true order, errors out of step
+    a high one, which leaves the fine mesh as it is.
+
+    Args:
+        pairs: Ratio of the cells, signed errors on the coarse mesh, the same on the fine one.
+    """
+    orders = np.arange(0.5, HIGHEST_ORDER + 1e-9, 0.01)
+    left = np.zeros_like(orders)
+    for ratio, coarse, fine in pairs:
+        change, size = coarse - fine, np.vdot(fine, fine).real
+        share = 1 / (ratio**orders - 1)
+        left += 1 + (share**2 * np.vdot(change, change).real - 2 * share * np.vdot(change, fine).real) / size
+    return round(float(orders[np.argmin(left)]), 2)
+
+
+def orders_to_extrapolate(errors, families):
+    """For each family what `antennaopt.evaluation.extrapolate` takes.
+
+    Args:
+        errors: Signed errors by antenna and mesh (mm), arrays by `FITTED`.
+        families: Family of each antenna that takes part; which are lossy, since only they tell of efficiency.
+    """
+    meshes = sorted({mesh for _, mesh in errors if mesh <= FIT_FROM_MM}, reverse=True)
     found = {}
-    for family, fitted in fitted_orders(known).items():
-        pattern = fitted["pattern"]
-        found[family] = {"s11": fitted["s11"], "pattern": pattern, "efficiency": fitted.get("efficiency", pattern)}
+    for family in dict.fromkeys(family for family, _ in families.values()):
+
+        def fit(key, family=family):
+            ours = [name for name, (own, lossy) in families.items() if own == family and (lossy or key != "efficiency")]
+            if not ours:
+                return None
+            pairs = []
+            for coarse, fine in pairwise(meshes):
+                sides = (np.concatenate([errors[name, mesh][key].ravel() for name in ours]) for mesh in (coarse, fine))
+                pairs.append((coarse / fine, *sides))
+            return extrapolation_order(pairs)
+
+        pattern = fit("pattern")
+        found[family] = {"s11": fit("s11"), "pattern": pattern, "efficiency": fit("efficiency") or pattern}
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -17,10 +18,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--validation", type=Path, metavar="FILE", help="write the figures that the tests measured (JSON)")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For the page a slow test that measures nothing need not run."""
+    if config.getoption("--validation") is None:
+        return
+    idle = [item for item in items if item.get_closest_marker("slow") and "measured" not in _fixtures(item)]
+    config.hook.pytest_deselected(items=idle)
+    items[:] = [item for item in items if item not in idle]
+
+
+def _first_sentence(path: Path) -> str:
+    """What a test file says it is about."""
+    paragraph = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or path.stem).split("\n\n")[0]
+    return " ".join(paragraph.split()).split(". ")[0].rstrip(".")
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
 def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--validation")
-    if path is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Collector(path), "validation-figures")
+    if path is not None and not hasattr(config, "workerinput"):  # of several processes, the one that has all reports
+        config.pluginmanager.register(Collector(path, config.rootpath), "validation-figures")
 
 
 @pytest.fixture
@@ -46,7 +66,7 @@ def measured(request: pytest.FixtureRequest) -> Iterator[Measured]:
         value = float(value)
         bounds = {"at_most": at_most, "at_least": at_least}
         figures.append(
-            {"name": name, "value": value, "unit": unit}
+            {"name": name, "value": float(f"{value:.6g}"), "unit": unit}
             | {key: float(bound) for key, bound in bounds.items() if bound is not None}
             | {"where": {key: at if isinstance(at, str) else float(at) for key, at in where.items()}}
         )
@@ -61,25 +81,38 @@ def measured(request: pytest.FixtureRequest) -> Iterator[Measured]:
 
 
 class Collector:
-    """Gathers the figures of every test, from worker processes too, and writes them at the end."""
+    """Gathers the figures of every test, from worker processes too, and writes them at the end, file by file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.root = path, root
         self.figures: dict[str, list[dict[str, Any]]] = {}
-        self.tests: list[dict[str, Any]] = []
+        self.runs: dict[str, tuple[str, float]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            file, _, test = report.nodeid.partition("::")
-            self.tests.append({"file": file, "test": test, "outcome": report.outcome, "seconds": report.duration})
+            self.runs[report.nodeid] = (report.outcome, report.duration)
         elif report.when == "teardown":
             found = [figure for key, figures in report.user_properties if key == "measured" for figure in figures]
             self.figures[report.nodeid] = found
 
     def pytest_sessionfinish(self) -> None:
-        tests = sorted(self.tests, key=lambda test: test["file"])
-        for test in tests:
-            test["seconds"] = round(test["seconds"], 3)
-            test["figures"] = self.figures.get(f"{test['file']}::{test['test']}", [])
+        files = []
+        for file in sorted({nodeid.partition("::")[0] for nodeid in self.runs}):
+            ours = [nodeid for nodeid in sorted(self.runs) if nodeid.startswith(f"{file}::")]
+            outcomes = [self.runs[nodeid][0] for nodeid in ours]
+            about = {
+                "file": file,
+                "title": _first_sentence(self.root / file),
+                "passed": outcomes.count("passed"),
+                "failed": outcomes.count("failed"),
+                "seconds": round(sum(self.runs[nodeid][1] for nodeid in ours), 1),
+            }
+            rows = [
+                json.dumps({"test": nodeid.partition("::")[2], **figure})
+                for nodeid in ours
+                for figure in self.figures.get(nodeid, ())
+            ]
+            head = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in about.items())
+            files.append(f'{{{head}, "figures": [\n  ' + ",\n  ".join(rows) + "\n ]}")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(tests, indent=1) + "\n", "utf-8")
+        self.path.write_text("[\n " + ",\n ".join(files) + "\n]\n", "utf-8")

@@ -25,12 +25,13 @@ from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth,
 
 QUANTITIES: tuple[str, ...] = ("s11", "pattern", "efficiency")  # each may have an order of its own
 ORDERS_FROM = "fitted to the reference antennas on cells of 0.4 to 0.15 mm, docs/validation.md"
-# By `benchmarks/accuracy.py`, from tests/published.
+# By `benchmarks/accuracy.py`, from tests/published. 6 stands for none: errors that change sign from mesh to mesh, as
+# those of corrected rims do, leave the finer mesh's figures nearly as they are.
 ORDERS: dict[str, dict[str, float]] = {
-    "open_waveguide": {"s11": 1.34, "pattern": 1.31, "efficiency": 1.31},
-    "hemispherical_lens": {"s11": 1.47, "pattern": 1.13, "efficiency": 1.13},
-    "shaped_lens": {"s11": 1.73, "pattern": 1.32, "efficiency": 2.04},
-    "conical_horn": {"s11": 1.39, "pattern": 1.12, "efficiency": 1.12},
+    "open_waveguide": {"s11": 4.34, "pattern": 6.0, "efficiency": 6.0},
+    "shaped_lens": {"s11": 2.01, "pattern": 2.15, "efficiency": 2.08},
+    "conical_horn": {"s11": 6.0, "pattern": 6.0, "efficiency": 6.0},
+    "hemispherical_lens": {"s11": 1.98, "pattern": 2.16, "efficiency": 2.16},
 }
 _LINEAR = ("radiation_efficiency", "power_balance", "contour_balance")
 

@@ -39,8 +39,8 @@ Measured = Callable[..., float]
 
 
 def hold(measured: Measured, name: str, cell: float, figure: str, value: float, unit: str, bound: float) -> None:
-    """One figure of one antenna; the page puts all antennas of a figure into one table."""
-    measured(f"{figure}, {name}", value, unit, at_most=bound, cell_mm=cell * 1e3)
+    """One figure of one antenna."""
+    measured(figure, value, unit, at_most=bound, cell_mm=cell * 1e3, antenna=name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -40,6 +40,7 @@ TOLERANCE = {  # by cell, m
     0.3e-3: {"s11_db": 0.04, "directivity_dbi": 0.05, "hpbw_e_deg": 0.6, "hpbw_h_deg": 0.4, "front_to_back_db": 0.18},
     0.15e-3: {"s11_db": 0.025, "directivity_dbi": 0.03, "hpbw_e_deg": 0.3, "hpbw_h_deg": 0.3, "front_to_back_db": 0.13},
 }
+S11_TOLERANCE = {0.3e-3: 1.5e-3, 0.15e-3: 1e-3}
 PHASE_TOLERANCE_DEG = {0.3e-3: 3.0, 0.15e-3: 1.5}
 
 
@@ -48,7 +49,7 @@ PHASE_TOLERANCE_DEG = {0.3e-3: 3.0, 0.15e-3: 1.5}
 def test_figures(measured: Callable[..., float], cell: float, key: str) -> None:
     """Every figure of the table at every frequency."""
     ours = np.array(solved("open_waveguide", cell)[key])
-    name, _, unit = key.rpartition("_")
+    name, _, unit = key.replace("_", " ").rpartition(" ")
     error = np.abs(ours - PUBLISHED[key]).max()
     measured(
         name, error, unit.replace("dbi", "db").replace("db", "dB"), at_most=TOLERANCE[cell][key], cell_mm=cell * 1e3
@@ -73,9 +74,9 @@ def test_nothing_is_lost(measured: Callable[..., float], cell: float) -> None:
         measured(f"{key.replace('_', ' ')}, distance from 1", off, at_most=2e-3, cell_mm=cell * 1e3)
 
 
-def test_error_falls_with_the_cell(measured: Callable[..., float]) -> None:
-    """Halving the cell takes complex S11 nearer to the reference, by 2^(4/3) = 2.5 in theory; measured 2.3."""
-    exact = 10 ** (np.array(PUBLISHED["s11_db"][1]) / 20) * cmath.exp(1j * math.radians(PHASE_DEG_30))
-    coarse, fine = (complex(*solved("open_waveguide", cell)["s11"][1]) for cell in TOLERANCE)
-    ratio = abs(coarse - exact) / abs(fine - exact)
-    measured("error of S11 at 0.3 mm over that at 0.15 mm", ratio, at_least=1.7, at_most=4.5)
+@pytest.mark.parametrize("cell", TOLERANCE)
+def test_complex_s11(measured: Callable[..., float], cell: float) -> None:
+    """At 30 GHz, as a distance. Without the rim's edge condition it was 0.0062 at 0.3 mm and 0.0027 at 0.15 mm."""
+    exact = 10 ** (PUBLISHED["s11_db"][1] / 20) * cmath.exp(1j * math.radians(PHASE_DEG_30))
+    error = abs(complex(*solved("open_waveguide", cell)["s11"][1]) - exact)
+    measured("complex S11 at 30 GHz", error, at_most=S11_TOLERANCE[cell], cell_mm=cell * 1e3)

@@ -1,0 +1,90 @@
+"""Pictures of docs/validation.md: error against resolution, with the fitted lines."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.ticker import NullFormatter
+from orders import EXTRAPOLATED, family_errors, line_of
+from validation_tables import RESOLUTIONS, curves, order_of
+
+from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure
+
+PANELS = (("directivity", "directivity (dB)"), ("s11", "complex S11"), ("pattern", "pattern (amplitude)"))
+MOST_CURVES = 8
+MARKERS = ("o", "s")
+
+
+def family_figure(rows, family):
+    """Root mean square errors over the cell: an antenna a thin line, the family with its fitted order."""
+    ours = [row for row in rows if row["family"] == family and row["mesh"] != EXTRAPOLATED]
+    figure = new_figure(9.0, 3.1)
+    for axes, (key, label) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
+        dress(axes, x_label="cell (mm)", y_label=f"error of {label}")
+        for case in dict.fromkeys(row["case"] for row in ours):
+            points = sorted((row["mesh"], row["rms"][key], row["holdout"]) for row in ours if row["case"] == case)
+            dash = DASHES[1] if points[0][2] else DASHES[0]
+            axes.loglog(*np.array([point[:2] for point in points]).T, color=GREY, linestyle=dash, linewidth=0.8)
+        for holdout, colour in ((False, FREQUENCY_COLOURS[0]), (True, FREQUENCY_COLOURS[1])):
+            chosen = [row for row in ours if row["holdout"] == holdout]
+            if not chosen:
+                continue
+            meshes, errors = family_errors(chosen, family, key)
+            line = line_of(meshes, errors)
+            name = "holdout" if holdout else "reference"
+            text = f"{name}, order {line[0]:.2f}" if line else name
+            axes.loglog(meshes, errors, "o", color=colour, markersize=4.5, label=text)
+            if line:
+                ends = np.array([min(meshes), max(meshes)])
+                axes.loglog(ends, line[1] * ends ** line[0], color=colour, linewidth=1.6)
+        plain_ticks(axes, sorted({row["mesh"] for row in ours}))
+        add_legend(axes, above=True)
+    return figure
+
+
+def curve_panels(figures):
+    """Curves over a resolution, those that share resolution and unit in one panel of at most `MOST_CURVES`."""
+    found = {}
+    for (name, unit), group in curves(figures).items():
+        for place, key, points in group:
+            order = order_of(key, points)
+            if order is not None:
+                label = ", ".join(part for part in (name, place, f"order {order:.2f}") if part)
+                found.setdefault((key, unit), []).append((label, points))
+    return [
+        (key, unit, lines[first : first + MOST_CURVES])
+        for (key, unit), lines in found.items()
+        for first in range(0, len(lines), MOST_CURVES)
+    ]
+
+
+def curve_figure(figures):
+    """Errors of one test file over resolution, with the fitted lines; None where it has no curves."""
+    panels = curve_panels(figures)
+    if not panels:
+        return None
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    height = 2.6 + 0.16 * max(len(lines) for _, _, lines in panels)
+    figure = new_figure(4.6 * columns, height * rows)
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (key, unit, lines) in zip(places, panels, strict=False):
+        dress(axes, x_label=RESOLUTIONS[key][0], y_label=f"error ({unit})" if unit else "error")
+        for at, (label, points) in enumerate(lines):
+            colour, dash = FREQUENCY_COLOURS[at % 4], DASHES[at // 4]
+            x, y = np.array([point["at"] for point in points]), np.array([point["value"] for point in points])
+            slope, height_at_one = np.polyfit(np.log(x), np.log(y), 1)
+            axes.loglog(x, y, MARKERS[at // 4], color=colour, markersize=4)
+            axes.loglog(x, np.exp(height_at_one) * x**slope, color=colour, linestyle=dash, linewidth=1.1, label=label)
+        plain_ticks(axes, sorted({point["at"] for _, points in lines for point in points}))
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False)
+    for axes in places[len(panels) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def plain_ticks(axes, places):
+    """Ticks at the meshes that were solved, written as numbers, at most six."""
+    shown = places if len(places) <= 6 else places[:: -(-len(places) // 6)]
+    axes.set_xticks(shown, [f"{place:.3g}" for place in shown])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="y", which="both", labelsize=8)

@@ -1,0 +1,192 @@
+"""Tables of docs/validation.md, from rows of `accuracy.py` and figures of the tests."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import numpy as np
+from orders import COLUMNS, EXTRAPOLATED, EXTRAPOLATED_GOAL, FITTED, GOALS, HIGHEST_ORDER, fitted_orders, misses
+
+from antennaopt.evaluation.extrapolate import QUANTITIES
+
+HEADINGS = ("directivity (dB)", "S11", "E-plane (dB)", "H-plane (dB)", "efficiency")
+RESOLUTIONS = {  # keys that an error falls over, and what they are called; True where more of them is finer
+    "cells_per_wavelength": ("cells a wavelength", True),
+    "cells_per_mm": ("cells a millimetre", True),
+    "cell_mm": ("cell (mm)", False),
+}
+MOST_ROWS = 6
+
+
+def table(headings, rows):
+    """Markdown."""
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def number(value):
+    """Three digits, no exponent where none is needed."""
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e5:
+        digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
+        return f"{value:.{digits}f}"
+    return f"{value:.2e}"
+
+
+def mesh_name(row):
+    return "extrapolated" if row["mesh"] == EXTRAPOLATED else f"{row['mesh']:g}"
+
+
+def error_columns(row, missed):
+    return [f"**{row[key]:.4f}**" if key in missed else f"{row[key]:.4f}" for key in COLUMNS]
+
+
+def goals_table():
+    """What the errors are held against."""
+    rows = [[f"{cells} cells a wavelength", *(f"{limit:g}" for limit in limits)] for cells, limits in GOALS.items()]
+    rows.reverse()
+    return table(("mesh", *HEADINGS), [*rows, ["both, extrapolated", *(f"{limit:g}" for limit in EXTRAPOLATED_GOAL)]])
+
+
+def worst_table(rows):
+    """The largest error of all antennas of a set, by mesh."""
+    found = []
+    for holdout in (False, True):
+        for mesh in dict.fromkeys(row["mesh"] for row in rows):
+            ours = [row for row in rows if row["mesh"] == mesh and row["holdout"] == holdout]
+            largest = {"mesh": mesh} | {key: max(row[key] for row in ours) for key in COLUMNS}
+            missed = {key for row in ours for key in misses(row)}
+            costs = [row for row in ours if "seconds" in row]
+            seconds = number(median(row["seconds"] for row in costs)) if costs else ""
+            cells = f"{int(median(row['cells'] for row in costs))}" if costs else ""
+            name = "holdout" if holdout else "reference"
+            found.append([name, mesh_name(largest), *error_columns(largest, missed), seconds, cells])
+    return table(("set", "cell (mm)", *HEADINGS, "median seconds", "median cells"), found)
+
+
+def antenna_table(rows):
+    """Every antenna of a family on every mesh."""
+    found = []
+    for row in rows:
+        cost = [number(row["seconds"]), str(row["cells"]), str(row["steps"])] if "seconds" in row else [""] * 3
+        name = f"`{row['case']}`" + (" (holdout)" if row["holdout"] else "")
+        found.append([name, mesh_name(row), *error_columns(row, misses(row)), *cost])
+    return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "cells", "steps"), found)
+
+
+def order_table(rows):
+    """Fitted orders of both sets."""
+    found = []
+    for holdout in (False, True):
+        for family, orders in fitted_orders([row for row in rows if row["holdout"] == holdout]).items():
+            name = "holdout" if holdout else "reference"
+            found.append([family, name, *(f"{orders[key]:.2f}" if key in orders else "" for key in FITTED)])
+    return table(("family", "fitted to", *FITTED), sorted(found, key=lambda line: line[0]))
+
+
+def extrapolation_table(orders):
+    """What extrapolation takes; the highest order stands for none."""
+    rows = [
+        [family, *(f"{order:.2f}" if order < HIGHEST_ORDER else "none" for order in (used[key] for key in QUANTITIES))]
+        for family, used in orders.items()
+    ]
+    return table(("family", "S11", "directivity, patterns", "efficiency"), rows)
+
+
+def curves(figures):
+    """Figures of one name and place, over the resolution or the first numeric key of their place.
+
+    Returns:
+        By (name, unit): a list of (place, key, points), a point being a figure with its `at`. Backends that agree to
+        the digits shown are one curve.
+    """
+    found = {}
+    for figure in figures:
+        where = figure["where"]
+        numeric = [key for key, at in where.items() if not isinstance(at, str)]
+        key = next((key for key in where if key in RESOLUTIONS), numeric[0] if numeric else None)
+        place = tuple((name, at) for name, at in where.items() if name not in (key, "backend"))
+        backend = where.get("backend")
+        group = found.setdefault((figure["name"], figure["unit"]), {})
+        group.setdefault((place, key), {}).setdefault(backend, []).append({**figure, "at": where.get(key)})
+    return {name: list(_merged(group)) for name, group in found.items()}
+
+
+def _merged(group):
+    """Curves of one figure with their places as text, those that only differ by backend put together."""
+    for (place, key), by_backend in group.items():
+        alike = {}
+        for backend, points in by_backend.items():
+            points.sort(key=lambda point: point["at"] or 0)
+            shown = tuple((point["at"], number(point["value"])) for point in points)
+            alike.setdefault(shown, (points, []))[1].append(backend)
+        for points, backends in alike.values():
+            names = [backend for backend in backends if backend]
+            parts = [*place, *([("backend", " and ".join(names))] if names else [])]
+            yield place_text(parts), key, points
+
+
+def place_text(parts):
+    """Where a figure was measured."""
+    return ", ".join(f"{name} = {at}" if isinstance(at, str) else f"{name} = {at:g}" for name, at in parts).replace(
+        "_", " "
+    )
+
+
+def order_of(key, points):
+    """Fitted order of a curve of errors over a resolution, or None where there is none."""
+    at, values = [point["at"] for point in points], [point["value"] for point in points]
+    if key not in RESOLUTIONS or len(set(at)) < 3 or min(values) <= 0:
+        return None
+    slope = float(np.polyfit(np.log(at), np.log(values), 1)[0])
+    return -slope if RESOLUTIONS[key][1] else slope
+
+
+def bound(figure):
+    """As text: at most, at least."""
+    parts = [("≥ ", "at_least"), ("≤ ", "at_most")]
+    return ", ".join(sign + number(figure[key]) for sign, key in parts if key in figure)
+
+
+def margin(figure):
+    """How near a figure is to its bound: the largest is the worst."""
+    over = figure["value"] - figure.get("at_most", np.inf)
+    under = figure.get("at_least", -np.inf) - figure["value"]
+    return max(over, under)
+
+
+def spread(values, written):
+    """All of a few, or from which to which."""
+    shown = list(dict.fromkeys(values))
+    if len(shown) <= MOST_ROWS:
+        return ", ".join(written(value) for value in shown)
+    return f"{written(min(shown))} to {written(max(shown))}"
+
+
+def figure_table(figures):
+    """One line a curve; where there are many of one name, one line for all, with the one nearest to its bound."""
+    rows = []
+    for (name, unit), group in curves(figures).items():
+        label = f"{name} ({unit})" if unit else name
+        if len(group) > MOST_ROWS:
+            points = [point for _, _, points in group for point in points]
+            worst = max(points, key=margin)
+            at = f"nearest to its bound of {len(points)}: {place_text(worst['where'].items())}"
+            rows.append([label, at, number(worst["value"]), bound(worst), ""])
+        else:
+            rows += [[label, *curve_columns(*curve)] for curve in group]
+    return table(("figure", "at", "measured", "bound", "order"), rows)
+
+
+def curve_columns(place, key, points):
+    """Place, values, bounds and order of one curve."""
+    name = RESOLUTIONS[key][0] if key in RESOLUTIONS else (key or "").replace("_", " ")
+    at = f"{name} = {spread([point['at'] for point in points], '{:g}'.format)}" if key else ""
+    values = [point["value"] for point in points]
+    shown = ", ".join(map(number, values)) if len(values) <= MOST_ROWS else spread(sorted(values), number)
+    bounds = list(dict.fromkeys(bound(point) for point in points))
+    limits = "; ".join(bounds) if len(bounds) <= MOST_ROWS else bound(max(points, key=margin))
+    order = order_of(key, points)
+    where = ", ".join(part for part in (at, place) if part)
+    return [where, shown, limits, f"{order:.2f}" if order is not None else ""]
