@@ -21,7 +21,7 @@ from fdtd.monitors import HuygensContour, Sampling
 from fdtd.waveforms import GaussianPulse, pulse_for
 
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
-_ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
+ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
 _MARGIN = 2  # cells between the antenna and the contour
 _SAMPLES_PER_PERIOD = 5
 
@@ -190,10 +190,10 @@ def lay_out(
             f"{extent.feed_radius * 1e3:g} mm; refine it"
         )
     cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.feed_radius)
-    if min(frequencies) < _ABOVE_CUTOFF * cutoff:
+    if min(frequencies) < ABOVE_CUTOFF * cutoff:
         raise ConfigError(
             f"frequency {min(frequencies) / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
-            f"(needs >= {_ABOVE_CUTOFF * cutoff / 1e9:.4g} GHz); raise it or widen feed.inner_radius"
+            f"(needs >= {ABOVE_CUTOFF * cutoff / 1e9:.4g} GHz); raise it or widen feed.inner_radius"
         )
     pulse = pulse_for(np.array(frequencies), cutoff)
     distance = speed_of_light / min(frequencies) / 4 if layer_distance is None else layer_distance

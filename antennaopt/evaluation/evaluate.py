@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.evaluation.fields import field_of, film_of, frames_wanted
+from antennaopt.evaluation.fit import misfit
 from antennaopt.evaluation.plan import SolverPlan
 from antennaopt.geometry import FAMILIES, stack
 from fdtd.errors import Unsuitable
@@ -64,7 +65,10 @@ def evaluate(
     if backend not in ("cpu", "reference"):
         raise Unsuitable(f"backend = {backend!r} is not available here (allowed: cpu, reference)")
     solver = SolverPlan.from_dict(plan)
-    refusals = FAMILIES[family].refusal(stack(designs))
+    refusals = [
+        refusal or misfit(solver.layout, family, design)
+        for refusal, design in zip(FAMILIES[family].refusal(stack(designs)), designs, strict=True)
+    ]
     cells = solver.layout.grid.cells
     outcomes: list[dict[str, Any]] = [
         {"status": "infeasible", "error": refusal, "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0, "cells": cells}
@@ -112,15 +116,32 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     if not solution.finite:
         return "diverged", f"the fields are not finite after {solution.steps} steps"
     if layout.decay and solution.energy >= layout.decay:
-        left = 10 * np.log10(solution.energy)
         if solution.energy == 1.0 and solution.steps >= layout.settled:
             return "diverged", f"the energy still grows after {solution.steps} steps"
-        return "undecayed", f"energy at {left:.1f} dB of its peak after {solution.steps} steps; raise solver.max_steps"
+        return "undecayed", _left_over(layout, solution)
     if not np.isfinite(solution.s11).all():
         return "diverged", f"S11 is not finite after {solution.steps} steps"
     if (solution.through_contour <= 0).any() or (solution.accepted <= 0).any():
         return "infeasible", "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
     return "ok", None
+
+
+def _left_over(layout: Layout, solution: Solution) -> str:
+    """What stopping early means for the result, and how many steps would have done.
+
+    What is left can leave through the port at most whole: with e of the peak's energy left, and the peak no more than
+    went in, the mean square of the error of S11 over the pulse's band is at most e (Parseval), and the field's is e of
+    the radiated one. On boresight that is 20 lg(1 + sqrt(e)) dB; a pattern's level below e is as large as its error. A
+    sharp resonance that is still ringing gathers the error at its own frequency, where it may be more.
+    """
+    left = solution.energy
+    error, in_db = np.sqrt(left), 10 * np.log10(left)
+    text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: S11 is uncertain by about {error:.2g}, "
+    text += f"directivity by {20 * np.log10(1 + error):.2g} dB, pattern levels below {in_db:.0f} dB mean nothing"
+    if left >= 1.0 or solution.steps <= layout.settled:
+        return f"{text}; raise solver.max_steps to more than {layout.settled}"
+    fallen = (solution.steps - layout.settled) * np.log(layout.decay) / np.log(left)
+    return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
 def _outcome(layout: Layout, solution: Solution) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.evaluation.fit import misfit
 from antennaopt.geometry import FAMILIES, stack
 from fdtd.errors import ConfigError
 from fdtd.layout import Extent, Layout, lay_out
@@ -70,7 +71,7 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
         solver: The resolved solver table of the experiment.
 
     Raises:
-        ConfigError: A range where none can be, or nothing that fits.
+        ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
     """
     for name in _SHARED_BY_ALL:
         if lower[name] != upper[name]:
@@ -102,4 +103,8 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
         exact_steps=solver.get("steps"),
         shape=(shape[0], shape[1]) if shape else None,
     )
+    # Of several antennas those that do not fit become rows; one alone is refused.
+    refusal = misfit(layout, family, upper) if lower == upper else None
+    if refusal is not None:
+        raise ConfigError(refusal)
     return SolverPlan(layout=layout, precision=solver["precision"])
