@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test test-slow check bench gpu clean
+.PHONY: help demo test test-slow check bench validation gpu clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ check: $(STAMP)  ## style and types
 
 bench: $(STAMP)  ## throughput of the kernels on this machine
 	$(BIN)/antennaopt bench kernels
+
+validation: $(STAMP)  ## docs/validation.md from the tests' own figures (under 20 minutes on two cores)
+	rm -f results/validation/tests.json
+	-$(BIN)/python -m pytest -n 2 -m "not gpu" --validation results/validation/tests.json tests/physics tests/published
+	$(BIN)/python benchmarks/accuracy.py --json results/validation/accuracy.json
+	$(BIN)/python benchmarks/validation.py
 
 gpu: $(STAMP)  ## the tests that need a CUDA device; a skipped one is a failure
 	FDTD_REQUIRE_GPU=1 $(BIN)/python -m pytest -m gpu
