@@ -35,7 +35,7 @@ def check(experiment: Experiment) -> None:
     _check_shape(lower, upper)
     _check_modes(experiment, upper)
     _check_cell(experiment, lower, upper)
-    _check_grid(experiment, lower, upper)
+    _check_design_frequency(experiment, upper)
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
 def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:
     if upper["feed.outer_radius"] <= lower["feed.inner_radius"]:
         _refuse(
-            f"antenna.feed.outer_radius = {format_length(upper['feed.outer_radius'])} leaves no wall "
+            f"antenna.feed.outer_radius{_given('feed.outer_radius', lower, upper)} leaves no wall "
             f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
         )
     base = "lens.radius" if "lens.radius" in upper else None
@@ -172,25 +172,65 @@ def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:
     outer = lower["feed.outer_radius"]
     if base is not None and upper[base] < outer:
         _refuse(
-            f"antenna.{base} = {format_length(upper[base])} makes the lens base smaller than the waveguide's outer "
+            f"antenna.{base}{_given(base, lower, upper)} makes the lens base smaller than the waveguide's outer "
             f"wall (must be >= antenna.feed.outer_radius = {format_length(outer)}); enlarge it"
         )
     inner = lower["feed.inner_radius"]
     if "horn.aperture_radius" in upper and upper["horn.aperture_radius"] < inner:
         _refuse(
-            f"antenna.horn.aperture_radius = {format_length(upper['horn.aperture_radius'])} is smaller than the feed "
+            f"antenna.horn.aperture_radius{_given('horn.aperture_radius', lower, upper)} is smaller than the feed "
             f"(must be >= antenna.feed.inner_radius = {format_length(inner)}); enlarge it"
         )
 
 
+def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:
+    """Write a length that no value of its range makes right: ` = 3 mm`, or from where to where."""
+    low, high = format_length(lower[name]), format_length(upper[name])
+    return f" = {high}" if low == high else f" ({low} to {high})"
+
+
 def _check_modes(experiment: Experiment, upper: dict[str, float]) -> None:
     radius = upper["feed.inner_radius"]
-    cutoff = cutoff_frequency(radius, 1, "TE")
+    needed = _lowest_frequency(radius)
     lowest = min(experiment.solver.frequencies)
-    if lowest <= cutoff:
+    if lowest < needed:
         _refuse(
-            f"solver.frequencies: {format_frequency(lowest)} is below the TE11 cutoff of antenna.feed.inner_radius = "
-            f"{format_length(radius)} (must be > {format_frequency(cutoff)}); raise the frequency or widen the feed"
+            f"solver.frequencies: {format_frequency(lowest)} is below or near the TE11 cutoff of "
+            f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius)} (must be >= "
+            f"{format_frequency(needed)}); raise the frequency or widen the feed"
+        )
+
+
+def _lowest_frequency(radius: float) -> float:
+    """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to 10 MHz."""
+    from fdtd.layout import ABOVE_CUTOFF
+
+    return math.ceil(ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE") / 1e7) * 1e7
+
+
+def _cutoff(radius: float) -> str:
+    return f"{cutoff_frequency(radius, 1, 'TE') / 1e9:.4g} GHz"
+
+
+def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> None:
+    """Refuse what is no frequency of a wave here: the loss tangent holds there, and the lattice is tuned to it."""
+    from scipy.constants import c
+
+    hz, radius = experiment.solver.design_frequency, upper["feed.inner_radius"]
+    lowest = _lowest_frequency(radius)
+    if hz < lowest:
+        _refuse(
+            f"solver.design_frequency = {format_frequency(hz)} is below or near the TE11 cutoff of the feed, "
+            f"{_cutoff(radius)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency that is "
+            "solved, or leave it out (the middle of the list)"
+        )
+    densest = math.sqrt(_densest(upper))
+    highest = c / (FEWEST_CELLS_PER_WAVELENGTH * densest * cell_size(experiment))
+    if hz > highest * (1.0 + 1e-9):
+        _refuse(
+            f"solver.design_frequency = {format_frequency(hz)} is too high for the cells (must be <= "
+            f"{highest / 1e9:.4g} GHz: {FEWEST_CELLS_PER_WAVELENGTH:g} a wavelength); lower it, or leave it out "
+            "(the middle of the list)"
         )
 
 
@@ -246,37 +286,3 @@ def _check_cell(experiment: Experiment, lower: dict[str, float], upper: dict[str
             f"antenna.feed.inner_radius = {format_length(radius)} "
             f"(needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); raise it"
         )
-
-
-def _check_grid(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
-    solver = experiment.solver
-    if solver.grid is None:
-        return
-    # The cell may still be made smaller to fit the feed, which asks for more cells, never for fewer.
-    cell = cell_size(experiment)
-    radius, height = extent(upper)
-    needed = (
-        math.ceil(radius / cell) + solver.pml_cells + 1,
-        math.ceil((lower["feed.length"] + height) / cell) + 2 * solver.pml_cells + 2,
-    )
-    if solver.grid[0] < needed[0] or solver.grid[1] < needed[1]:
-        _refuse(
-            f"solver.grid = {list(solver.grid)} is too small for the antenna and the absorbing layers "
-            f"(needs >= {list(needed)} cells of {format_length(cell)}); enlarge it or leave it out"
-        )
-
-
-def extent(upper: dict[str, float]) -> tuple[float, float]:
-    """Return the antenna's largest radius and its largest height over z = 0, m."""
-    radius, height = upper["feed.outer_radius"], 0.0
-    radii = [value for name, value in upper.items() if name.startswith("lens.radii.")]
-    if radii:
-        angles = [0.5 * math.pi * place / (len(radii) - 1) for place in range(len(radii))]
-        radius = max(radius, *(r * math.sin(angle) for r, angle in zip(radii, angles, strict=True)))
-        height = max(r * math.cos(angle) for r, angle in zip(radii, angles, strict=True))
-    elif "lens.radius" in upper:
-        radius, height = max(radius, upper["lens.radius"]), upper["lens.extension"] + upper["lens.radius"]
-    elif "horn.length" in upper:
-        radius = max(radius, upper["horn.aperture_radius"] + upper["horn.wall"])
-        height = upper["horn.length"]
-    return radius, height

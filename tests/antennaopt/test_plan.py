@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -99,3 +100,15 @@ def test_memory_grows_with_precision() -> None:
     single, double = planned("shaped_lens"), planned("shaped_lens", precision="float64")
     assert double.memory_bytes == 2 * single.memory_bytes
     assert single.memory_bytes > 4 * 6 * single.layout.grid.cells
+
+
+def test_a_grid_too_small_names_one_that_is_accepted() -> None:
+    """The antenna, the distance to the layers and the layers themselves count; one cell less is refused again."""
+    with pytest.raises(ConfigError, match=r"too small \(needs >= \[\d+, \d+\]\)") as refused:
+        planned("open_waveguide", grid=[20, 20])
+    found = re.search(r"needs >= \[(\d+), (\d+)\]", str(refused.value))
+    assert found is not None
+    nr, nz = int(found[1]), int(found[2])
+    assert planned("open_waveguide", grid=[nr, nz]).layout.nr == nr
+    with pytest.raises(ConfigError, match="too small"):
+        planned("open_waveguide", grid=[nr, nz - 1])
