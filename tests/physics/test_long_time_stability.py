@@ -2,15 +2,15 @@
 
 The limit (`fdtd.grid.courant_limit`) is the lattice's own, exact; 0.98 of it is what every run uses. Random fields hold
 every wave that the lattice has. Those that the air around can carry leave through the layers in some thousand steps.
-What stays are the lattice's fastest waves, bound to the axis: for m >= 2 their (2 sin(w dt/2)/S)^2 lies far above 8, the
-largest of a plane lattice, so they can go nowhere in r, and along z they hardly move. They neither decay nor grow, and
-the sum of squares that is looked at beats by a few per cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of random
-fields it is asked that the mean energy of 10,000 steps is never above that of the 10,000 before by more than 10 % (an
-eigenvalue outside the unit circle by 5e-6 would be), and for m = 0 and 1, where bound waves leak, that it falls. The
-start is free of static charges, which would stay for ever: H is a curl, E nothing.
+What stays are the lattice's fastest waves, bound to the axis: for m >= 2 their (2 sin(w dt/2)/S)^2 lies far above 8,
+the largest of a plane lattice, so they can go nowhere in r, and along z they hardly move. They neither decay nor grow,
+and the sum of squares that is looked at beats by a few per cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of
+random fields it is asked that the mean energy of 10,000 steps is never above that of the 10,000 before by more than
+10 % (an eigenvalue outside the unit circle by 5e-6 would be), and for m = 0 and 1, where bound waves leak, that it
+falls. The start is free of static charges, which would stay for ever: H is a curl, E nothing.
 
-Resolved waves must leave: a pulse of 25 cells a wavelength is below -200 dB after 50,000 steps in float64, what rounding
-keeps alive in float32 below -120 dB (2^-24 is -144 dB).
+Resolved waves must leave: a pulse of 25 cells a wavelength is below -200 dB after 50,000 steps in float64, what
+rounding keeps alive in float32 below -120 dB (2^-24 is -144 dB).
 
 Measured, mean energy of the last 10,000 steps over that of the second 10,000, float64 (float32 the same to 3e-4), and
 energy of the pulse at the end, float64 / float32:
