@@ -90,7 +90,7 @@ def colour_bar(axes: Axes, picture: Any, label: str, **options: Any) -> Any:
     """Add a colour bar as tall as the axes, which may have equal scales, and return it."""
     figure: Any = axes.figure
     bar = figure.colorbar(picture, cax=axes.inset_axes((1.025, 0.0, 0.035, 1.0)), **options)
-    bar.set_label(label, fontsize=9, color=INK)
+    bar.set_label(label, fontsize=9, color=INK, labelpad=5)
     bar.ax.tick_params(labelsize=8.5, color=GREY, labelcolor=INK, length=3)
     bar.outline.set_visible(False)
     return bar

@@ -15,8 +15,8 @@ from antennaopt.reports.canvas import INK, colour_bar, dress, gigahertz, new_fig
 from antennaopt.reports.outlines import METAL, bled, draw_outlines, mirrored
 
 RANGE_DB = 40.0
-PHASE_RANGE_DB = 80.0
-"""Below the reference by more, a field's phase is not drawn."""
+PHASE_RANGE_DB = 70.0
+"""Below the reference by more, a field's phase is noise and is not drawn."""
 
 REFERENCE_PERCENTILE = 99.8
 """0 dB is the level that all but this share of the air and dielectric stays below: a few cells at metal edges, where
@@ -61,7 +61,8 @@ def draw_phase(axes: Axes, field: FieldMap) -> None:
     """
     _, reference = magnitude_of(field)
     e_x = field.e[field.shown, 0]
-    there = bled(np.where(np.abs(e_x) > reference * 10 ** (-PHASE_RANGE_DB / 20), e_x, 0.0), e_x == 0)
+    faint = np.abs(e_x) <= reference * 10 ** (-PHASE_RANGE_DB / 20)
+    there = bled(np.where(faint, 0.0, e_x), faint)
     phase = np.ma.masked_array(np.degrees(np.angle(there)), there == 0)
     scale = colormaps["twilight"].with_extremes(bad=METAL)
     picture = _picture(axes, field, phase, cmap=scale, vmin=-180.0, vmax=180.0)

@@ -63,7 +63,7 @@ def mirrored(r: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def bled(values: NDArray, conducting: NDArray[np.bool_]) -> NDArray:
-    """Return values, shape (..., nz, nr), continued a few cells into conductors, whose true shape is drawn over them.
+    """Return values, shape (nz, nr), continued a few cells into conductors, whose true shape is drawn over them.
 
     Without it the cells' stairs would show as a dark seam along slanted walls.
     """
@@ -72,5 +72,5 @@ def bled(values: NDArray, conducting: NDArray[np.bool_]) -> NDArray:
     distance, (k, i) = distance_transform_edt(conducting, return_indices=True)  # type: ignore[misc]
     near = conducting & (distance < _BLEED)
     out = values.copy()
-    out[..., near] = values[..., k[near], i[near]]
+    out[near] = values[k[near], i[near]]
     return out

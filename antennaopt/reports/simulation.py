@@ -74,10 +74,11 @@ def plot_simulation(
         raise ConfigurationError(f"plot = {str(path)!r} has no known ending; use one of {known}")
     if not outcome.get("frequency_hz"):
         raise ValueError(f"there is nothing to plot: the antenna's status is {outcome.get('status')!r}")
-    figure = new_figure(13.2, 9.0)
+    figure: Any = new_figure(13.2, 9.0)
+    figure.get_layout_engine().set(w_pad=0.1)
     if title:
         figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left")
-    parts: Any = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
+    parts = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
     _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
     panels = parts[1].subplots(1, 3, width_ratios=(1.0, 1.0, 1.2))
     _draw_patterns(panels[0], outcome)
