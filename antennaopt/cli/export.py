@@ -1,4 +1,4 @@
-"""`antennaopt export`: data of an antenna of a run, without solving it again."""
+"""`antennaopt export`: data of an antenna of a run, or a script for another solver, without solving it."""
 
 from __future__ import annotations
 
@@ -6,30 +6,80 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.individuals import Individual, recall
+from antennaopt.cli.individuals import BEST, Individual, recall
 from antennaopt.cli.options import check_writable, quiet_option, write_out
 from antennaopt.errors import ConfigurationError
 
+FORMATS = ("meep",)
 
-@click.command(short_help="Write geometry and data of an antenna of a run.")
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--individual", metavar="ID", default="best", show_default=True, help="Its id, g0003-s012, or best.")
+
+@click.command(short_help="Write geometry and data of an antenna.")
+@click.argument("source", metavar="RUN|ANTENNA.toml", type=click.Path(path_type=Path))
+@click.option("--individual", metavar="ID", help="Of a run: its id, g0003-s012, or best.  [default: best]")
 @click.option("--toml", type=click.Path(path_type=Path), metavar="FILE", help="Antenna file for `antennaopt simulate`.")
 @click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Figures of merit and patterns.")
 @click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="S11 (.s1p).")
+@click.option("--format", "format_", metavar="NAME", help="Script that solves it with another program: meep.")
+@click.option("--out", metavar="FILE", help="Where the script of --format goes.  [default: stdout]")
 @quiet_option
 def export(
-    run: Path, individual: str, toml: Path | None, csv: Path | None, touchstone: Path | None, quiet: bool
+    source: Path,
+    individual: str | None,
+    toml: Path | None,
+    csv: Path | None,
+    touchstone: Path | None,
+    format_: str | None,
+    out: str | None,
+    quiet: bool,
 ) -> None:
-    """Write geometry and data of any antenna of a run; prints the files.
+    """Write geometry and data of any antenna of a run, or of an antenna file; prints the files.
 
     \b
-    Example:
+    Examples:
       antennaopt export results/quickstart/RUN --toml best.toml --csv best.csv --touchstone best.s1p
+      antennaopt export antenna.toml --format meep --out antenna_meep.py
     """  # noqa: D301 - \b is click's
-    if toml is None and csv is None and touchstone is None:
-        raise ConfigurationError("nothing to export; name at least one of --toml, --csv, --touchstone")
-    check_writable(toml, csv, touchstone)
+    _check_wishes(toml, csv, touchstone, format_, out)
+    script = out or "-"
+    check_writable(toml, csv, touchstone, script)
+    written: list[Path] = []
+    if source.is_file() or source.suffix == ".toml":
+        _refuse_for_file(source, individual, toml, csv, touchstone)
+        write_out(script, _script_of_file(source))
+        written += [Path(script)] if script != "-" else []
+    else:
+        written += _of_run(source, individual or BEST, toml, csv, touchstone, script if format_ else None)
+    if not quiet:
+        for path in written:
+            click.echo(str(path), err=format_ is not None and script == "-")
+
+
+def _check_wishes(
+    toml: Path | None, csv: Path | None, touchstone: Path | None, format_: str | None, out: str | None
+) -> None:
+    if toml is None and csv is None and touchstone is None and format_ is None:
+        raise ConfigurationError("nothing to export; name at least one of --toml, --csv, --touchstone, --format")
+    if format_ is not None and format_ not in FORMATS:
+        raise ConfigurationError(f"--format {format_} is not known; use one of {', '.join(FORMATS)}")
+    if out is not None and format_ is None:
+        raise ConfigurationError(f"--out {out} goes with --format; name the format, for example --format meep")
+
+
+def _refuse_for_file(
+    source: Path, individual: str | None, toml: Path | None, csv: Path | None, touchstone: Path | None
+) -> None:
+    """An antenna file has no results yet, and is no run."""
+    if individual is not None:
+        raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
+    for option, file in (("--toml", toml), ("--csv", csv), ("--touchstone", touchstone)):
+        if file is not None:
+            advice = "it is one already" if option == "--toml" else f"use `antennaopt simulate {source} {option}`"
+            raise ConfigurationError(f"{option} exports an antenna of a run, and {source} is a file; {advice}")
+
+
+def _of_run(
+    run: Path, individual: str, toml: Path | None, csv: Path | None, touchstone: Path | None, script: str | None
+) -> list[Path]:
     known = recall(run, individual)
     if known.outcome["status"] != "ok" and (csv is not None or touchstone is not None):
         raise ConfigurationError(
@@ -48,9 +98,34 @@ def export(
 
         radius = known.design["feed.inner_radius"]
         written.append(write_touchstone(touchstone, known.outcome, title=title, feed_radius=radius))
-    if not quiet:
-        for path in written:
-            click.echo(str(path))
+    if script is not None:
+        from antennaopt.exports import meep_script
+
+        _refuse_infeasible(known.experiment.family, known.design)
+        write_out(script, meep_script(known.experiment.family, known.design, known.plan, title=title))
+        written += [Path(script)] if script != "-" else []
+    return written
+
+
+def _script_of_file(source: Path) -> str:
+    from antennaopt.config import load_antenna
+    from antennaopt.evaluation.plan import plan
+    from antennaopt.exports import meep_script
+
+    experiment = load_antenna(source)
+    design = experiment.design()
+    _refuse_infeasible(experiment.family, design)
+    chosen = plan(experiment.family, design, design, experiment.resolved()["solver"])
+    title = experiment.title or experiment.name
+    return meep_script(experiment.family, design, chosen.to_dict(), title=title)
+
+
+def _refuse_infeasible(family: str, design: dict[str, float]) -> None:
+    from antennaopt.geometry import FAMILIES, stack
+
+    reason = FAMILIES[family].refusal(stack([design]))[0]
+    if reason is not None:
+        raise ConfigurationError(f"the antenna cannot be built: {reason}")
 
 
 def _write_antenna(path: Path, known: Individual, title: str) -> Path:

@@ -102,7 +102,14 @@ def test_every_command_explains_itself_with_an_example(call, command):
         (["status", "."], "is not a run folder"),
         (["report", "none"], "does not exist; name the folder"),
         (["resume", "none"], "does not exist; name the folder"),
-        (["export", "."], "name at least one of --toml, --csv, --touchstone"),
+        (["export", "."], "name at least one of --toml, --csv, --touchstone, --format"),
+        (["export", "guide.toml", "--format", "hfss"], "--format hfss is not known; use one of meep"),
+        (["export", "guide.toml", "--format", "meep", "--individual", "best"], "goes with a run folder"),
+        (["export", "guide.toml", "--csv", "guide.csv"], "use `antennaopt simulate guide.toml --csv`"),
+        (["export", "guide.toml", "--toml", "again.toml"], "it is one already"),
+        (["export", ".", "--csv", "best.csv", "--out", "best.py"], "--out best.py goes with --format"),
+        (["export", "none.toml", "--format", "meep"], "does not exist"),
+        (["export", "lens.toml", "--format", "meep"], "is a range"),
         (["bench", "kernels", "--grid", "150"], "--grid 150 is not of the form NRxNZ"),
     ],
 )
@@ -139,10 +146,27 @@ def test_output_that_cannot_be_written_is_found_before_solving(call, guide, tmp_
     assert out == ""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("simulate", "guide.toml", option) for option in ("--json", "--csv", "--plot", "--touchstone")),
+        ("doctor", "--json"),
+        ("bench", "kernels", "--json"),
+    ],
+)
+def test_a_missing_folder_is_not_made_on_the_way(call, guide, tmp_path, arguments):
+    code, out, err = call(*arguments, "nofolder/x.png")
+    assert (code, out) == (6, "")
+    one_line(err, "nofolder does not exist, so nofolder/x.png cannot be written; make that folder first")
+    assert not (tmp_path / "nofolder").exists()
+
+
 def test_a_folder_that_cannot_be_written(call, lens):
+    """No permission of /proc would help, so none is asked for."""
     code, _, err = call("run", "lens.toml", "--out", "/proc/results")
     assert code == 6
-    one_line(err, "/proc cannot be written")
+    one_line(err, "nothing can be written in /proc")
+    assert "permissions" not in err
 
 
 @pytest.mark.parametrize(
