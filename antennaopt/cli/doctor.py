@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from antennaopt.cli.machine import memory_bytes, usable_cores
-from antennaopt.cli.options import json_option, write_out
+from antennaopt.cli.options import check_writable, json_option, write_out
 
 
 @click.command(short_help="Show what this machine can run.")
@@ -24,6 +24,7 @@ def doctor(json_file: str | None) -> None:
     Example:
       antennaopt doctor
     """  # noqa: D301 - \b is click's
+    check_writable(json_file)
     found = examine()
     if json_file is not None:
         write_out(json_file, json.dumps(found, indent=1) + "\n")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from antennaopt.cli.options import check_run_folder
-from antennaopt.errors import ConfigurationError
+from antennaopt.cli.options import check_run_folder, warn
+from antennaopt.errors import ConfigurationError, ResumeRefusedError
 
 BEST = "best"
 
@@ -37,16 +37,17 @@ class Individual:
     fitness: float
 
 
-def recall(path: Path, individual: str) -> Individual:
+def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     """Read an individual of a run.
 
     Args:
         path: The run folder.
         individual: Its id, or `best`.
+        patterns: With its patterns; where their file is damaged they are left out, with a warning.
 
     Raises:
         ConfigurationError: There is no such individual.
-        ResumeRefusedError: It is not a run folder, or it is damaged.
+        ResumeRefusedError: It is not a run folder, or its rows are damaged.
     """
     from antennaopt.config import Experiment
     from antennaopt.evolution import decode
@@ -58,8 +59,11 @@ def recall(path: Path, individual: str) -> Individual:
     row = _row(folder, _best(folder) if individual == BEST else individual)
     experiment = Experiment.from_resolved(folder.resolved)
     outcome = outcome_of_row(folder.columns, row)
-    if outcome["status"] == "ok":
-        outcome |= FolderStore(folder).patterns(row["individual"])
+    if outcome["status"] == "ok" and patterns:
+        try:
+            outcome |= FolderStore(folder).patterns(row["individual"])
+        except ResumeRefusedError as error:
+            warn([f"{error}; patterns are left out"])
     return Individual(
         run_id=folder.run_id,
         individual=row["individual"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -56,7 +57,7 @@ def check_writable(*files: Path | str | None) -> None:
         files: Files to be written; None and `-` (stdout) are passed over.
 
     Raises:
-        StorageError: One of them is a folder, or its folder cannot be written or made.
+        StorageError: One of them is a folder, or its folder is not there or cannot be written.
     """
     for file in files:
         if file is None or str(file) == "-":
@@ -67,6 +68,8 @@ def check_writable(*files: Path | str | None) -> None:
         if path.exists() and not _can_open(path):
             raise StorageError(f"{path} cannot be written; change its permissions or name another file")
         check_folder(path.parent)
+        if not path.parent.exists():
+            raise StorageError(f"{path.parent} does not exist, so {path} cannot be written; make that folder first")
 
 
 def check_folder(folder: Path | str) -> None:
@@ -84,9 +87,9 @@ def check_folder(folder: Path | str) -> None:
         with tempfile.TemporaryFile(dir=at):
             pass
     except OSError as error:
-        reason = error.strerror or error
+        mend = "change its permissions or " if error.errno in (errno.EACCES, errno.EPERM) else ""
         raise StorageError(
-            f"{at} cannot be written ({reason}); change its permissions or choose another folder"
+            f"nothing can be written in {at}, so not {folder} ({error.strerror or error}); {mend}choose another folder"
         ) from None
 
 
@@ -116,12 +119,9 @@ def write_out(file: str, text: str) -> None:
     if file == "-":
         click.echo(text, nl=False)
         return
-    from antennaopt.results.atomic import storing, write_text
+    from antennaopt.results.atomic import write_text
 
-    path = Path(file)
-    with storing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
+    write_text(Path(file), text)
 
 
 def _can_open(path: Path) -> bool:

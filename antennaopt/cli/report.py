@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.options import check_folder, check_run_folder
+from antennaopt.cli.options import check_folder, check_run_folder, quiet_option
 
 
 @click.command(short_help="Write a run's HTML report.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-def report(run: Path) -> None:
+@quiet_option
+def report(run: Path, quiet: bool) -> None:
     """Write a run's report, one self-contained HTML file, from its folder's files; prints its path.
 
     The run may still be going on.
@@ -24,4 +25,6 @@ def report(run: Path) -> None:
     check_folder(run)
     from antennaopt.reports import write_report
 
-    click.echo(str(write_report(run)))
+    path = write_report(run)
+    if not quiet:
+        click.echo(str(path))

@@ -138,7 +138,7 @@ def _of_run(
         raise ConfigurationError(
             "--set does not go with an antenna of a run; export it with `antennaopt export --toml`"
         )
-    known = recall(source, individual)
+    known = recall(source, individual, patterns=False)
     experiment = with_cell(known.experiment, per_wavelength, cell)
     about = {"run": known.run_id, "individual": known.individual}
     plan = known.plan if per_wavelength is None and cell is None else None

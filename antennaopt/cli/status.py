@@ -10,13 +10,14 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_run_folder, json_option, write_out
+from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
 
 
 @click.command(short_help="Say how far a run is.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @json_option
-def status(run: Path, json_file: str | None) -> None:
+@quiet_option
+def status(run: Path, json_file: str | None, quiet: bool) -> None:
     """Say how far a run is, what its best antenna reaches, and whether somebody is working on it.
 
     \b
@@ -25,10 +26,11 @@ def status(run: Path, json_file: str | None) -> None:
     """  # noqa: D301 - \b is click's
     from antennaopt.cli.tables import aligned
 
+    check_writable(json_file)
     state = state_of(run)
     if json_file is not None:
         write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
-    if json_file == "-":
+    if json_file == "-" or quiet:
         return
     planned = state["generations_planned"]
     rows = [

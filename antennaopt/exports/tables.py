@@ -9,20 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.results.atomic import storing, write_text
+from antennaopt.results.schema import FREQUENCY_METRICS
 
-METRIC_COLUMNS = (
-    "s11_db",
-    "directivity_dbi",
-    "max_directivity_dbi",
-    "gain_dbi",
-    "radiation_efficiency",
-    "hpbw_e_deg",
-    "hpbw_h_deg",
-    "sidelobe_db",
-    "front_to_back_db",
-    "crosspol_db",
-    "power_balance",
-)
+METRIC_COLUMNS = tuple(name for name in FREQUENCY_METRICS if name not in ("s11_re", "s11_im"))
+"""The rows' own metrics; S11 stands before them in two columns."""
 
 PATTERN_COLUMNS = ("frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi")
 

@@ -148,3 +148,24 @@ def test_the_demo_finds_the_projects_own_quickstart(call):
     from antennaopt.cli.demo import quickstart
 
     assert quickstart().is_file()
+
+
+def test_status_and_report_can_be_quiet(call, run_folder, monkeypatch):
+    assert call("status", run_folder, "--quiet") == (0, "", "")
+    code, out, err = call("status", run_folder, "-q", "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["state"] == "finished"
+    assert call("report", run_folder, "--quiet") == (0, "", "")
+    assert (run_folder / "report.html").exists()
+
+
+def test_damaged_patterns_cost_the_patterns_only(call, run_folder, tmp_path):
+    """The antenna, its figures and solving it again need no pattern."""
+    for path in (run_folder / "patterns").iterdir():
+        path.write_bytes(path.read_bytes()[:-20])
+    code, _, err = call("export", run_folder, "--toml", "best.toml", "--csv", "best.csv")
+    assert code == 0
+    assert "is damaged and cannot be read" in err and err.rstrip().endswith("patterns are left out")
+    assert (tmp_path / "best.csv").exists() and not (tmp_path / "best_patterns.csv").exists()
+    assert call("simulate", "best.toml", "-q")[0] == 0
+    assert call("simulate", run_folder, "--individual", "best", "-q") == (0, "", "")

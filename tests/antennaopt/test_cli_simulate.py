@@ -64,8 +64,8 @@ def test_json_has_the_promised_keys(call, tmp_path):
     assert data["power_balance"] == 1.001
     assert data["certificate"]["verdict"] == "trusted"
     assert data["certificate"]["balance"]["passed"] is True
-    call("simulate", "lens.toml", "--json", "sub/lens.json")
-    assert json.loads((tmp_path / "sub" / "lens.json").read_text()) == data
+    call("simulate", "lens.toml", "--json", "lens.json")
+    assert json.loads((tmp_path / "lens.json").read_text()) == data
 
 
 def test_the_cell_reaches_the_plan(call):

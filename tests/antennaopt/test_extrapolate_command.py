@@ -144,15 +144,16 @@ def test_every_family_has_its_orders():
 
 
 def test_the_real_solver_on_two_meshes(capsys, tmp_path, monkeypatch):
-    """An open waveguide on cells of 0.4 mm and 3.6 mm / 14: the extrapolation goes on in the direction of refinement.
+    """An open waveguide on cells of 0.3 and 0.2 mm, at 30 GHz, against an independent solution.
 
-    At 30 GHz an independent solution has S11 = 0.121 at 175.14 degrees and 8.284 dBi; the distance in S11 falls from
-    mesh to mesh (measured 0.0098, 0.0071) and further when extrapolated (0.0038).
+    S11 = 0.121 at 175.14 degrees and 8.284 dBi. Asked for of two meshes together: within 0.003 and 0.015 dB; measured
+    0.00015 and 0.003 dB.
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
-    assert cli.main(["simulate", "guide.toml", "--cell", "0.4 mm", "--extrapolate", "--json", "-", "-q"]) == 0
+    assert cli.main(["simulate", "guide.toml", "--cell", "0.3 mm", "--extrapolate", "--json", "-", "-q"]) == 0
     data = json.loads(capsys.readouterr().out)
     exact = cmath.rect(10 ** (-18.347 / 20), math.radians(175.14))
-    off = [abs(complex(*one["results"][1]["s11"]) - exact) for one in (*data["meshes"], data)]
-    assert off[0] > off[1] > off[2]
+    assert abs(complex(*data["results"][1]["s11"]) - exact) < 0.003
+    assert data["results"][1]["directivity_dbi"] == pytest.approx(8.284, abs=0.015)
+    assert [mesh["cell_m"] for mesh in data["meshes"]] == [3e-4, 2e-4]
