@@ -183,15 +183,17 @@ def main():
     for family, used in orders.items():
         print(f"{family + ', to extrapolate':33}" + ", ".join(f"{key} {value:.2f}" for key, value in used.items()))
     if arguments.json:
-        found = {
-            "device": device_name(),
-            "settings": changes,
-            "extrapolated_from_mm": pair,
-            "orders": orders,
-            "rows": rows,
-        }
+        found = {"device": device_name(), "settings": changes, "extrapolated_from_mm": pair}
+        found |= {"reference_uncertainty": reference_uncertainty(names), "orders": orders, "rows": rows}
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(compact(json.dumps(found, indent=1)) + "\n", "utf-8")
+
+
+def reference_uncertainty(names):
+    """Largest change of the reference's figures with its order, mesh and absorbing layer."""
+    changes = [result["uncertainty"] for name in names for result in ALL[name]["results"]]
+    keys = ("s11", "directivity_dbi", "e_plane_dbi", "h_plane_dbi", "radiation_efficiency")
+    return {key: max(change[key] for change in changes) for key in keys}
 
 
 def compact(text):
