@@ -18,6 +18,7 @@ from fdtd.boundaries import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
 from fdtd.grid import AxisymmetricGrid, courant_limit
 from fdtd.monitors import HuygensContour, Sampling
+from fdtd.scene import Scene
 from fdtd.waveforms import GaussianPulse, pulse_for
 
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
@@ -141,6 +142,28 @@ class Layout:
     def pulse(self) -> GaussianPulse:
         """The source's waveform."""
         return GaussianPulse(centre=self.pulse_centre, width=self.pulse_width)
+
+
+def check_bodies(layout: Layout, scene: Scene) -> None:
+    """Refuse dielectrics that cut the contour or reach into the absorbing layers; a cell beside them must be free.
+
+    Raises:
+        ConfigError: One does; the message says where it would have to end.
+    """
+    d, n = layout.cell, layout.layer_cells
+    for body in scene.dielectrics:
+        reaches = (
+            ("r", body.r_max, layout.contour_column - 1, layout.nr - n),
+            ("z", body.z_max, layout.contour_top - layout.origin - 1, layout.nz - n - layout.origin),
+            ("-z", -body.z_min, layout.origin - layout.contour_bottom - 1, layout.origin - n),
+        )
+        for axis, end, furthest, layer in reaches:
+            if end > (furthest + 1e-6) * d:
+                past = "reaches into the absorbing layers" if end > layer * d else "cuts the Huygens contour"
+                raise ConfigError(
+                    f"a dielectric that ends at {axis} = {end * 1e3:.4g} mm {past} "
+                    f"(must end at {axis} <= {furthest * d * 1e3:.4g} mm); lay out a larger lattice"
+                )
 
 
 def choose_cell(extent: Extent, highest: float, cells_per_wavelength: float) -> float:

@@ -15,7 +15,7 @@ from fdtd.conductors import open_parts
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 from fdtd.farfield.metrics import polar_weights
 from fdtd.grid import AxisymmetricGrid
-from fdtd.layout import Layout
+from fdtd.layout import Layout, check_bodies
 from fdtd.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.monitors import FieldMap, HuygensContour, Snapshots
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
@@ -73,6 +73,7 @@ def fill(layout: Layout, scene: Scene) -> Media:
     A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed wherever the
     back wall falls between lattice planes; what stands behind the absorber does not matter.
     """
+    check_bodies(layout, scene)
     permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
     compensate_dispersion(layout.grid, permittivity, layout.design_frequency)
     open_length, open_area = open_parts(layout.grid, scene)

@@ -7,12 +7,14 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
 from fdtd.grid import courant_limit
-from fdtd.layout import Extent, Layout, choose_cell, lay_out
+from fdtd.layout import Extent, Layout, check_bodies, choose_cell, lay_out
+from fdtd.scene import Dielectric, Scene, capped_cylinder
 
 BAND = (28.5e9, 30e9, 31.5e9)
 LENS = Extent(r_max=14e-3, z_min=-12.4e-3, z_max=17e-3, feed_radius=3.6e-3, feed_length=12e-3, permittivity=2.53)
@@ -127,3 +129,28 @@ def test_round_trip() -> None:
         Layout.from_dict({name: value for name, value in data.items() if name != "origin"})
     with pytest.raises(ConfigError, match="colour"):
         Layout.from_dict({**data, "colour": 1})
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        ({"r_max": 14.5e-3}, r"r = 14\.5 mm cuts the Huygens contour \(must end at r <= 14\.4 mm\)"),
+        ({"r_max": 20e-3}, "r = 20 mm reaches into the absorbing layers"),
+        ({"z_max": 17.5e-3}, "z = 17.5 mm cuts the Huygens contour"),
+        ({"z_min": -30e-3}, "-z = 30 mm reaches into the absorbing layers"),
+    ],
+)
+def test_dielectrics_stay_inside_the_contour(end: dict[str, float], says: str) -> None:
+    """The far field rests on fields in air, and the layers absorb in air; where the body may end is said."""
+    layout = made(cell=0.3e-3)
+    body = Dielectric(
+        distance=capped_cylinder(np.array([9e-3]), np.array([2e-3])),
+        permittivity=np.array([2.53]),
+        loss_tangent=np.array([0.0]),
+        r_max=14.4e-3,
+        z_min=0.0,
+        z_max=17.4e-3,
+    )
+    check_bodies(layout, Scene(batch=1, dielectrics=(body,)))
+    with pytest.raises(ConfigError, match=says):
+        check_bodies(layout, Scene(batch=1, dielectrics=(dataclasses.replace(body, **end),)))
