@@ -22,7 +22,7 @@ _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducti
 # lattice itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
 _HEADROOM = 0.4744
 _HEADROOM_AT_AXIS = 0.315
-_AXIS_COLUMNS = 8
+AXIS_COLUMNS = 8
 
 
 def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +63,7 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     z = (np.arange(grid.nz + 1) - grid.origin) * d
     node = _depth(grid, scene, antenna, r[None, :], z[:, None])
     beyond_r, beyond_z = _straight_walls(grid, scene, antenna, node)
-    near = (node < 0) & (node > -_SNAP / _headroom(grid, far=True))
+    near = (node < 0) & (node > -_SNAP / headroom(grid.courant_number, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     for _ in range(_CLOSING_PASSES):
         e_r, through_r = _edges(grid, scene, antenna, node, axis=1)
@@ -86,7 +86,7 @@ def _straight_walls(
     neighbours to both sides: a wall does not grow past its rim.
     """
     beyond = []
-    most_r, most_z = (_smallest(grid, far) for far in (True, False))
+    most_r, most_z = (smallest_opening(grid.courant_number, far) for far in (True, False))
     k, i = np.nonzero((node < 0) & (node > -most_z))
     r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[k, i]
     step = 1e-3 * grid.cell
@@ -100,9 +100,10 @@ def _straight_walls(
         taken = (np.abs(np.abs(slope) - 1) < _STRAIGHT) & (gap < most) & faces
         found = np.zeros_like(node)
         found[k[taken], i[taken]] = (gap * way)[taken]
-        wall = (found != 0) | (node >= 0)
-        sides = np.roll(wall, 1, 0 if dr else 1) & np.roll(wall, -1, 0 if dr else 1)
-        beyond.append(np.where(sides, found, 0.0))
+        beyond.append(found)
+    wall = (beyond[0] != 0) | (beyond[1] != 0) | (node >= 0)
+    for axis, found in enumerate(beyond):
+        found[~(np.roll(wall, 1, axis) & np.roll(wall, -1, axis))] = 0.0
     return beyond[0], beyond[1]
 
 
@@ -174,22 +175,24 @@ def _edges(
     return length, through
 
 
-def _headroom(grid: AxisymmetricGrid, far: bool) -> float:
+def headroom(courant_number: float, far: bool) -> float:
     """How much more than a whole cell a cut one may drive its H, far from the axis or near it."""
-    return (_HEADROOM if far else _HEADROOM_AT_AXIS) / grid.courant_number**2
+    return (_HEADROOM if far else _HEADROOM_AT_AXIS) / courant_number**2
 
 
-def _smallest(grid: AxisymmetricGrid, far: bool) -> float:
-    """Part of a cell that a wall on lattice lines must leave open so that neither h_phi nor h_z needs a larger face."""
-    headroom = _headroom(grid, far)
-    return max(1 / (2 * headroom), 1 / (4 * headroom - 2))
+def smallest_opening(courant_number: float, far: bool = True) -> float:
+    """Part of a cell that a wall r = const (near the axis z = const) leaves open at least; else the node is its own."""
+    most = headroom(courant_number, far)
+    return max(1 / (2 * most), 1 / (4 * most - 2))
 
 
 def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
     """Open area of the faces, from the open lengths around them."""
     columns = np.arange(e_r.shape[1])
-    headroom = np.where(columns < _AXIS_COLUMNS, _headroom(grid, far=False), _headroom(grid, far=True))
-    floor = 1.0 / (2.0 * headroom)
+    most = np.where(
+        columns < AXIS_COLUMNS, headroom(grid.courant_number, far=False), headroom(grid.courant_number, far=True)
+    )
+    floor = 1.0 / (2.0 * most)
     low, high, left, right = e_r[:-1], e_r[1:], e_z[:, :-1], e_z[:, 1:]
     corners = np.stack([metal[:-1, :-1], metal[:-1, 1:], metal[1:, :-1], metal[1:, 1:]]).sum(axis=0)
     # With straight walls: two metal corners side by side leave a trapezium, one cuts off a triangle, three leave one.
@@ -199,7 +202,7 @@ def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.n
     cut_off = np.maximum(1 - np.minimum(low, high), 0) * np.maximum(1 - np.minimum(left, right), 0) / 2
     left_over = np.maximum(low, high) * np.maximum(left, right) / 2
     area = np.select([corners == 0, corners == 1, corners == 2, corners == 3], [1.0, 1 - cut_off, two, left_over], 1.0)
-    driven = (low + high + left + right) / (4 * headroom)
+    driven = (low + high + left + right) / (4 * most)
     # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
     cut = np.stack([(edge > 0) & (edge != 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
     h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)

@@ -15,6 +15,7 @@ from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 
 from fdtd.boundaries import AxialLayer, RadialLayer
+from fdtd.conductors import smallest_opening
 from fdtd.errors import ConfigError
 from fdtd.grid import AxisymmetricGrid, courant_limit
 from fdtd.monitors import HuygensContour, Sampling
@@ -255,7 +256,7 @@ def lay_out(
         courant_number=courant,
         layer_cells=layer_cells,
         layer_alpha=0.1 * 2 * math.pi * design_frequency,
-        feed_columns=math.ceil(extent.feed_radius / d - 1e-6),
+        feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(courant)),
         feed_back=back,
         feed_absorber=absorber,
         source_plane=source,

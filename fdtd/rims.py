@@ -25,13 +25,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from fdtd.conductors import AXIS_COLUMNS, headroom
 from fdtd.grid import AxisymmetricGrid
 from fdtd.scene import Scene
 
 _REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
-# Bounds of what a correction may make of a permittivity or an area. The lower one is what the time step allows at 0.98
-# of the lattice's limit (tests/physics/test_conductor_stability.py), over the square of the Courant number there.
-_LEAST, _MOST = 0.6 / 0.6088**2, 3.0
+_LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
 _SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
 _LOOKED_AT = 0.2  # cells from the rim at which the media around it are looked at
 _DIRECTIONS = 720
@@ -50,9 +49,11 @@ def edge_conditions(
         open_area: Open part of the faces h_r, h_phi, h_z, same shape.
 
     Returns:
-        Permittivity and open area, new arrays.
+        Permittivity and open area, new arrays. Where the corrected coefficients drive a face h_phi or a node e_phi more
+        than the time step allows, its area or its permittivity is raised: neither takes part in the static fields.
     """
     permittivity, open_area = permittivity.copy(), open_area.copy()
+    least = _LEAST * grid.courant_number**2
     for antenna in range(scene.batch):
         places = tuple(
             (float(rim.r[antenna]) / grid.cell, float(rim.z[antenna]) / grid.cell + grid.origin) for rim in scene.rims
@@ -70,17 +71,28 @@ def edge_conditions(
             magnetic = _ratios(corner, others, wall, opening, ((opening, 1.0),), metal.shape, metal.tobytes())
             for component, (edge_e, edge_h, face) in enumerate(zip(electric, magnetic, (2, 0), strict=True)):
                 length = open_length[(antenna, 2 * component, *window)]
-                old = permittivity[(antenna, 2 * component, *window)]
-                old[...] = _corrected(grid, old, edge_e * length, (edge_e > 0) & (length > 0))
+                edge = permittivity[(antenna, 2 * component, *window)]
+                edge[...] = np.where((edge_e > 0) & (length > 0), np.maximum(edge_e * length, least * edge), edge)
                 area = open_area[(antenna, face, *window)]
-                inverse = np.divide(1.0, edge_h, out=np.zeros_like(edge_h), where=edge_h > 0)
-                area[...] = _corrected(grid, area, inverse, (edge_h > 0) & (length > 0))
+                found = np.divide(1.0, edge_h, out=np.ones_like(edge_h), where=edge_h > 0)
+                area[...] = np.where((edge_h > 0) & (length > 0), np.maximum(found, least * area), area)
+            _keep_the_time_step(grid, permittivity[antenna], open_length[antenna], open_area[antenna], window)
     return permittivity, open_area
 
 
-def _corrected(grid: AxisymmetricGrid, old: np.ndarray, new: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The new value where there is one, within what the time step allows."""
-    return np.where(where, np.clip(new, _LEAST * grid.courant_number**2 * old, _MOST * old), old)
+def _keep_the_time_step(
+    grid: AxisymmetricGrid, permittivity: np.ndarray, length: np.ndarray, area: np.ndarray, window: tuple[slice, slice]
+) -> None:
+    """Raise areas of h_phi and permittivities of e_phi in a window until neither is driven too hard, in place."""
+    near, far = (headroom(grid.courant_number, far) for far in (False, True))
+    allowed = np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)[window[1]]
+    inverse = length / permittivity
+    e_r, e_z = inverse[0], inverse[2]
+    driven = e_r + np.roll(e_r, -1, 0) + e_z + np.roll(e_z, -1, 1)
+    area[(1, *window)] = np.maximum(area[(1, *window)], driven[window] / (4 * allowed))
+    h_r, h_z = 1 / area[0], 1 / area[2]
+    driven = h_r + np.roll(h_r, 1, 0) + h_z + np.roll(h_z, 1, 1)
+    permittivity[(1, *window)] = np.maximum(permittivity[(1, *window)], driven[window] / (4 * allowed))
 
 
 def _media_around(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -70,15 +70,15 @@ class Solution:
 def fill(layout: Layout, scene: Scene) -> Media:
     """Rasterise a scene on a layout's lattice.
 
-    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed wherever the
-    back wall falls between lattice planes; what stands behind the absorber does not matter.
+    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed and its cells
+    whole wherever the back wall falls between lattice planes; what stands behind the absorber does not matter.
     """
     check_bodies(layout, scene)
     permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
     compensate_dispersion(layout.grid, permittivity, layout.design_frequency)
     open_length, open_area = open_parts(layout.grid, scene)
     permittivity, open_area = edge_conditions(layout.grid, scene, permittivity, open_length, open_area)
-    open_length[:, :2, layout.feed_back, : layout.feed_columns] = 0.0
+    _close_feed(layout, open_length, open_area)
     return Media(
         permittivity=permittivity,
         conductivity=conductivity,
@@ -86,6 +86,14 @@ def fill(layout: Layout, scene: Scene) -> Media:
         open_area=open_area,
         coupling=np.where(_free(open_length), coupling, 0.0),
     )
+
+
+def _close_feed(layout: Layout, open_length: np.ndarray, open_area: np.ndarray) -> None:
+    """Put the plate behind the feed's absorber, and the guide's own cells right in front of it."""
+    back, inside = layout.feed_back, slice(layout.feed_columns)
+    open_length[:, :2, back, inside] = 0.0
+    open_length[:, 2, back, inside] = open_length[:, 2, back + 1, inside]
+    open_area[:, :, back, inside] = open_area[:, :, back + 1, inside]
 
 
 def _free(open_length: np.ndarray) -> np.ndarray:
@@ -108,6 +116,7 @@ def pose(
     grid = layout.grid
     plane = layout.source_plane
     mode = lowest_te_mode(grid, media.open_length[0, :, plane], media.open_area[0, :, plane])
+    *outer, absorber = layout.axial_layers
     source = ModalSource(
         plane=plane, profile_r=mode.e_r, profile_phi=mode.e_phi, waveform=layout.pulse.samples(grid.time_step)
     )
@@ -116,7 +125,7 @@ def pose(
         media=media,
         sampling=layout.sampling,
         radial_layer=layout.radial_layer,
-        axial_layers=layout.axial_layers,
+        axial_layers=(*outer, replace(absorber, columns=len(mode.e_r))),  # as wide as the guide is on the lattice
         source=source,
         port=mode.monitor(layout.port_plane),
         contour=layout.contour,
