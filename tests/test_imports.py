@@ -26,7 +26,7 @@ RANKS = (
     ("grid",),
     ("scene", "boundaries", "waveforms"),
     ("media", "conductors", "sources", "monitors"),
-    ("rims", "ports", "farfield", "problem", "planar"),
+    ("rims", "ports", "farfield", "problem", "planar", "jacobi"),
     ("planar_bodies",),
     ("stencils",),
     ("tiling",),

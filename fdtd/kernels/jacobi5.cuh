@@ -9,14 +9,40 @@ struct Stencil {
     __device__ static constexpr int back(int) { return 0; }
     __device__ static int holds(int, int steps) { return steps & 1; }
 
-    __device__ static real sum(real below, real left, real here, real right, real above) {
-        return P.weight * ((below + ((left + here) + right)) + above);
-    }
+    // All that is known before the row above comes, and the rest; in two parts, so that every scheme adds alike.
+    __device__ static real before(real below, real left, real here, real right) { return below + ((left + here) + right); }
+    __device__ static real after(real known, real above) { return P.weight * (known + above); }
 
     template <int PHASE, class Here> __device__ static void update(const Here &c) {
         const int old = c.parity;
-        const real here = c.field(old);
-        c.field(1 - old) = c.inner() ? sum(c.field(old, -1), c.field(old, 0, -1), here, c.field(old, 0, 1), c.field(old, 1))
-                                     : here;
+        real value = c.field(old);
+        if (c.inner())
+            value = after(before(c.field(old, -1), c.field(old, 0, -1), value, c.field(old, 0, 1)), c.field(old, 1));
+        c.field(1 - old) = value;
     }
+
+    // One time level of a stream of rows, COUNT cells a lane: takes row j + 1 at the time before, gives row j at its own.
+    template <int COUNT> struct Level {
+        real last[COUNT], known[COUNT];  // row j before; the part of its sum that needs no row above
+
+        __device__ void clear() {
+#pragma unroll
+            for (int c = 0; c < COUNT; ++c) last[c] = known[c] = 0;
+        }
+        // `row` goes in and comes out. RIM: where bit c of `fixed` is set, cell c stays.
+        template <bool RIM> __device__ void pass(real (&row)[COUNT], unsigned fixed) {
+            const real left = __shfl_up_sync(~0u, row[COUNT - 1], 1), right = __shfl_down_sync(~0u, row[0], 1);
+            real out[COUNT];
+#pragma unroll
+            for (int c = 0; c < COUNT; ++c) {
+                out[c] = after(known[c], row[c]);
+                if (RIM && fixed >> c & 1) out[c] = last[c];
+            }
+#pragma unroll
+            for (int c = 0; c < COUNT; ++c)
+                known[c] = before(last[c], c > 0 ? row[c - 1] : left, row[c], c + 1 < COUNT ? row[c + 1] : right);
+#pragma unroll
+            for (int c = 0; c < COUNT; ++c) last[c] = row[c], row[c] = out[c];
+        }
+    };
 };

@@ -55,7 +55,7 @@ __device__ inline long long plane_size() { return (long long)(P.rows + 2) * P.pi
 __device__ inline long long row_at(int j) { return (long long)(j + 1) * P.pitch + LEAD; }
 
 // One cell and its neighbours: plane 0 of its row, of the row below (j - 1) and above, all at its own column.
-template <bool LAYERED> struct Cell {
+template <bool STRETCHED> struct Cell {
     real *below, *here, *above;
     long long stride;                 // from plane to plane
     const real *low, *middle, *high;  // coefficients, likewise
@@ -73,7 +73,7 @@ template <bool LAYERED> struct Cell {
     }
     // A difference as the layers stretch it; advances its memory, so once a step.
     __device__ real stretched(Derivative which, real difference) const {
-        if (!LAYERED) return difference;
+        if (!STRETCHED) return difference;
         const bool x = which == NODE_X || which == HALF_X;
         const int n = x ? P.columns : P.rows, half = which == HALF_X || which == HALF_Y ? 3 * n : 0;
         if ((x ? i : j) > P.layer && (x ? i : j) < n - 2 - P.layer) return difference;

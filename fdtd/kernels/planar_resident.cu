@@ -51,7 +51,7 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int par
     cluster_wait();  // the halo is there
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int first_step, int steps) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int first_step, int steps) {
     const int problem = blockIdx.y, first = cluster_rank() * SLAB, rows = max(0, min((int)SLAB, P.rows - first));
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const long long plane = plane_size();

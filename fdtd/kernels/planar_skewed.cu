@@ -60,7 +60,7 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int k, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS) advance(int first_step, int steps) {
+extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS) march(int first_step, int steps) {
     const int problem = blockIdx.x;
     const long long plane = plane_size();
     real *state = P.state + problem * Stencil::PLANES * plane;

@@ -53,7 +53,7 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
 }
 
 // `odd`: from `other` to `state`, else from `state` to `other`.
-extern "C" __global__ void __launch_bounds__(32 * WARPS) advance(int step, int count, int odd, int first_tile) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int step, int count, int odd, int first_tile) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, problem = blockIdx.y, *core = P.tiles + 4 * (first_tile + blockIdx.x);
     const int row = core[0], column = core[1], core_end = row + core[2], core_right = column + core[3];
     int low = 0, high = 0;

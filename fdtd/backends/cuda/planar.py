@@ -17,7 +17,7 @@ from fdtd.backends.cuda.sources import flatten
 from fdtd.errors import ConfigError
 from fdtd.jacobi import JacobiProblem
 from fdtd.planar import PlanarProblem, PlanarRecords
-from fdtd.tiling.planar import one_step, resident, skewed, trapezoidal
+from fdtd.tiling.planar import one_step, resident, skewed, streamed, trapezoidal
 
 PARAMETERS = "planar_parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
@@ -91,9 +91,7 @@ class PlanarBatch:
         program = self.device.program(flatten(text, settings))
         addresses = {name: self.device.address(buffer) for name, buffer in self._buffers.items()}
         missing = {name: 0 for name in ("other", "other_psi", "tiles") if name not in addresses}
-        program.set_parameters(
-            pack_parameters(self.precision, self.numbers | addresses | missing, PARAMETERS)
-        )
+        program.set_parameters(pack_parameters(self.precision, self.numbers | addresses | missing, PARAMETERS))
         return program
 
     def fields(self) -> np.ndarray:
@@ -150,7 +148,7 @@ def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
             for kind, program in zip(plan.kinds, programs, strict=True):
                 grid = (len(kind.tiles), batch.count)
                 odd = int(batch.final == "other")
-                program.launch("advance", grid, plan.threads, done, count, odd, first, shared=kind.shared_bytes)
+                program.launch("march", grid, plan.threads, done, count, odd, first, shared=kind.shared_bytes)
                 first += len(kind.tiles)
             batch.swap()
             done += count
@@ -158,8 +156,37 @@ def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
     return march
 
 
+def _streamed(batch: PlanarBatch, **choice: Any) -> March:
+    """A launch for every `levels` steps, from one plane to the other."""
+
+    def planned(levels: int | None) -> streamed.StreamedPlan:
+        return streamed.plan(
+            batch.stencil, batch.rows, batch.columns, batch=batch.count, size=batch.size, limits=batch.device.limits,
+            **{**choice, "levels": levels},
+        )  # fmt: skip
+
+    whole = planned(choice.get("levels"))
+    programs: dict[int, tuple[streamed.StreamedPlan, Program]] = {}
+
+    def march(steps: int) -> None:
+        done = 0
+        while done < steps:
+            count = min(whole.levels, steps - done)
+            if count not in programs:
+                plan = planned(count)
+                programs[count] = plan, batch.program("streamed_rows.cu", plan.macros)
+            plan, program = programs[count]
+            program.launch("march", (plan.blocks, batch.count), plan.threads, batch.held)
+            batch.held = 1 - batch.held
+            done += count
+
+    return march
+
+
 def _skewed(batch: PlanarBatch, **choice: Any) -> March:
-    """One launch."""
+    """One launch; what fits in registers is streamed through them."""
+    if batch.stencil.kept == 1 and not batch.stencil.coefficients:
+        return _streamed(batch, **choice)
     plan = skewed.plan(
         batch.stencil, batch.rows, batch.columns, size=batch.size, limits=batch.device.limits, **choice
     )  # fmt: skip
@@ -168,7 +195,7 @@ def _skewed(batch: PlanarBatch, **choice: Any) -> March:
 
     def march(steps: int) -> None:
         nonlocal done
-        program.launch("advance", (batch.count,), plan.threads, done, steps, shared=plan.shared_bytes)
+        program.launch("march", (batch.count,), plan.threads, done, steps, shared=plan.shared_bytes)
         done += steps
 
     return march
@@ -185,7 +212,7 @@ def _resident(batch: PlanarBatch, **choice: Any) -> March:
     def march(steps: int) -> None:
         nonlocal done
         program.launch(
-            "advance", (plan.cluster, batch.count), plan.threads, done, steps, shared=plan.shared_bytes,
+            "march", (plan.cluster, batch.count), plan.threads, done, steps, shared=plan.shared_bytes,
             cluster=plan.cluster,
         )  # fmt: skip
         done += steps

@@ -1,0 +1,85 @@
+"""Plans of the planar schemes: every cell in one tile, tiles and halos where they belong, memory as it is there."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fdtd.errors import Unsuitable
+from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL
+from fdtd.tiling.limits import HOPPER
+from fdtd.tiling.planar import LEAD, pitch, resident, skewed, streamed, trapezoidal
+
+CELLS = (TMZ_CELL, TEZ_CELL, COUPLED_TEZ_CELL, JACOBI5_CELL)
+SIZES = [(28, 34), (321, 257), (101, 700), (14, 15)]
+
+
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize(("rows", "columns"), SIZES)
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.name}{cell.phases}")
+@pytest.mark.parametrize("layer", [0, 5])
+def test_tiles_cover_each_cell_once(cell, rows, columns, layer, size):
+    plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=HOPPER)
+    covered = np.zeros((rows, columns), int)
+    for kind in plan.kinds:
+        for row, column, height, width in kind.tiles:
+            assert height > 0 and width > 0
+            covered[row : row + height, column : column + width] += 1
+            low, high = cell.low * plan.depth, cell.high * plan.depth
+            assert min(rows, row + height + high) - max(0, row - low) <= kind.height
+            assert min(columns, column + width + high) - max(0, column - low) <= kind.width
+            if not kind.layered and layer and cell.memories:
+                # The kernel stretches nothing where layer < index < count - 2 - layer.
+                assert row - low > layer and row + height + high <= rows - 2 - layer
+                assert column - low > layer and column + width + high <= columns - 2 - layer
+        numbers = cell.planes + cell.coefficients + (cell.memories if kind.layered else 0)
+        assert kind.shared_bytes == (kind.height + 2) * (kind.width + 2) * numbers * size <= HOPPER.shared_bytes
+    assert (covered == 1).all()
+
+
+def test_layered_tiles_are_smaller():
+    """They carry four more numbers a cell."""
+    plan = trapezoidal.plan(TMZ_CELL, 321, 257, layer=10, size=4, limits=HOPPER)
+    inside, layered = plan.kinds
+    largest = [max(height * width for _, _, height, width in kind.tiles) for kind in (inside, layered)]
+    assert not inside.layered and layered.layered
+    assert largest[0] > largest[1]
+
+
+@pytest.mark.parametrize(("cell", "levels"), list(itertools.product(CELLS, [2, 5])))
+def test_skewed_windows_fit(cell, levels):
+    plan = skewed.plan(cell, 321, 201, size=4, limits=HOPPER, levels=levels)
+    assert plan.row == pitch(201) >= LEAD + 201 + 1
+    assert plan.shared_bytes <= HOPPER.shared_bytes
+    assert plan.threads <= 1024
+    deepest = skewed.plan(cell, 321, 201, size=4, limits=HOPPER)
+    assert deepest.levels >= 4
+    if deepest.levels < 16:
+        with pytest.raises(Unsuitable, match="too long"):
+            skewed.plan(cell, 321, 201, size=4, limits=HOPPER, levels=deepest.levels + 1)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_slabs_hold_all_rows_and_none_is_empty(cell):
+    for rows, columns in ((28, 34), (101, 211), (200, 200)):
+        plan = resident.plan(cell, rows, columns, size=4, limits=HOPPER)
+        assert plan.slab * (plan.cluster - 1) < rows <= plan.slab * plan.cluster
+        assert plan.shared_bytes <= HOPPER.shared_bytes
+    with pytest.raises(Unsuitable, match=r"allowed here: up to [1-9]"):
+        resident.plan(cell, 3000, 500, size=8, limits=HOPPER)
+
+
+def test_streams_run_at_once():
+    """8,192 x 8,192 points: the warps of one launch are what the multiprocessors take, within a twentieth."""
+    plan = streamed.plan(JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=HOPPER)
+    at_once = HOPPER.multiprocessors * plan.blocks_wanted
+    assert 0.95 * at_once < plan.blocks <= at_once
+    halved = streamed.plan(
+        JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=replace(HOPPER, multiprocessors=66)
+    )  # fmt: skip
+    assert halved.chunk > plan.chunk
+    with pytest.raises(Unsuitable, match="more state a cell"):
+        streamed.plan(TMZ_CELL, 100, 100, batch=1, size=4, limits=HOPPER)
+    with pytest.raises(Unsuitable, match="below 64"):
+        streamed.plan(JACOBI5_CELL, 100, 100, batch=1, size=4, limits=HOPPER, levels=64)
