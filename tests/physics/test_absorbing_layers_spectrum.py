@@ -42,6 +42,7 @@ waves are what the layers are for; an antenna's evanescent field must have decay
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -121,35 +122,37 @@ def reflections(order: int, wall: str) -> np.ndarray:
         ("z", 81, -23, -40, -53),
     ],
 )
-def test_by_angle_and_frequency(order: int, wall: str, angle: int, low: float, middle: float, high: float) -> None:
+def test_by_angle_and_frequency(
+    measured: Callable[..., float], order: int, wall: str, angle: int, low: float, middle: float, high: float
+) -> None:
     """Three dB above the table, and nowhere above what sigma cos t allows."""
     level = reflections(order, wall)[:, PLACES[wall][angle]]
-    assert level[0] < low
-    assert level[5] < middle
-    assert level[10] < high
+    for place, bound in ((0, low), (5, middle), (10, high)):
+        name = f"{wall} wall, m = {order}, at {BAND[place]:g} of the centre frequency"
+        measured(name, level[place], "dB", at_most=bound, angle_deg=angle)
     assert level.max() < -111 * np.cos(np.deg2rad(angle)) + 3 or level.max() < -50
 
 
 @pytest.mark.parametrize("wall", ["r", "z"])
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_aim_up_to_60_degrees(order: int, wall: str) -> None:
+def test_aim_up_to_60_degrees(measured: Callable[..., float], order: int, wall: str) -> None:
     """-60 dB at r and -80 dB at z from the centre frequency upwards, at every place up to 60 degrees (r) and 64 (z)."""
     reach = {"r": int(np.tan(np.deg2rad(60)) * (WIDTH + 2)), "z": PLACES["z"][64]}[wall]
     worst = reflections(order, wall)[5:, 1:reach].max()
-    assert worst < {"r": -60, "z": -80}[wall]
+    measured(f"worst up to 60 degrees, {wall} wall", worst, "dB", at_most={"r": -60, "z": -80}[wall], m=order)
 
 
 @pytest.mark.parametrize(("order", "radial", "axial"), [(0, -50, -51), (1, -56, -74), (2, -53, -69)])
-def test_near_field(order: int, radial: float, axial: float) -> None:
+def test_near_field(measured: Callable[..., float], order: int, radial: float, axial: float) -> None:
     """A source two cells in front of the layer, at all frequencies of the band."""
     box = (WIDTH - 1, 10, 10)
     near = spectra(order, WIDTH, 50, 50, (10, 10, 10), box, column=WIDTH - 2)
     far = spectra(order, WIDTH + AWAY, 50, 50, (0, 10, 10), box, column=WIDTH - 2)
-    assert worst_db(near, far, box, "r") < radial
+    measured("source at the r wall", worst_db(near, far, box, "r"), "dB", at_most=radial, m=order)
     box = (12, 1, 6)
     near = spectra(order, 52, 2, 40, (10, 10, 10), box)
     far = spectra(order, 52, 2 + AWAY, 40, (10, 0, 10), box)
-    assert worst_db(near, far, box, "z") < axial
+    measured("source at the z wall", worst_db(near, far, box, "z"), "dB", at_most=axial, m=order)
 
 
 def worst_db(near: np.ndarray, far: np.ndarray, box: tuple[int, int, int], wall: str) -> float:
@@ -194,7 +197,7 @@ def below_cutoff(layer: int, length: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return part, decay, kernel @ BACKENDS["cpu"](problem).port[0][:, 0]
 
 
-def test_guide_below_cutoff() -> None:
+def test_guide_below_cutoff(measured: Callable[..., float]) -> None:
     """The layer does what its profile says, within 5 dB, and is better than the bare wall behind it."""
     part, decay, near = below_cutoff(10, 10)
     _, _, far = below_cutoff(0, 200)
@@ -204,5 +207,6 @@ def test_guide_below_cutoff() -> None:
     sigma = 0.8 * 0.8 * 4 * depth**3 / (decay[0] / np.sqrt(1 - part[0] ** 2))
     stretch = 1 + sigma * alpha / (alpha**2 + part[:, np.newaxis] ** 2)
     expected = -20 * np.log10(np.e) * 2 * decay * 10 * stretch.mean(axis=1)
-    assert level == pytest.approx(expected, abs=5.0)
+    for at, found, theory in zip(part, level, expected, strict=True):
+        measured("guide below cutoff", found, "dB", at_least=theory - 5, at_most=theory + 5, frequency_over_cutoff=at)
     assert (level < -20 * np.log10(np.e) * 2 * decay * 10 - 3).all()

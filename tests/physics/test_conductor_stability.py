@@ -85,4 +85,4 @@ def test_any_tube_or_horn_on_any_cell(measured: Callable[..., float], seed: int)
             }
         largest = _grown(family, design, cell, rng)
         name = "largest field from unit noise, random shapes"
-        measured(name, largest, at_most=LARGEST, family=family, cell_mm=round(cell * 1e3, 4))
+        measured(name, largest, at_most=LARGEST, family=family, lattice_mm=round(cell * 1e3, 4))
