@@ -37,7 +37,7 @@ from fdtd.backends import cpu, reference
 from fdtd.boundaries import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform
 from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media, effective_permittivity
+from fdtd.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.monitors import HuygensContour, Sampling
 from fdtd.problem import Problem
 from fdtd.scene import Dielectric, Scene
@@ -137,7 +137,9 @@ def dipole_far_field(sphere: Sphere, height: float) -> tuple[np.ndarray, np.ndar
     return np.conj(-e_theta), np.conj(-e_phi)
 
 
-def lattice(sphere: Sphere, cells: float, gap: float, tensor: bool) -> tuple[AxisymmetricGrid, Media, int]:
+def lattice(
+    sphere: Sphere, cells: float, gap: float, tensor: bool, compensated: bool
+) -> tuple[AxisymmetricGrid, Media, int]:
     """Grid with layers, a quarter wavelength of room and `gap` metres above the sphere; media; cells to its surface.
 
     Args:
@@ -145,6 +147,7 @@ def lattice(sphere: Sphere, cells: float, gap: float, tensor: bool) -> tuple[Axi
         cells: A wavelength in the sphere.
         gap: Room for a source, m.
         tensor: Whether E_r and E_z are coupled at the surface.
+        compensated: Whether the lattice's dispersion is, as in every simulation of an antenna.
     """
     d = WAVELENGTH / np.sqrt(sphere.permittivity) / cells
     reach = int(np.ceil(sphere.metres / d)) + 1
@@ -167,6 +170,8 @@ def lattice(sphere: Sphere, cells: float, gap: float, tensor: bool) -> tuple[Axi
         z_max=a,
     )
     permittivity, conductivity, coupling = effective_permittivity(grid, Scene(batch=1, dielectrics=(body,)), FREQUENCY)
+    if compensated:
+        compensate_dispersion(grid, permittivity, FREQUENCY)
     ones = np.ones((1, 3, grid.nz, grid.nr))
     media = Media(
         permittivity=permittivity,
@@ -242,10 +247,10 @@ class _Scattered(reference.Stepper):
 
 
 def scattered(
-    sphere: Sphere, cells: float, *, tensor: bool = True, periods: float = 40
+    sphere: Sphere, cells: float, *, compensated: bool = True, periods: float = 40
 ) -> tuple[np.ndarray, np.ndarray]:
     """A and B at `THETA` of the sphere in a plane wave of 1 V/m in the origin, on the lattice; V."""
-    grid, media, reach = lattice(sphere, cells, 0.0, True)
+    grid, media, reach = lattice(sphere, cells, 0.0, True, compensated)
     contour = HuygensContour(column=reach + 2, bottom=grid.origin - reach - 2, top=grid.origin + reach + 2)
     problem = pose(grid, media, contour, periods)
     stepper = _Scattered(problem, GaussianPulse(centre=FREQUENCY, width=0.2 * FREQUENCY).samples(grid.time_step))
@@ -269,10 +274,10 @@ def error(found: tuple[np.ndarray, np.ndarray], exact: tuple[np.ndarray, np.ndar
 
 
 def beside(
-    sphere: Sphere, cells: float, height: float, *, tensor: bool = True, periods: float = 100
+    sphere: Sphere, cells: float, height: float, *, tensor: bool = True, compensated: bool = True, periods: float = 100
 ) -> tuple[np.ndarray, np.ndarray]:
     """A and B at `THETA` of a ring of radial current around the axis, `height` m above the centre, to a factor."""
-    grid, media, reach = lattice(sphere, cells, max(height - sphere.metres, 0.0), tensor)
+    grid, media, reach = lattice(sphere, cells, max(height - sphere.metres, 0.0), tensor, compensated)
     plane = round(height / grid.cell)
     top = max(reach + 2, plane + 4)
     contour = HuygensContour(column=reach + 2, bottom=grid.origin - reach - 2, top=grid.origin + top)

@@ -4,22 +4,26 @@ Curved dielectric in every direction of the lattice, through effective permittiv
 layers, contour and far field. Errors are relative L2 over both cuts, weighted with sin(theta); complex amplitude, and
 phase, of the plane wave's scattered field; the dipole's far field to a factor. N: cells a wavelength in the sphere.
 
-Measured, per cent:
+Solved as antennas are, with the full tensor and the dispersion compensated (`fdtd.media.compensate_dispersion`); and
+plain, without the latter. Measured, per cent:
 
-    sphere, permittivity and radius (wavelengths in it)   N = 10   20     40      fitted order
-    plane wave, 2.53, 1                                   6.8      1.65   0.41    2.02
-    plane wave, 4, 1                                      8.5      2.2
-    dipole 1.3 radii from the centre, 2.53, 1             5.9      1.46   0.36    2.03
-    dipole 1.3 radii from the centre, 4, 1                6.5      1.74   0.43    1.96
-    dipole 1.3 radii from the centre, 2.53, 2             17.7     4.42   1.10    2.01
+    sphere: permittivity, radius in its wavelengths      N = 10   20     40     fitted order
+    plane wave, 2.53, 1                                  3.8      0.94   0.24   1.99
+    plane wave, 2.53, 1; plain                           6.8      1.66   0.41   2.02
+    plane wave, 4, 1                                     5.0      1.29
+    dipole 1.3 radii from the centre, 2.53, 1            2.88     0.75   0.20   1.92
+    dipole 1.3 radii from the centre, 2.53, 1; plain     5.93     1.46   0.36   2.03
+    dipole 1.3 radii from the centre, 4, 1               3.17     0.89   0.26   1.82
+    dipole 1.3 radii from the centre, 4, 1; plain        6.55     1.74   0.43   1.96
+    dipole 1.3 radii from the centre, 2.53, 2            4.47     1.06   0.31   1.93
+    dipole 1.3 radii from the centre, 2.53, 2; plain     17.73    4.42   1.10   2.01
 
-Directivity in the strongest direction, dB off at N = 10, 20, 40: 0.025, 0.001, 0.001 (2.53, 1); 0.71, 0.19, 0.045
-(4, 1, which is near a resonance); 0.72, 0.18, 0.04 (2.53, 2).
+Directivity in the strongest direction, dB off at N = 10, 20, 40: 0.065, 0.024, 0.007 (2.53, 1); 0.045, 0.005, 0.001
+(4, 1), plain 0.71, 0.19, 0.05; 0.138, 0.040, 0.016 (2.53, 2), plain 0.72, 0.18, 0.04.
 
-The error is the lattice's dispersion inside: twice the path, three times the error. With the permittivity inside that
-gives waves their right length on the mean over directions (`compensated_permittivity` of the planar lattice) the dipole
-has 3.1, 0.8 (4, 1) and 4.7, 1.6 (2.53, 2) at N = 10, 20. With the tensor's diagonal only, errors are about as large
-at N = 10 and 20 and fall less from 20 to 40: 1.41 to 0.51 (4, 1), order 1.5; 1.43 to 0.42 (2.53, 1), 1.8.
+The plain lattice's error is its dispersion inside: twice the path, three times the error. Along the axis, where most of
+the waves go, the compensation takes it out. What is left then shows what the surface does: with the tensor's diagonal
+only, the dipole has 4.18, 1.55, 0.67 (4, 1), order 1.3, and 3.09, 0.96, 0.37 (2.53, 1), order 1.5.
 """
 
 from __future__ import annotations
@@ -46,9 +50,10 @@ def height(sphere: Sphere) -> float:
 
 
 @lru_cache
-def dipole(sphere: Sphere, cells: int, tensor: bool = True) -> Pattern:
+def dipole(sphere: Sphere, cells: int, *, tensor: bool = True, compensated: bool = True) -> Pattern:
     """The lattice's pattern in the scale of the series."""
-    found, exact = (np.stack(pair) for pair in (beside(sphere, cells, height(sphere), tensor=tensor), _exact(sphere)))
+    raw = beside(sphere, cells, height(sphere), tensor=tensor, compensated=compensated)
+    found, exact = np.stack(raw), np.stack(_exact(sphere))
     scale = np.vdot(found, exact) / np.vdot(found, found)
     return scale * found[0], scale * found[1]
 
@@ -85,7 +90,7 @@ def test_series_far_dipole_is_a_plane_wave() -> None:
     assert (b - direct_b)[::-1] == pytest.approx(scale * mie_b, abs=2e-3 * np.abs(scale * mie_a).max())
 
 
-@pytest.mark.parametrize(("cells", "bound"), [(10, 7.5), (20, 1.9)])
+@pytest.mark.parametrize(("cells", "bound"), [(10, 4.3), (20, 1.1)])
 def test_plane_wave(measured: Measured, cells: int, bound: float) -> None:
     """Amplitude and phase of the scattered far field, nothing fitted."""
     found = error(scattered(LENS_LIKE, cells, periods=25), mie_far_field(LENS_LIKE))
@@ -100,7 +105,7 @@ def test_plane_wave_order(measured: Measured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sphere", "bounds"), [(LENS_LIKE, (6.5, 1.7, 0.45)), (DENSE, (7.5, 2.0, 0.55)), (LARGE, (20.0, 5.0, 1.3))]
+    ("sphere", "bounds"), [(LENS_LIKE, (3.3, 0.85, 0.24)), (DENSE, (3.6, 1.0, 0.3)), (LARGE, (5.0, 1.2, 0.36))]
 )
 def test_dipole_beside_it(measured: Measured, sphere: Sphere, bounds: tuple[float, ...]) -> None:
     """Pattern at three cells, and the order that is aimed at for smooth dielectrics, 1.8."""
@@ -109,10 +114,10 @@ def test_dipole_beside_it(measured: Measured, sphere: Sphere, bounds: tuple[floa
     errors = [error(dipole(sphere, n), _exact(sphere)) for n in cells]
     for n, found, bound in zip(cells, errors, bounds, strict=True):
         measured(name, 100 * found, "%", at_most=bound, cells_per_wavelength=n)
-    measured(f"order, {name}", -np.polyfit(np.log(cells), np.log(errors), 1)[0], at_least=1.9)
+    measured(f"order, {name}", -np.polyfit(np.log(cells), np.log(errors), 1)[0], at_least=1.8)
 
 
-@pytest.mark.parametrize(("sphere", "bound"), [(LENS_LIKE, 0.01), (DENSE, 0.24), (LARGE, 0.24)])
+@pytest.mark.parametrize(("sphere", "bound"), [(LENS_LIKE, 0.03), (DENSE, 0.01), (LARGE, 0.05)])
 def test_directivity(measured: Measured, sphere: Sphere, bound: float) -> None:
     """In the strongest direction, behind the sphere, at 20 cells a wavelength."""
     exact, found = directivity_dbi(_exact(sphere)), directivity_dbi(dipole(sphere, 20))
@@ -123,7 +128,18 @@ def test_directivity(measured: Measured, sphere: Sphere, bound: float) -> None:
 
 
 def test_tensor_gives_the_order() -> None:
-    """Without its off-diagonal entry the error at the surface is of lower order, and shows from 20 cells on."""
-    with_it, without = ([error(dipole(DENSE, n, tensor), _exact(DENSE)) for n in (20, 40)] for tensor in (True, False))
-    assert np.log2(with_it[0] / with_it[1]) > 1.9
-    assert np.log2(without[0] / without[1]) < 1.65
+    """Without its off-diagonal entry the error at the surface is of lower order, and more than twice as large."""
+    with_it, without = (
+        [error(dipole(DENSE, n, tensor=tensor), _exact(DENSE)) for n in (20, 40)] for tensor in (True, False)
+    )
+    assert np.log2(with_it[0] / with_it[1]) > 1.7
+    assert np.log2(without[0] / without[1]) < 1.4
+    assert without[1] > 2 * with_it[1]
+
+
+@pytest.mark.parametrize(("sphere", "factor"), [(LENS_LIKE, 1.7), (DENSE, 1.7), (LARGE, 3.5)])
+def test_compensation_takes_the_dispersion_out(sphere: Sphere, factor: float) -> None:
+    """At 20 cells; the plain lattice is of the second order all the same."""
+    plain = [error(dipole(sphere, n, compensated=False), _exact(sphere)) for n in (10, 20)]
+    assert plain[1] > factor * error(dipole(sphere, 20), _exact(sphere))
+    assert np.log2(plain[0] / plain[1]) > 1.85
