@@ -9,7 +9,8 @@ import pytest
 from random_problems import random_problem
 
 from fdtd.backends import cpu, reference
-from fdtd.errors import ConfigError
+from fdtd.backends.cuda.packing import pack
+from fdtd.errors import ConfigError, Unsuitable
 from fdtd.monitors import Snapshots
 from fdtd.problem import Problem
 
@@ -28,12 +29,12 @@ def with_frames(problem: Problem, **changes) -> Problem:
 def test_frames_agree_with_the_oracle(order: int, precision: str, every: int, stride: int) -> None:
     """Frames between, at and more often than the stepper's own stops (16 levels a sweep, a look every 40 steps)."""
     problem = with_frames(
-        random_problem(seed=60 + order, order=order, batch=2, steps=240), every=every, stride=stride, antenna=1
+        random_problem(seed=60 + order, order=order, batch=2, steps=120), every=every, stride=stride, antenna=1
     )
     measured = cpu.run(problem, precision=precision).snapshots
     expected = reference.run(problem).snapshots
     assert measured is not None and expected is not None
-    assert measured.shape == expected.shape == (min(240 // every, 30), 3, -(-35 // stride), -(-25 // stride))
+    assert measured.shape == expected.shape == (min(120 // every, 30), 3, -(-35 // stride), -(-25 // stride))
     scale = np.abs(expected).max(axis=(0, 2, 3))
     difference = np.abs(np.asarray(measured, dtype=float) - expected).max(axis=(0, 2, 3))
     assert (difference <= TOLERANCE[precision] * scale).all(), difference / scale
@@ -75,3 +76,9 @@ def test_an_antenna_that_stops_early_has_fewer_frames() -> None:
 def test_what_makes_no_frames_is_refused(change: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="must be >= 1"):
         with_frames(random_problem(seed=1, order=1), **change)
+
+
+def test_the_device_refuses_them() -> None:
+    """Rather than come back without."""
+    with pytest.raises(Unsuitable, match="use backend cpu"):
+        pack(with_frames(random_problem(seed=1, order=1)), "float32", lead=16, pitch=64)

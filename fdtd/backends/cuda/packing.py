@@ -40,8 +40,10 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
 
     Raises:
         ConfigError: Two axial layers share a row.
-        Unsuitable: A monitor or a dielectric surface lies where the kernels do not look.
+        Unsuitable: A monitor or a dielectric surface lies where the kernels do not look, or snapshots are asked for.
     """
+    if problem.snapshots is not None:
+        raise Unsuitable("snapshots are not taken on the device; use backend cpu")
     grid, sampling, batch = problem.grid, problem.sampling, problem.media.batch
     dtype = np.dtype(precision)
     samples = max(sampling.steps // sampling.record_every, 1)
