@@ -142,9 +142,12 @@ def test_aim_up_to_60_degrees(measured: Callable[..., float], order: int, wall: 
     measured(f"worst up to 60 degrees, {wall} wall", worst, "dB", at_most={"r": -60, "z": -80}[wall], m=order)
 
 
-@pytest.mark.parametrize(("order", "radial", "axial"), [(0, -50, -51), (1, -56, -74), (2, -53, -69)])
+@pytest.mark.parametrize(("order", "radial", "axial"), [(0, -99, -115), (1, -97, -104), (2, -93, -115)])
 def test_near_field(measured: Callable[..., float], order: int, radial: float, axial: float) -> None:
-    """A source two cells in front of the layer, at all frequencies of the band."""
+    """A source two cells in front of the layer, at all frequencies of the band; over the field right at the source.
+
+    Measured for m = 0, 1, 2: -103, -100, -97 dB at r and -119, -107, -119 dB at z.
+    """
     box = (WIDTH - 1, 10, 10)
     near = spectra(order, WIDTH, 50, 50, (10, 10, 10), box, column=WIDTH - 2)
     far = spectra(order, WIDTH + AWAY, 50, 50, (0, 10, 10), box, column=WIDTH - 2)
