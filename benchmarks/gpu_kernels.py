@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from antennaopt.bench.kernels import _problem
 from fdtd.backends.cuda import SCHEMES
 from fdtd.backends.cuda.device import CudaDevice
+from fdtd.backends.cuda.sources import flatten
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.boundaries import RadialLayer
 from fdtd.errors import FdtdError

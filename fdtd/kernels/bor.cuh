@@ -1,7 +1,7 @@
 // The axisymmetric update of one row in the registers of a warp (unknowns and equations: fdtd/problem.py).
 //
-// `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
-// source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
+// What a row needs beyond the update in air (filled columns, an axial layer, the source, coupled nodes, cut faces) comes
+// in branches on its word, the same for the whole warp. The radial layer is not here: its columns belong to radial.cuh.
 #include "lanes.cuh"
 #include "axial.cuh"
 
@@ -15,55 +15,53 @@ __device__ inline void read_columns(int lane, Columns &c) {
     read_cells(P.gains + 4 * P.pitch, lane, c.rising);
 }
 
-// What stands on E of one row before its update: factors of the old field and of the curl.
-#define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
-#define H_FULL (ROW_AXIAL | ROW_CUT)
-
-// E of a row from its own H and that of the row below.
-__device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
-    const real hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane), m = P.order;
-    const real half = P.courant / 2;
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) {
-        const real hz_left = j ? row.h_z[j - 1] : hz_outside, h_left = j ? row.h[j - 1] : h_outside;
-        row.e_r[j] += c.half[j] * (m * row.h_z[j] - (row.h[j] - below.h[j]));
-        row.e[j] += (c.rising[j] - half) * ((row.h_r[j] - below.h_r[j]) - (row.h_z[j] - hz_left));
-        row.e_z[j] += c.node[j] * ((row.h[j] - h_left) - m * row.h_r[j]);
-    }
-}
-
-// H of a row from its own E and that of the row above; `edge_ez`, `edge_e`: the column after the warp's last.
-__device__ inline void advance_h_plain(
-    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e
-) {
-    const real ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
-    const real m = P.order;
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) {
-        const real ez_right = j + 1 < CELLS ? row.e_z[j + 1] : ez_outside;
-        const real e_right = j + 1 < CELLS ? row.e[j + 1] : e_outside;
-        row.h_r[j] += c.node[j] * ((above.e[j] - row.e[j]) + m * row.e_z[j]);
-        row.h[j] += c.rising[j] * ((ez_right - row.e_z[j]) - (above.e_r[j] - row.e_r[j]));
-        row.h_z[j] -= c.half[j] * ((e_right - row.e[j]) + m * row.e_r[j]);
-    }
-}
-
-// Stretches two differences of one vector of columns and advances their memory; columns beyond the layer's keep theirs.
-__device__ inline void stretch_vector(int antenna, int k, int at, int filter, int table, real *d0, real *d1) {
+// Stretches the differences of one row along z and advances their memory, in the columns that the layer covers.
+__device__ inline void stretch_cells(int antenna, int k, int lane, int filter, int table, real *d) {
     const int columns = P.axial_rows[k];
-    if (at >= columns) return;
     const real *t = P.axial + table * P.nz + k;
     const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
-    real *memory = axial_memory(antenna, k, filter) + at;
-    real p0[WIDTH], p1[WIDTH];
-    unpack(*reinterpret_cast<vector *>(memory), p0), unpack(*reinterpret_cast<vector *>(memory + P.pitch), p1);
+    real *memory = axial_memory(antenna, k, filter) + lane * CELLS;
 #pragma unroll
-    for (int v = 0; v < WIDTH; ++v)
-        if (at + v < columns) {
-            p0[v] = b * p0[v] + c * d0[v], p1[v] = b * p1[v] + c * d1[v];
-            d0[v] = keep * d0[v] + p0[v], d1[v] = keep * d1[v] + p1[v];
+    for (int v = 0; v < VECTORS; ++v) {
+        const int at = lane * CELLS + v * WIDTH;
+        if (at >= columns) continue;
+        real p[WIDTH];
+        unpack(reinterpret_cast<vector *>(memory)[v], p);
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w)
+            if (at + w < columns) {
+                p[w] = b * p[w] + c * d[v * WIDTH + w];
+                d[v * WIDTH + w] = keep * d[v * WIDTH + w] + p[w];
+            }
+        reinterpret_cast<vector *>(memory)[v] = packed(p);
+    }
+}
+
+// e <- ca e + cb (gain curl), with ca = cb = 1 in air.
+__device__ inline void drive_e(
+    real *e, const real *curl, const real *gain, real less, int component, int word, int lane, const real *media
+) {
+    const int reach = word & ROW_REACH;
+    if (reach) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            real a[WIDTH], b[WIDTH];
+#pragma unroll
+            for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
+            if (lane * CELLS + v * WIDTH < reach) {
+                unpack(reinterpret_cast<const vector *>(media + component * P.pitch + lane * CELLS)[v], a);
+                unpack(reinterpret_cast<const vector *>(media + (3 + component) * P.pitch + lane * CELLS)[v], b);
+            }
+#pragma unroll
+            for (int w = 0; w < WIDTH; ++w) {
+                const int j = v * WIDTH + w;
+                e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
+            }
         }
-    *reinterpret_cast<vector *>(memory) = packed(p0), *reinterpret_cast<vector *>(memory + P.pitch) = packed(p1);
+    } else {
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j) e[j] += (gain[j] - less) * curl[j];
+    }
 }
 
 // What the r-z entries at the nodes of plane k make of the curls around them, for e_r, e_z of the row and e_z below.
@@ -88,43 +86,13 @@ __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int 
     }
 }
 
-// E of a row with everything that its word asks for; the row below is const but for coupled nodes.
-__device__ inline void advance_e_full(
-    Row &row, Row &below, const Columns &c, int lane, int word, int antenna, int k, int step
-) {
-    const real hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane), m = P.order;
-    const real half = P.courant / 2;
-    const int reach = word & ROW_REACH;
-    const real *media = medium(antenna, k, 0);
+__device__ inline void drive_source(Row &row, int lane, int step) {
+    if (step >= P.source_steps) return;
+    const real amplitude = P.waveform[step];
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         const int at = lane * CELLS + v * WIDTH;
-        real dz_hr[WIDTH], dz_h[WIDTH], a[3][WIDTH], b[3][WIDTH];
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) {
-            const int j = v * WIDTH + w;
-            dz_hr[w] = row.h_r[j] - below.h_r[j], dz_h[w] = row.h[j] - below.h[j];
-            a[0][w] = a[1][w] = a[2][w] = b[0][w] = b[1][w] = b[2][w] = 1;
-        }
-        if (word & ROW_AXIAL) stretch_vector(antenna, k, at, 0, 0, dz_hr, dz_h);
-        if (at < reach)
-#pragma unroll
-            for (int n = 0; n < 3; ++n) {
-                unpack(*reinterpret_cast<const vector *>(media + n * P.pitch + at), a[n]);
-                unpack(*reinterpret_cast<const vector *>(media + (3 + n) * P.pitch + at), b[n]);
-            }
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) {
-            const int j = v * WIDTH + w;
-            const real hz_left = j ? row.h_z[j - 1] : hz_outside, h_left = j ? row.h[j - 1] : h_outside;
-            const real curl_r = m * row.h_z[j] - dz_h[w], curl_phi = dz_hr[w] - (row.h_z[j] - hz_left);
-            const real curl_z = (row.h[j] - h_left) - m * row.h_r[j];
-            row.e_r[j] = a[0][w] * row.e_r[j] + b[0][w] * (c.half[j] * curl_r);
-            row.e[j] = a[1][w] * row.e[j] + b[1][w] * ((c.rising[j] - half) * curl_phi);
-            row.e_z[j] = a[2][w] * row.e_z[j] + b[2][w] * (c.node[j] * curl_z);
-        }
-        if (word & ROW_SOURCE && step < P.source_steps && at < P.lead + P.source_columns) {
-            const real amplitude = P.waveform[step];
+        if (at < P.lead + P.source_columns) {
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) {
                 row.e_r[v * WIDTH + w] -= P.source[at + w] * amplitude;
@@ -132,40 +100,74 @@ __device__ inline void advance_e_full(
             }
         }
     }
-    if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, antenna, k);
-    if (word & ROW_PLANE)
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j) row.e_r[j] = row.e[j] = 0;
 }
 
-// H of a row inside an axial layer or with cut faces.
-__device__ inline void advance_h_full(
-    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int antenna, int k
+// E of row k from its own H and that of the row below, with everything that its word asks for; below.e_z changes where
+// nodes of plane k are coupled.
+__device__ inline void advance_e(
+    Row &row, Row &below, const Columns &c, int lane, int word, int antenna, int k, int step
 ) {
-    const real ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
-    const real m = P.order;
+    const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
+    const real *media = medium(antenna, k, 0);
+    real curl[CELLS];
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        const int at = lane * CELLS + v * WIDTH;
-        real dz_er[WIDTH], dz_e[WIDTH], f[3][WIDTH];
+    for (int j = 0; j < CELLS; ++j) curl[j] = row.h[j] - below.h[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 1, 0, curl);
 #pragma unroll
-        for (int w = 0; w < WIDTH; ++w) {
-            const int j = v * WIDTH + w;
-            dz_er[w] = above.e_r[j] - row.e_r[j], dz_e[w] = above.e[j] - row.e[j];
-            f[0][w] = f[1][w] = f[2][w] = 1;
-        }
-        if (word & ROW_AXIAL) stretch_vector(antenna, k, at, 2, 3, dz_er, dz_e);
-        if (word & ROW_CUT)
+    for (int j = 0; j < CELLS; ++j) curl[j] = m * row.h_z[j] - curl[j];
+    drive_e(row.e_r, curl, c.half, 0, 0, word, lane, media);
 #pragma unroll
-            for (int n = 0; n < 3; ++n) unpack(*reinterpret_cast<const vector *>(open_face(antenna, k, n) + at), f[n]);
+    for (int j = 0; j < CELLS; ++j) curl[j] = row.h_r[j] - below.h_r[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 0, 0, curl);
 #pragma unroll
-        for (int w = 0; w < WIDTH; ++w) {
-            const int j = v * WIDTH + w;
-            const real ez_right = j + 1 < CELLS ? row.e_z[j + 1] : ez_outside;
-            const real e_right = j + 1 < CELLS ? row.e[j + 1] : e_outside;
-            row.h_r[j] += (f[0][w] * c.node[j]) * (dz_e[w] + m * row.e_z[j]);
-            row.h[j] += (f[1][w] * c.rising[j]) * ((ez_right - row.e_z[j]) - dz_er[w]);
-            row.h_z[j] -= (f[2][w] * c.half[j]) * ((e_right - row.e[j]) + m * row.e_r[j]);
+    for (int j = 0; j < CELLS; ++j) curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
+    drive_e(row.e, curl, c.rising, P.courant / 2, 1, word, lane, media);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
+    drive_e(row.e_z, curl, c.node, 0, 2, word, lane, media);
+    if (word & (ROW_SOURCE | ROW_COUPLED | ROW_PLANE)) {
+        if (word & ROW_SOURCE) drive_source(row, lane, step);
+        if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, antenna, k);
+        if (word & ROW_PLANE) {
+#pragma unroll
+            for (int j = 0; j < CELLS; ++j) row.e_r[j] = row.e[j] = 0;
         }
     }
+}
+
+// Multiplies a curl with 1 / open area.
+__device__ inline void open_faces(real *curl, int antenna, int k, int component, int lane) {
+    real f[CELLS];
+    read_cells(open_face(antenna, k, component), lane, f);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] *= f[j];
+}
+
+// H of row k from its own E and that of the row above; `edge_ez`, `edge_e`: the column after the warp's last.
+__device__ inline void advance_h(
+    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int antenna, int k
+) {
+    const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
+    real curl[CELLS];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = above.e[j] - row.e[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 3, 3, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] += m * row.e_z[j];
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 0, lane);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl[j];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = above.e_r[j] - row.e_r[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 2, 3, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 1, lane);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) row.h[j] += c.rising[j] * curl[j];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e[j + 1] : e_outside) - row.e[j]) + m * row.e_r[j];
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 2, lane);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) row.h_z[j] -= c.half[j] * curl[j];
 }

@@ -2,6 +2,19 @@
 // each other, in step with the main warps, and passes cells and their eight filter memories from level to level.
 //
 // With the last main column it exchanges h_z and h (as a level meets them) for e_z and e (as it leaves them).
+
+// Records what the main warps left in the iteration before.
+__device__ inline void record_taps(const Shared &s, const Place &p, int before) {
+#pragma unroll 1
+    for (int n = before * TAPS; n < (before + 1) * TAPS; ++n) {
+        const int2 post = s.posts[n];
+        if (post.x < 0) continue;
+        record_row(s.taps + n * ROW_VECTORS, p.lane, p.antenna, post.x, post.y);
+        __syncwarp();  // all lanes have read the post
+        if (p.lane == 0) s.posts[n].x = -1;
+    }
+}
+
 #if RADIAL_COLUMNS
 #define RADIAL_GROUPS_A_WARP (32 / RADIAL_COLUMNS)
 #define RADIAL_GROUPS (RADIAL_WARPS * RADIAL_GROUPS_A_WARP)
@@ -175,10 +188,9 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
             if (live && here.k > 0) {
                 radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, here.k - 1, at);
-                if (here.word_below & ROW_RECORDED && (here.step + 1) % P.record_every == 0 &&
-                    here.k - 1 >= P.map_bottom && here.k - 1 < P.map_top)
-                    record_map(p.antenna, here.k - 1, at - P.lead, (here.step + 1) / P.record_every - 1, below.e_r,
-                               below.e, below.e_z);
+                const int k = here.k - 1, i = at - P.lead;
+                if (here.sample >= 0 && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
+                    record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
             }
             if (works[v] && lowest + v == LEVELS - 1 && here.valid && here.k > 0)
                 write_cell(p.antenna, here.k - 1, column, below);
@@ -193,9 +205,17 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
             waiting[v] = arriving[v], arriving[v] = finished;
         }
         waiting[0] = arriving[0];
+        if (p.warp == WARPS + RADIAL_WARPS - 1) record_taps(s, p, before);
         __syncthreads();  // see wavefront.cu
     }
 }
 #else
 #define RADIAL_GROUPS 0
+__device__ inline void radial_warp(const Shared &s, const Passes &, const Place &p, int iterations) {
+#pragma unroll 1
+    for (int t = 0; t < iterations; ++t) {
+        if (p.warp == WARPS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
+        __syncthreads();  // see wavefront.cu
+    }
+}
 #endif

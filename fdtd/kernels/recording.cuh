@@ -1,4 +1,5 @@
-// What a warp stores of a finished row: its part of the port, of the Huygens contour, of the field map.
+// What is recorded of a finished row that lies in shared memory: its part of the port, of the Huygens contour, of the
+// field map. One warp does it, an iteration after the row was finished.
 
 __device__ inline double lane_sum(double part) {
 #pragma unroll
@@ -6,58 +7,57 @@ __device__ inline double lane_sum(double part) {
     return part;
 }
 
-__device__ inline void record_port(const Row &row, int lane, long long place) {
+// One number of a row in the layout of `write_shared`.
+__device__ inline real cell_of(const vector *row, int component, int i) {
+    const int at = P.lead + i, lane = at / CELLS, cell = at % CELLS;
+    const real *numbers = reinterpret_cast<const real *>(row);
+    return numbers[((component * VECTORS + cell / WIDTH) * 32 + lane) * WIDTH + cell % WIDTH];
+}
+
+__device__ inline void record_port(const vector *row, int lane, long long place) {
     double voltage = 0, current = 0;
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) {
-        const int at = lane * CELLS + j;
-        if (at < P.lead + P.port_columns) {
-            const double *w = P.port_weights + at;
-            voltage += w[0] * (double)row.e_r[j] + w[P.pitch] * (double)row.e[j];
-            current += w[2 * P.pitch] * (double)row.h_r[j] + w[3 * P.pitch] * (double)row.h[j];
-        }
+#pragma unroll 1
+    for (int i = lane; i < P.port_columns; i += 32) {
+        const double *w = P.port_weights + P.lead + i;
+        voltage += w[0] * (double)cell_of(row, 0, i) + w[P.pitch] * (double)cell_of(row, 1, i);
+        current += w[2 * P.pitch] * (double)cell_of(row, 3, i) + w[3 * P.pitch] * (double)cell_of(row, 4, i);
     }
     voltage = lane_sum(voltage), current = lane_sum(current);
     if (lane == 0) P.port_record[place * 2] = voltage, P.port_record[place * 2 + 1] = current;
 }
 
-__device__ inline void record_contour(const Row &row, int lane, int k, long long place) {
+__device__ inline void record_contour(const vector *row, int lane, int k, long long place) {
     const int n = P.contour_column, top = P.contour_top, bottom = P.contour_bottom, height = top - bottom;
     const int face = 4 * n + 2;
     real *sample = P.contour_record + place * P.contour_size, *side = sample + 2 * face;
-    const bool with_e = k == top || k == bottom, with_h = k == top || k == bottom - 1;
-    real *lid = sample + (k == top ? 0 : face);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) {
-        const int i = lane * CELLS + j - P.lead;
-        if (i < 0 || i > n) continue;
-        if (with_e) {
-            if (i < n) lid[i] = row.e_r[j];
-            lid[n + i] = row.e[j];
+    if (k == top || k <= bottom) {
+        real *lid = sample + (k == top ? 0 : face);
+#pragma unroll 1
+        for (int i = lane; i <= n; i += 32) {
+            if (k >= bottom) {
+                if (i < n) lid[i] = cell_of(row, 0, i);
+                lid[n + i] = cell_of(row, 1, i);
+            }
+            if (k != bottom) {
+                lid[2 * n + 1 + i] = cell_of(row, 3, i);
+                if (i < n) lid[3 * n + 2 + i] = cell_of(row, 4, i);
+            }
         }
-        if (with_h) {
-            lid[2 * n + 1 + i] = row.h_r[j];
-            if (i < n) lid[3 * n + 2 + i] = row.h[j];
-        }
-        if (i == n && k >= bottom) {
-            side[k - bottom] = row.e[j], side[3 * height + 1 + k - bottom] = row.h_z[j];
-            if (k < top) side[height + 1 + k - bottom] = row.e_z[j], side[2 * height + 1 + k - bottom] = row.h[j];
-        }
+    }
+    if (k >= bottom && lane < 4) {
+        const int component = lane == 0 ? 1 : lane + (lane == 1 ? 1 : 2);  // e, e_z, h, h_z
+        const int start = lane == 0 ? 0 : lane * height + 1;
+        if (k < top || lane == 0 || lane == 3) side[start + k - bottom] = cell_of(row, component, n);
     }
 }
 
-// Where the first of the sums of a cell of the map stands: frequency f, row k, column i; component by component on.
-__device__ inline real *map_cell(int antenna, int f, int k, int i) {
-    const int rows = P.map_top - P.map_bottom, columns = P.map_right - P.map_left;
-    return P.sums + (long long)(antenna * P.map_frequencies + f) * 6 * rows * columns +
-           (k - P.map_bottom) * columns + (i - P.map_left);
-}
-
+// Adds a cell of row k, column i, to the field map; 3 or 6 planes apart stand the components and re, im.
 __device__ inline void record_map(int antenna, int k, int i, int sample, real e_r, real e, real e_z) {
-    if (i < P.map_left || i >= P.map_right) return;
-    const int plane = (P.map_top - P.map_bottom) * (P.map_right - P.map_left);
-    for (int f = 0; f < P.map_frequencies; ++f) {
-        real *sum = map_cell(antenna, f, k, i);
+    const int columns = P.map_right - P.map_left, plane = (P.map_top - P.map_bottom) * columns;
+    real *sum = P.sums + (long long)antenna * P.map_frequencies * 6 * plane + (k - P.map_bottom) * columns +
+                (i - P.map_left);
+#pragma unroll 1
+    for (int f = 0; f < P.map_frequencies; ++f, sum += 6 * plane) {
         const real cosine = P.wave[f * P.samples + sample], sine = P.wave[(P.map_frequencies + f) * P.samples + sample];
         add_without_return(sum, cosine * e_r), add_without_return(sum + 3 * plane, sine * e_r);
         add_without_return(sum + plane, cosine * e), add_without_return(sum + 4 * plane, sine * e);
@@ -65,13 +65,15 @@ __device__ inline void record_map(int antenna, int k, int i, int sample, real e_
     }
 }
 
-// All of it, for row k at the end of a step that ends in sample `sample`.
-__device__ inline void record_row(const Row &row, int lane, int antenna, int k, int sample) {
+// All of it, for row k at the end of a step that ends in sample `sample`; the radial layer's columns see to themselves.
+__device__ inline void record_row(const vector *row, int lane, int antenna, int k, int sample) {
     const long long place = (long long)antenna * P.samples + sample;
     if (k == P.port_plane) record_port(row, lane, place);
     if (P.contour_size && k >= P.contour_bottom - 1 && k <= P.contour_top) record_contour(row, lane, k, place);
-    if (k >= P.map_bottom && k < P.map_top)
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j)
-            record_map(antenna, k, lane * CELLS + j - P.lead, sample, row.e_r[j], row.e[j], row.e_z[j]);
+    if (k >= P.map_bottom && k < P.map_top) {
+        const int end = min(P.map_right, P.radial_start);
+#pragma unroll 1
+        for (int i = P.map_left + lane; i < end; i += 32)
+            record_map(antenna, k, i, sample, cell_of(row, 0, i), cell_of(row, 1, i), cell_of(row, 2, i));
+    }
 }

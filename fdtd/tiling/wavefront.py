@@ -27,6 +27,7 @@ class WavefrontPlan:
         radial_warps: Those warps.
         radial_levels: Time levels a lane of theirs.
         ahead: Rows asked for ahead of time.
+        taps: Samples that can be under way at a time.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
         shared_bytes: Of a block.
@@ -39,6 +40,7 @@ class WavefrontPlan:
     radial_warps: int
     radial_levels: int
     ahead: int
+    taps: int
     lead: int
     pitch: int
     shared_bytes: int
@@ -61,6 +63,7 @@ class WavefrontPlan:
             "CELLS": self.cells,
             "WARPS": self.warps,
             "AHEAD": self.ahead,
+            "TAPS": self.taps,
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "RADIAL_LEVELS": self.radial_levels,
@@ -74,6 +77,7 @@ def plan(
     nz: int,
     *,
     layer: int,
+    record_every: int,
     size: int,
     limits: Limits,
     warps: int | None = None,
@@ -86,6 +90,7 @@ def plan(
         nr: Columns.
         nz: Rows.
         layer: Columns of the radial layer.
+        record_every: Steps between samples.
         size: Bytes of a number.
         limits: Of the device.
         warps: Main warps; chosen if None.
@@ -107,12 +112,13 @@ def plan(
         raise Unsuitable(f"wavefront holds radial layers of at most {_LANES} columns, and this one has {layer}")
     groups = _LANES // layer if layer else 0
     total = _WARPS[place]
-    choices = [warps] if warps else range(total - bool(layer), 0, -1)
+    choices = [warps] if warps else range(total - 1, 0, -1)
     for main in choices:
         levels = LEVELS_A_WARP * main
-        radial = 0 if not layer else radial_warps or max(1, total - main)
+        radial = radial_warps or max(1, total - main)
         deep = -(-levels // (groups * radial)) if layer else 0
-        shared = _shared_bytes(cells, main, layer, groups * radial, size, nz)
+        taps = 1 << (-(-levels // record_every) - 1).bit_length()
+        shared = _shared_bytes(cells, main, taps, layer * groups * radial, size, nz)
         low = 2 * (levels - 1) + _AHEAD + 1 > nz
         if warps is None and (main + radial > total or deep > 5):
             continue
@@ -124,6 +130,7 @@ def plan(
                 radial_warps=radial,
                 radial_levels=deep,
                 ahead=_AHEAD,
+                taps=taps,
                 lead=_LANES * cells - (nr - layer),
                 pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
                 shared_bytes=shared,
@@ -135,8 +142,8 @@ def plan(
     )
 
 
-def _shared_bytes(cells: int, warps: int, layer: int, groups: int, size: int, nz: int) -> int:
-    """Links, ring, edges, chain and row words of the kernel's `Shared`."""
-    row = 6 * cells * _LANES * size
+def _shared_bytes(cells: int, warps: int, taps: int, chain: int, size: int, nz: int) -> int:
+    """Links, ring, taps, edges, chain, posts and row words of the kernel's `Shared`."""
+    rows = 2 * (warps - 1) + _AHEAD + 1 + 2 * taps
     levels = LEVELS_A_WARP * warps
-    return (2 * (warps - 1) + _AHEAD + 1) * row + (8 * levels + 28 * groups * layer) * size + 4 * (nz + 1)
+    return rows * 6 * cells * _LANES * size + (8 * levels + 28 * chain) * size + 16 * taps + 4 * (nz + 1)

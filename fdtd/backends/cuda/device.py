@@ -107,6 +107,10 @@ class CudaDevice:
         return CudaProgram(self._cupy, text, self.limits)
 
 
+# CuPy keeps one module, and so one constant memory, for equal texts: what was last copied there, by text.
+_LAST_PARAMETERS: dict[str, bytes] = {}
+
+
 class CudaProgram:
     """A compiled module.
 
@@ -121,13 +125,16 @@ class CudaProgram:
             self._module.compile()
         except cupy.cuda.compiler.CompileException as error:
             raise KernelBuildError(f"a kernel does not compile for sm_{limits.capability}: {error}") from error
+        self._text = text
         self._parameters = self._module.get_global("P")
         self._kernels: dict[str, Any] = {}
 
     def set_parameters(self, data: bytes) -> None:
         """Copy the structure into the kernels' constant memory."""
-        host = np.frombuffer(data, np.uint8)
-        self._parameters.copy_from_host(host.ctypes.data, host.nbytes)
+        if _LAST_PARAMETERS.get(self._text) != data:
+            host = np.frombuffer(data, np.uint8)
+            self._parameters.copy_from_host(host.ctypes.data, host.nbytes)
+            _LAST_PARAMETERS[self._text] = data
 
     def launch(
         self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1

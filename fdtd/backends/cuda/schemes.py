@@ -39,7 +39,16 @@ def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -
 def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """All steps up to the next look in one launch."""
     grid, size = problem.grid, _BYTES[precision]
-    plan = wavefront.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=size, limits=limits, **tuning)
+    plan = wavefront.plan(
+        BOR,
+        grid.nr,
+        grid.nz,
+        layer=problem.radial_layer.cells,
+        record_every=problem.sampling.record_every,
+        size=size,
+        limits=limits,
+        **tuning,
+    )
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         program.launch("wavefront", (batch,), plan.threads, step, end - step, shared=plan.shared_bytes)

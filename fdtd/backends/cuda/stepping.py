@@ -78,18 +78,18 @@ class Batch:
             for name, array in packed.arrays.items()
         }
         self._start: Packed = packed
-        data = pack_parameters(
+        self._parameters = pack_parameters(
             precision, packed.numbers | {name: device.address(buffer) for name, buffer in self._buffers.items()}
         )
         self._stepper = device.program(flatten(scheme.text, {"REAL": real, **scheme.macros}))
         self._looker = device.program(flatten("looks.cu", {"REAL": real}))
-        for program in (self._stepper, self._looker):
-            program.set_parameters(data)
         self.steps = 0
 
     def advance(self, end: int) -> None:
         """Start everything that takes the batch to `end` steps, samples and looks included; does not wait."""
         sampling, batch = self._problem.sampling, self.size
+        for program in (self._stepper, self._looker):
+            program.set_parameters(self._parameters)  # equal texts of other batches share their constant memory
         while self.steps < end:
             stops = [end, (self.steps // sampling.check_every + 1) * sampling.check_every]
             if not self._scheme.records:
