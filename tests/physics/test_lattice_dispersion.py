@@ -4,13 +4,9 @@ In a closed box of perfect conductors the modes of the lattice are known in clos
 matrix over the radius (axisymmetric), so the frequency at which one rings is known to rounding (S = c dt/d):
 
     planar           (2 sin(w dt/2)/S)^2 = (2 sin(kx d/2))^2 + (2 sin(ky d/2))^2,   kx = p pi/(nx d), ky = q pi/(ny d)
-    axisymmetric     (2 sin(w dt/2)/S)^2 = K^2 + (2 sin(b d/2))^2,                  b = p pi/(nz d)
+    axisymmetric     (2 sin(w dt/2)/S)^2 = K^2 + (2 sin(b d/2))^2,                  b = p pi/(nz d),
 
-TM: E_z on the nodes i = 1 ... nr - 1 (and 0 for m = 0); TE: H_z on the half nodes; radii in cells. K^2 is an eigenvalue
-of the three-term operator along r, made symmetric by the square root of the ring's area:
-
-    TM   (r_(i+1/2) (u_i - u_(i+1)) + r_(i-1/2) (u_i - u_(i-1))) / r_i + m^2/r_i^2 u_i = K^2 u_i, r_0 = 1/8 for m = 0
-    TE   (r_(i+1) (u_i - u_(i+1)) + r_i (u_i - u_(i-1))) / r_(i+1/2) + m^2/r_(i+1/2)^2 u_i = K^2 u_i
+K^2 an eigenvalue of the three-term operator along r (`lattice_modes`).
 
 A box that starts from such a mode rings as a_(n+1) + a_(n-1) = 2 cos(w dt) a_n at every place, so cos(w dt) follows by
 least squares from any record. Measured: relative error of the frequency at most 4e-14, both backends of both lattices,
@@ -35,6 +31,7 @@ import numpy as np
 import pytest
 from cavities import BACKENDS
 from conftest import Measured
+from lattice_modes import axisymmetric_start, radial_modes
 from scipy.special import jn_zeros, jnp_zeros
 
 from fdtd.backends import planar_reference
@@ -84,54 +81,6 @@ def planar_ringing(backend: str, polarisation: str, p: int, q: int, cells: int =
         initial=start,
     )
     return ringing(PLANAR_BACKENDS[backend](problem).samples[0][0])
-
-
-def radial_modes(kind: str, order: int, nr: int) -> tuple[np.ndarray, np.ndarray]:
-    """K^2, ascending, and the modes in columns: E_z at the nodes i = 0 ... nr - 1 or H_z at the half nodes."""
-    node, half = np.arange(nr + 1.0), np.arange(nr) + 0.5
-    if kind == "TM":
-        area = node[:-1].copy()
-        area[0] = 1 / 8
-        side = np.concatenate([[0.0], half])
-        spin = np.divide(1.0, node[:-1], out=np.zeros(nr), where=node[:-1] > 0)
-        kept = slice(0 if order == 0 else 1, nr)
-    else:
-        area, side, spin, kept = half, np.concatenate([node[:-1], [0.0]]), 1 / half, slice(0, nr)
-    matrix = np.diag(side[1:] + side[:-1] + order**2 * spin) - np.diag(side[1:-1], 1) - np.diag(side[1:-1], -1)
-    scale = np.sqrt(area[kept])
-    values, vectors = np.linalg.eigh(matrix[kept, kept] / np.outer(scale, scale))
-    modes = np.zeros((nr, len(values)))
-    modes[kept] = vectors / scale[:, np.newaxis]
-    positive = slice(1 if kind == "TE" and order == 0 else 0, None)  # a uniform H_z is static
-    return values[positive], modes[:, positive]
-
-
-def axisymmetric_start(grid: AxisymmetricGrid, kind: str, mode: np.ndarray, p: int) -> np.ndarray:
-    """E of one mode of the closed cylinder in the stored unknowns, (6, nz, nr); H is zero half a step later.
-
-    TE: E_r = m H_z/r, r E_phi = -r dr H_z, times sin(b z). TM, from a potential u(r) cos(b z) along z: E_z = K^2 u,
-    E_r = dz dr u, r E_phi = -m dz u.
-    """
-    m, nr, nz = grid.azimuthal_order, grid.nr, grid.nz
-    half, node = np.arange(nr) + 0.5, np.arange(nr, dtype=float)
-    b = np.pi * p / nz
-    plane, between = np.arange(nz), np.arange(nz) + 0.5
-    start = np.zeros((6, nz, nr))
-    if kind == "TE":
-        start[0] = np.outer(np.sin(b * plane), m * mode / half)
-        start[1] = np.outer(np.sin(b * plane), -node * np.diff(mode, prepend=0.0))
-        return start
-    slope = -2 * np.sin(b / 2) * np.sin(b * plane)
-    area = np.concatenate([[1 / 8], node[1:]])
-    drop = np.diff(mode, append=0.0)
-    flux = np.diff(half * drop, prepend=0.0)
-    spin = np.divide(m**2 * mode, node, out=np.zeros(nr), where=node > 0)
-    start[2] = np.outer(np.cos(b * between), (spin - flux) / area)
-    if m > 0:
-        start[2, :, 0] = 0.0
-    start[0] = np.outer(slope, drop)
-    start[1] = np.outer(slope, -m * mode)
-    return start
 
 
 def axisymmetric_ringing(backend: str, kind: str, order: int, radial: int, p: int) -> tuple[float, float]:

@@ -1,0 +1,66 @@
+"""Modes of an empty closed cylinder as the axisymmetric lattice has them: exact solutions of its equations.
+
+TE: H_z = u(r) sin(bz) on the half nodes; TM: a potential u(r) cos(bz) on the nodes i = 1 ... nr - 1 (and 0 for m = 0).
+K^2 and u are an eigenvalue and eigenvector of a three-term operator along r, symmetric once scaled by the square root
+of the ring's area; radii in cells:
+
+    TM   (r_(i+1/2) (u_i - u_(i+1)) + r_(i-1/2) (u_i - u_(i-1))) / r_i + m^2/r_i^2 u_i = K^2 u_i, r_0 = 1/8 for m = 0
+    TE   (r_(i+1) (u_i - u_(i+1)) + r_i (u_i - u_(i-1))) / r_(i+1/2) + m^2/r_(i+1/2)^2 u_i = K^2 u_i
+
+and with b = p pi/(nz d), (2 sin(w dt/2)/S)^2 = K^2 + (2 sin(b d/2))^2, S = c dt/d.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from fdtd.grid import AxisymmetricGrid
+
+
+def radial_modes(kind: str, order: int, nr: int) -> tuple[np.ndarray, np.ndarray]:
+    """K^2, ascending, and the modes in columns: E_z at the nodes i = 0 ... nr - 1 or H_z at the half nodes."""
+    node, half = np.arange(nr + 1.0), np.arange(nr) + 0.5
+    if kind == "TM":
+        area = node[:-1].copy()
+        area[0] = 1 / 8
+        side = np.concatenate([[0.0], half])
+        spin = np.divide(1.0, node[:-1], out=np.zeros(nr), where=node[:-1] > 0)
+        kept = slice(0 if order == 0 else 1, nr)
+    else:
+        area, side, spin, kept = half, np.concatenate([node[:-1], [0.0]]), 1 / half, slice(0, nr)
+    scale = np.sqrt(area[kept])
+    diagonal = (side[1:] + side[:-1] + order**2 * spin)[kept] / scale**2
+    values, vectors = eigh_tridiagonal(diagonal, -side[1:-1][kept][: len(scale) - 1] / (scale[1:] * scale[:-1]))
+    modes = np.zeros((nr, len(values)))
+    modes[kept] = vectors / scale[:, np.newaxis]
+    positive = slice(1 if kind == "TE" and order == 0 else 0, None)  # a uniform H_z is static
+    return values[positive], modes[:, positive]
+
+
+def axisymmetric_start(grid: AxisymmetricGrid, kind: str, mode: np.ndarray, p: int) -> np.ndarray:
+    """E of one mode of the closed cylinder in the stored unknowns, (6, nz, nr); H is zero half a step later.
+
+    TE: E_r = m H_z/r, r E_phi = -r dr H_z, times sin(b z). TM, from a potential u(r) cos(b z) along z: E_z = K^2 u,
+    E_r = dz dr u, r E_phi = -m dz u.
+    """
+    m, nr, nz = grid.azimuthal_order, grid.nr, grid.nz
+    half, node = np.arange(nr) + 0.5, np.arange(nr, dtype=float)
+    b = np.pi * p / nz
+    plane, between = np.arange(nz), np.arange(nz) + 0.5
+    start = np.zeros((6, nz, nr))
+    if kind == "TE":
+        start[0] = np.outer(np.sin(b * plane), m * mode / half)
+        start[1] = np.outer(np.sin(b * plane), -node * np.diff(mode, prepend=0.0))
+        return start
+    slope = -2 * np.sin(b / 2) * np.sin(b * plane)
+    area = np.concatenate([[1 / 8], node[1:]])
+    drop = np.diff(mode, append=0.0)
+    flux = np.diff(half * drop, prepend=0.0)
+    spin = np.divide(m**2 * mode, node, out=np.zeros(nr), where=node > 0)
+    start[2] = np.outer(np.cos(b * between), (spin - flux) / area)
+    if m > 0:
+        start[2, :, 0] = 0.0
+    start[0] = np.outer(slope, drop)
+    start[1] = np.outer(slope, -m * mode)
+    return start
