@@ -58,6 +58,7 @@ class Layout:
         frequencies: Where results are wanted, Hz.
         design_frequency: Where loss tangents hold, Hz.
         pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
+        surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
     """
 
     nr: int
@@ -84,6 +85,7 @@ class Layout:
     design_frequency: float
     pulse_centre: float
     pulse_width: float
+    surfaces: str
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -187,6 +189,7 @@ def lay_out(
     max_steps: int | None = None,
     exact_steps: int | None = None,
     shape: tuple[int, int] | None = None,
+    surfaces: str = "full",
 ) -> Layout:
     """Choose a layout.
 
@@ -203,6 +206,7 @@ def lay_out(
         max_steps: Step limit; from the antenna's size if None.
         exact_steps: Run exactly so many steps, without the energy stop.
         shape: (nr, nz) to use instead of the smallest that fits.
+        surfaces: "full" or "diagonal".
 
     Raises:
         ConfigError: Something does not fit, or the feed is below cutoff.
@@ -273,4 +277,5 @@ def lay_out(
         design_frequency=design_frequency,
         pulse_centre=pulse.centre,
         pulse_width=pulse.width,
+        surfaces=surfaces,
     )

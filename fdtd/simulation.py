@@ -84,7 +84,7 @@ def fill(layout: Layout, scene: Scene) -> Media:
         conductivity=conductivity,
         open_length=open_length,
         open_area=open_area,
-        coupling=np.where(_free(open_length), coupling, 0.0),
+        coupling=np.where(_free(open_length), coupling, 0.0) if layout.surfaces == "full" else None,
     )
 
 

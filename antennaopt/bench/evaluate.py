@@ -27,7 +27,8 @@ def bench_evaluate(experiment: Any, *, backend: str = "cpu", batch: int = 4, rep
     design = experiment.design()
     resolved = experiment.resolved()
     family = resolved["antenna"]["family"]
-    made = plan(family, design, design, resolved["solver"])
+    solver = resolved["solver"]
+    made = plan(family, design, design, {**solver, "surfaces": solver["surfaces"] or "diagonal"})  # as in a search
     data = made.to_dict()
     evaluate(family, [design], {**data, "max_steps": 2 * made.layout.check_every}, backend=backend)  # compile
     seconds, stages, outcome = [], [], {}

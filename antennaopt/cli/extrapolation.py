@@ -12,6 +12,8 @@ import numpy as np
 from antennaopt.evaluation.extrapolate import ORDERS, ORDERS_FROM, extrapolate, richardson
 from antennaopt.evaluation.finer_mesh import finer_cell
 
+_COURANT_FRACTION = 0.5
+
 Plan = dict[str, Any]
 Outcome = dict[str, Any]
 
@@ -62,7 +64,10 @@ class Meshes:
 
 
 def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:
-    """Plan one antenna with its own cell and with a finer one; steps that were asked for grow with the finer mesh.
+    """Plan one antenna with its own cell and with a finer one, both with at most half the largest stable time step.
+
+    A smaller time step lets metal cut cells anywhere, so that errors fall smoothly from one mesh to the other. Steps
+    that were asked for grow with the finer mesh and the smaller time step.
 
     Args:
         experiment: Its settings.
@@ -72,11 +77,15 @@ def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | 
     from antennaopt.evaluation.plan import plan
 
     solver = experiment.resolved()["solver"]
-    own = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}
+    own: Plan = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}
+    own["courant_fraction"] = min(solver["courant_fraction"], _COURANT_FRACTION)
+    slower = solver["courant_fraction"] / own["courant_fraction"]
+    steps = {name: solver[name] for name in ("steps", "max_steps") if solver.get(name)}
+    own |= {name: math.ceil(count * slower) for name, count in steps.items()}
     first = plan(experiment.family, design, design, {**solver, **own}).to_dict()
     finer = finer_cell(first["cell"], design["feed.inner_radius"])
-    steps = {name: solver[name] for name in ("steps", "max_steps") if solver.get(name)}
-    more: Plan = {name: math.ceil(count * first["cell"] / finer) for name, count in steps.items()}
+    more: Plan = {name: math.ceil(count * slower * first["cell"] / finer) for name, count in steps.items()}
+    more["courant_fraction"] = own["courant_fraction"]
     more |= {"cell": finer, "cells_per_wavelength": None, "grid": None}
     return first, plan(experiment.family, design, design, {**solver, **more}).to_dict()
 

@@ -103,6 +103,8 @@ class Solver(Table):
         grid: (nr, nz) cells, layers included; None to choose by the antenna.
         steps: Exactly so many steps and no energy stop; for benchmarks.
         precision: Of the fields.
+        surfaces: The permittivity tensor where a dielectric surface cuts cells; None for its diagonal in a search and
+            the full one in `simulate` and in certificates.
     """
 
     frequencies: Annotated[tuple[Frequency, ...], BeforeValidator(_frequencies)] = Field(
@@ -119,3 +121,4 @@ class Solver(Table):
     grid: Annotated[tuple[int, int] | None, BeforeValidator(_grid)] = None
     steps: Count | None = None
     precision: Literal["float32", "float64"] = "float32"
+    surfaces: Literal["full", "diagonal"] | None = None

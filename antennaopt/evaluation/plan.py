@@ -102,6 +102,7 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
         max_steps=solver.get("max_steps"),
         exact_steps=solver.get("steps"),
         shape=(shape[0], shape[1]) if shape else None,
+        surfaces=solver.get("surfaces") or "full",
     )
     # Of several antennas those that do not fit become rows; one alone is refused.
     refusal = misfit(layout, family, upper) if lower == upper else None

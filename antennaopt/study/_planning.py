@@ -26,13 +26,16 @@ def standard_evaluate() -> Evaluate:
 
 
 def halved_plan(experiment: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Plan the same antennas with exactly half the cell of a plan; steps that were asked for are doubled.
+    """Plan the same antennas with exactly half the cell of a plan and full tensors at surfaces.
+
+    Steps that were asked for are doubled.
 
     Args:
         experiment: Whose plan it is.
         plan: From `plan_for`.
     """
     finer: dict[str, Any] = {"cell": plan["cell"] / 2, "cells_per_wavelength": None, "grid": None}
+    finer["surfaces"] = "full"
     solver = experiment.resolved()["solver"]
     finer |= {name: 2 * solver[name] for name in ("steps", "max_steps") if solver.get(name)}
     return plan_for(experiment, finer)
@@ -62,4 +65,6 @@ def plan_for(experiment: Any, solver: Mapping[str, Any] | None = None) -> dict[s
     resolved = experiment.resolved()
     lower = experiment.design({gene.name: gene.low for gene in genes})
     upper = experiment.design({gene.name: gene.high for gene in genes})
-    return plan(resolved["antenna"]["family"], lower, upper, resolved["solver"] | dict(solver or {})).to_dict()
+    settings = resolved["solver"] | dict(solver or {})
+    settings["surfaces"] = settings["surfaces"] or "diagonal"
+    return plan(resolved["antenna"]["family"], lower, upper, settings).to_dict()
