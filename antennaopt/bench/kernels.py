@@ -111,13 +111,13 @@ def _schemes(backend: str, precision: str) -> dict[str, Callable[[Problem], obje
 
 def _problem(grid: tuple[int, int], steps: int, batch: int) -> Problem:
     """The reference lens, scaled down where the grid is too small for it, started from noise."""
-    scale = 1.0
+    scale, reason = 1.0, ""
     for _ in range(12):
         try:
             return _scaled(grid, steps, batch, scale)
-        except ConfigError:
-            scale *= 0.8
-    raise ConfigError(f"--grid {grid[0]}x{grid[1]} is too small for the reference lens at any size; use at least 40x80")
+        except ConfigError as error:
+            scale, reason = 0.8 * scale, str(error)
+    raise ConfigError(f"--grid {grid[0]}x{grid[1]} holds the reference lens at no size: {reason}")
 
 
 def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float) -> Problem:

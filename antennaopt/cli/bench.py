@@ -33,6 +33,7 @@ def bench() -> None:
     Examples:
       antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
       antennaopt bench search --seeds 10 --json search.json
+      antennaopt bench sweep --json sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
 
 
@@ -132,6 +133,84 @@ def evaluate(
     from antennaopt.bench.evaluate import bench_evaluate
 
     finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat), json_file, quiet=quiet)
+
+
+@bench.command(short_help="Throughput against problem size.")
+@backend_option()
+@click.option(
+    "--stencil", "stencils", metavar="NAME", multiple=True, help="tmz, tez or bor; may be repeated. Default: all."
+)
+@click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
+@click.option(
+    "--largest", type=click.IntRange(min=64), default=2048, show_default=True, metavar="N", help="Side, without --size."
+)
+@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
+)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf).")
+@json_option
+@quiet_option
+def sweep(
+    backend: str,
+    stencils: tuple[str, ...],
+    sizes: tuple[int, ...],
+    largest: int,
+    precision: str,
+    repeat: int,
+    plot: Path | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Time problems of growing size on one core: million cells a second, planar TM_z and TE_z, and axisymmetric."""
+    name = chosen_backend(backend)
+    check_writable(json_file, plot)
+    if plot is not None:
+        from antennaopt.reports.throughput import check_kind
+
+        check_kind(plot)
+    from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
+    from antennaopt.cli.machine import check_memory_of_cells
+
+    for stencil in stencils:
+        if stencil not in STENCILS:
+            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(STENCILS)}")
+    wanted = sorted(set(sizes)) or sizes_up_to(largest)
+    check_memory_of_cells(max(wanted))
+    rows = bench_sweep(
+        stencils=stencils or STENCILS,
+        sizes=wanted,
+        backend=name,
+        precision=precision,
+        repeat=repeat,
+        told=None if quiet else lambda line: click.echo(line, err=True),
+    )
+    if plot is not None:
+        from antennaopt.reports.throughput import plot_throughput
+
+        plot_throughput(plot, rows)
+    if json_file is not None:
+        write_out(json_file, json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    if json_file != "-" and not quiet:
+        click.echo(_sweep_table(rows))
+
+
+def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    from antennaopt.cli.tables import aligned
+
+    header = ["stencil", "scheme", "cells", "steps", "million cells/s", "spread"]
+    lines = [
+        [
+            row["stencil"],
+            row["scheme"],
+            " x ".join(str(one) for one in row["shape"]),
+            str(row["steps"]),
+            f"{row['million_cells_per_s']:.0f}",
+            f"{row['spread']:.1%}",
+        ]
+        for row in rows
+    ]
+    return aligned([header, *lines])
 
 
 def grid_shape(text: str) -> tuple[int, int]:

@@ -10,6 +10,9 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 
+SWEEP_BYTES_PER_CELL = 640
+"""Fields, coefficients and the float64 media that they are made from, about."""
+
 
 def usable_cores() -> int:
     """Return how many cores this process may use."""
@@ -47,6 +50,24 @@ def check_memory(plan: Mapping[str, Any], antennas: int = 1, *, what: str = "", 
             f"{what or 'the'} grid of {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm needs "
             f"{_size(needed)}{many} (this machine has {_size(there)}); use a larger cell, a smaller antenna"
             f"{', fewer workers' if antennas > 1 else ''}{instead}"
+        )
+
+
+def check_memory_of_cells(side: int) -> None:
+    """Refuse a square domain of a sweep that cannot be held in memory.
+
+    Args:
+        side: Cells along a side.
+
+    Raises:
+        ConfigurationError: It takes more than the machine has.
+    """
+    there = memory_bytes()
+    if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
+        largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
+        raise ConfigurationError(
+            f"--size {side} needs {_size(side**2 * SWEEP_BYTES_PER_CELL)} (this machine has {_size(there)}); "
+            f"use at most {largest}"
         )
 
 

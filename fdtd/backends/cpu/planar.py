@@ -7,6 +7,7 @@ cost nothing in the middle, and each loop is one that LLVM vectorises.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -178,13 +179,16 @@ def _march(
             out[step, p] = state[points[p, 0], points[p, 1], points[p, 2]]
 
 
-def run(problem: PlanarProblem, *, precision: str = "float32", threads: int = 1) -> PlanarRecords:
+def run(
+    problem: PlanarProblem, *, precision: str = "float32", threads: int = 1, stages: dict[str, float] | None = None
+) -> PlanarRecords:
     """Step a batch to its end.
 
     Args:
         problem: What to step.
         precision: "float32" or "float64".
         threads: Problems stepped at the same time.
+        stages: Where to add the seconds of stepping, `step`, summed over the batch.
 
     Returns:
         Records in the given precision; those of one problem do not depend on its neighbours in the batch.
@@ -201,15 +205,17 @@ def run(problem: PlanarProblem, *, precision: str = "float32", threads: int = 1)
             results = list(pool.map(lambda index: _step(problem, index, dtype), batch))
     else:
         results = [_step(problem, index, dtype) for index in batch]
+    if stages is not None:
+        stages["step"] = stages.get("step", 0.0) + sum(seconds for _, _, seconds in results)
     ends = np.cumsum([len(probe.rows) for probe in problem.probes])
-    samples = np.split(np.stack([out for _, out in results]), ends, axis=2)[: len(problem.probes)]
-    final = np.stack([state for state, _ in results])
+    samples = np.split(np.stack([out for _, out, _ in results]), ends, axis=2)[: len(problem.probes)]
+    final = np.stack([state for state, _, _ in results])
     finite = np.array([bool(np.isfinite(one).all()) for one in final])
     return PlanarRecords(samples=tuple(samples), final=final, finite=finite)
 
 
-def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-    """Final state and samples of all probes of one problem."""
+def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, np.ndarray, float]:
+    """Final state and samples of all probes of one problem, and the seconds of its stepping."""
     grid, media, layer = problem.grid, problem.media, problem.layer
     tm, courant, live = grid.polarisation == "TM", grid.courant_number, problem.live()[index]
 
@@ -236,13 +242,15 @@ def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, 
         for row, column in zip(probe.rows, probe.columns, strict=True)
     ]
     result, out = cast(state), np.zeros((problem.steps, len(points)), dtype)
-    _march(
+    arguments = (
         tm, problem.steps, result, cast(gains), cast(keep), cast(gain), cast(lengths), cast(live[1:]),
         np.stack(coupled), cast(weights[coupled]), cast(along), cast(across), layer.cells,
         (*_drives(problem, "h", gain, dtype), *_drives(problem, "e", gain, dtype)),
         np.array(points, dtype=np.int64).reshape(-1, 3), out,
     )  # fmt: skip
-    return result, out
+    start = time.perf_counter()
+    _march(*arguments)
+    return result, out, time.perf_counter() - start
 
 
 def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,80 @@
+"""The figure of a sweep: throughput against problem size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure, render
+from antennaopt.results.atomic import write_atomically
+
+KINDS = ("png", "svg", "pdf")
+LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}
+
+
+def check_kind(path: Path | str) -> str:
+    """Return a figure's format by its file's ending.
+
+    Raises:
+        ConfigurationError: It is not known.
+    """
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in KINDS:
+        known = ", ".join(f".{one}" for one in KINDS)
+        raise ConfigurationError(f"--plot {path} has no known ending; use one of {known}")
+    return kind
+
+
+def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Draw million cells a second against the number of cells, a curve a stencil, scheme, backend and precision.
+
+    The bars are half of the range of the timings. The same axes as Elsherbeni & Demir, The FDTD Method for
+    Electromagnetics, 2nd ed., figure 16.6, logarithmic in size.
+
+    Args:
+        path: Target; its ending chooses the format.
+        rows: As `bench_sweep` makes them; of several sweeps too.
+
+    Raises:
+        ConfigurationError: The ending is not known, or there are no rows.
+        StorageError: It cannot be written.
+    """
+    kind = check_kind(path)
+    if not rows:
+        raise ConfigurationError("there is nothing to plot: the sweep has no rows")
+    figure = new_figure(7.6, 4.6)
+    axes = dress(
+        figure.subplots(),
+        x_label="problem size (cells)",
+        y_label="throughput (million cells/s)",
+        title=f"Throughput against problem size, {', '.join(sorted({str(row['device']) for row in rows}))}",
+    )
+    keys = list(dict.fromkeys(_key(row) for row in rows))
+    stencils = list(dict.fromkeys(key[0] for key in keys))
+    for key in keys:
+        curve = sorted((row for row in rows if _key(row) == key), key=lambda row: row["cells"])
+        kin = [other for other in keys if other[0] == key[0]]
+        axes.errorbar(
+            [row["cells"] for row in curve],
+            [row["million_cells_per_s"] for row in curve],
+            yerr=[row["spread"] * row["million_cells_per_s"] for row in curve],
+            color=FREQUENCY_COLOURS[stencils.index(key[0]) % len(FREQUENCY_COLOURS)],
+            linestyle=DASHES[kin.index(key) % len(DASHES)],
+            marker="o",
+            markersize=3.5,
+            linewidth=1.5,
+            capsize=2.0,
+            label=", ".join([LABELS.get(key[0], key[0]), *key[1:]]),
+        )
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0.0)
+    add_legend(axes)
+    data = render(figure, kind, dpi=160)
+    write_atomically(Path(path), lambda file: file.write(data))
+    return Path(path)
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    return (str(row["stencil"]), str(row["scheme"]), str(row["backend"]), str(row["dtype"]))

@@ -1,0 +1,96 @@
+"""`bench sweep`: rows, figure, table; the problem that it times is a real one."""
+
+import json
+
+import numpy as np
+import pytest
+
+from antennaopt import cli
+from antennaopt.bench import kernels, sweep
+from antennaopt.errors import ConfigurationError
+from antennaopt.reports.throughput import plot_throughput
+from fdtd.backends import planar_reference
+from fdtd.backends.cpu import planar
+from fdtd.errors import Unsuitable
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for module in (kernels, sweep):
+        monkeypatch.setattr(module, "_TARGET_CELL_STEPS", 1e5)
+
+    def run(*arguments):
+        code = cli.main(["bench", "sweep", *arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_rows_and_figure(call, tmp_path):
+    arguments = ("--size", "64", "--size", "96", "--repeat", "2", "--json", "-", "--plot", "sweep.svg")
+    code, out, err = call(*arguments)
+    assert code == 0
+    rows = json.loads(out)
+    assert {(row["stencil"], row["scheme"]) for row in rows} == {
+        ("tmz", "one_step"), ("tez", "one_step"), ("bor", "one_step"), ("bor", "skewed"),
+    }  # fmt: skip
+    for row in rows:
+        keys = {"stencil", "scheme", "backend", "device", "dtype", "shape", "batch", "steps", "cell_steps_per_s"}
+        assert keys | {"spread", "ratio_to_one_step", "cells", "million_cells_per_s"} <= set(row)
+        assert row["cells"] == np.prod(row["shape"])
+        assert row["million_cells_per_s"] * 1e6 == pytest.approx(row["cell_steps_per_s"])
+        assert row["cell_steps_per_s"] > 0
+    assert [row["shape"] for row in rows if row["stencil"] == "tez"] == [[64, 64], [96, 96]]
+    assert err.count("million cells/s") == len(rows)
+    assert "<svg" in (tmp_path / "sweep.svg").read_text()
+
+
+def test_the_table_is_for_people(call):
+    code, out, _ = call("--size", "64", "--stencil", "tmz", "--repeat", "1", "--backend", "reference")
+    assert code == 0
+    assert out.splitlines()[0].split()[:3] == ["stencil", "scheme", "cells"]
+    assert "64 x 64" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--stencil", "3d"), 2, "--stencil 3d is not known; use one of tmz, tez, bor"),
+        (("--size", "8"), 2, "'--size'"),
+        (("--size", "9000000"), 2, "TiB (this machine has"),
+        (("--plot", "sweep.docx"), 2, "has no known ending; use one of .png, .svg, .pdf"),
+        (("--plot", "nofolder/sweep.png"), 6, "nofolder does not exist"),
+    ],
+)
+def test_bad_usage(call, arguments, code, says):
+    ended, out, err = call(*arguments)
+    assert (ended, out) == (code, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_sizes_double_in_two_steps():
+    assert sweep.sizes_up_to(256) == [64, 88, 128, 184, 256]
+    assert sweep.sizes_up_to(64) == [64]
+    assert sweep.sizes_up_to(2048)[-1] == 2048
+
+
+@pytest.mark.parametrize("polarisation", ["TM", "TE"])
+def test_what_is_timed_is_a_wave_in_a_cylinder(polarisation):
+    """The source's wave arrives in the middle, and the kernel that is timed does what the oracle does."""
+    problem = sweep.cylinder_problem(polarisation, 64, 150)
+    stages = {}
+    records = planar.run(problem, precision="float64", stages=stages)
+    oracle = planar_reference.run(problem)
+    assert np.abs(records.samples[0]).max() > 0
+    assert np.allclose(records.final, oracle.final, rtol=0.0, atol=1e-12 * np.abs(oracle.final).max())
+    assert stages["step"] > 0
+
+
+def test_what_cannot_be_swept_says_so(tmp_path):
+    with pytest.raises(Unsuitable, match="cuda"):
+        sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="cuda")
+    with pytest.raises(ConfigurationError, match="no rows"):
+        plot_throughput(tmp_path / "none.png", [])
