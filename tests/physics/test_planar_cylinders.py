@@ -28,6 +28,7 @@ import numpy as np
 import pytest
 from planar_cylinders import FREQUENCY, WAVELENGTH, Case, compare
 
+from fdtd.backends import planar_reference
 from fdtd.errors import ConfigError
 from fdtd.planar_scattering import Cylinder, scatter
 
@@ -99,6 +100,26 @@ def test_second_order(measured: Measured, polarisation: str, permittivity: float
 def test_coupled_components_at_the_surface() -> None:
     """TE with a diagonal tensor only is several times worse: the smoothing is what gives the order."""
     assert compare(Case("TE", 4.0), tensor=False).ring > 2.5 * compare(Case("TE", 4.0)).ring
+
+
+@POLARISATIONS
+def test_backends_agree(polarisation: str) -> None:
+    """The oracle gives the same answer to rounding."""
+    found, other = (
+        scatter(
+            Cylinder(radius=0.3 * WAVELENGTH, permittivity=2.0),
+            polarisation=polarisation,
+            frequency=FREQUENCY,
+            source=(0.9 * WAVELENGTH, 0.1 * WAVELENGTH),
+            ring=0.5 * WAVELENGTH,
+            angles=np.linspace(0, 6, 7),
+            cells_per_wavelength=10,
+            **chosen,
+        )
+        for chosen in ({}, {"run": planar_reference.run})
+    )
+    assert other.total == pytest.approx(found.total, rel=1e-9)
+    assert other.width == pytest.approx(found.width, rel=1e-9)
 
 
 @pytest.mark.parametrize(("source", "named"), [(0.52, "cylinder"), (0.74, "ring")])
