@@ -21,7 +21,8 @@ energy of the pulse at the end, float64 / float32:
     horn   0.0013           0.013            0.96             1.00
            -227 / -134 dB   -231 / -136 dB   -236 / -138 dB   -221 / -126 dB
 
-Over 200,000 steps the plateaus of m = 2 and 3 are the same to 7 %. At 1.005 of the limit all overflow.
+Over 200,000 steps the plateaus of m = 2 and 3 are the same to 7 %. At 1.005 of the limit the horn's fields overflow
+within 2,000 steps for every m, those of the lens within 3,000 for m = 2 and 3.
 """
 
 from __future__ import annotations
@@ -108,6 +109,24 @@ def mean_energies(posed: Problem, precision: str) -> np.ndarray:
     looks: list[float] = []
     cpu.run(posed, precision=precision, watch=lambda _, ratio: looks.append(ratio))
     return np.reshape(looks, (STEPS // 10_000, -1)).mean(axis=1)
+
+
+def plate(fraction: float) -> Scene:
+    """A plate across the axis, its upper face at this fraction of the cell above z = 0."""
+    cells = (-np.inf, 8.0, -3.0, fraction)
+    return Scene(batch=1, conductors=(box(*(np.array([value * CELL]) for value in cells)),))
+
+
+TOO_FAST = pytest.mark.xfail(strict=True, reason="cut faces at the axis ask for a smaller step than m > 1 takes")
+
+
+@pytest.mark.parametrize("order", [0, 1, pytest.param(2, marks=TOO_FAST), pytest.param(3, marks=TOO_FAST)])
+def test_plate_across_the_axis(order: int) -> None:
+    """Wherever its face cuts the cells at the axis, 3,000 steps from random fields stay finite and small."""
+    for fraction in (0.3, 0.72, 0.79, 0.86):
+        final = cpu.run(problem(plate(fraction), order, 3000), precision="float64").final
+        assert final is not None
+        assert np.nan_to_num(np.abs(final), nan=np.inf).max() < 1e3, fraction
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
