@@ -21,11 +21,12 @@ from fdtd.tiling.planar import one_step, resident, skewed, streamed, trapezoidal
 
 PARAMETERS = "planar_parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
+_OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
 _SMALL_BLOCK = 128  # threads for sources and samples
 
 
 class PlanarBatch:
-    """A batch in device memory.
+    """A batch in device memory, `copies` times the problem's.
 
     Attributes:
         device: Where it is.
@@ -35,13 +36,18 @@ class PlanarBatch:
         held: Which plane holds the first kept field; the others follow it.
     """
 
-    def __init__(self, device: Device, problem: PlanarProblem | JacobiProblem, precision: str) -> None:
+    def __init__(self, device: Device, problem: PlanarProblem | JacobiProblem, precision: str, copies: int = 1) -> None:
         if precision not in _REALS:
             raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
         self.device, self.problem, self.precision = device, problem, precision
         self.stencil, self.size = stencil_of(problem), np.dtype(precision).itemsize
         arrays, self.numbers = pack(problem, precision)
-        self._buffers: dict[str, Any] = {name: device.upload(array) for name, array in arrays.items()}
+        self._copies = copies
+        self._buffers: dict[str, Any] = {
+            name: device.upload(array, copies if name in _OF_EACH else 1) for name, array in arrays.items()
+        }
+        self._empty = {name: np.zeros_like(arrays[name]) for name in ("state", "psi")}
+        self.numbers["batch"] *= copies
         self._final = "state"
         self.held = 0
 
@@ -77,22 +83,26 @@ class PlanarBatch:
     def double(self) -> None:
         """Give state and memories a second buffer."""
         for name, like in (("other", "state"), ("other_psi", "psi")):
-            self._buffers[name] = self.device.upload(self.device.download(self._buffers[like]))
+            self._buffers[name] = self.device.upload(self._empty[like], self._copies)
 
     def swap(self) -> None:
         """The result of the last launch is in the other buffer."""
         self._final = "other" if self._final == "state" else "state"
 
     def program(self, text: str, macros: dict[str, str | int]) -> Program:
-        """Compile a kernel file for this batch's stencil and precision."""
+        """Compile a kernel file for this batch's stencil and precision; `ready` it before its launches."""
         settings = {
             "REAL": _REALS[self.precision], "REAL_BYTES": self.size, **self.stencil.macros, **macros,
         }  # fmt: skip
-        program = self.device.program(flatten(text, settings))
+        return self.device.program(flatten(text, settings))
+
+    def ready(self, *programs: Program) -> None:
+        """Give programs this batch's parameters; equal texts share one constant memory."""
         addresses = {name: self.device.address(buffer) for name, buffer in self._buffers.items()}
         missing = {name: 0 for name in ("other", "other_psi", "tiles") if name not in addresses}
-        program.set_parameters(pack_parameters(self.precision, self.numbers | addresses | missing, PARAMETERS))
-        return program
+        data = pack_parameters(self.precision, self.numbers | addresses | missing, PARAMETERS)
+        for program in programs:
+            program.set_parameters(data)
 
     def fields(self) -> np.ndarray:
         """What the kept planes hold, (batch, kept, rows, columns)."""
@@ -116,6 +126,7 @@ def _one_step(batch: PlanarBatch) -> March:
 
     def march(steps: int) -> None:
         nonlocal done
+        batch.ready(program)
         for step in range(done, done + steps):
             for phase in range(batch.stencil.phases):
                 program.launch(f"phase_{phase}", (*plan.blocks, batch.count), plan.threads, step)
@@ -142,6 +153,7 @@ def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
 
     def march(steps: int) -> None:
         nonlocal done
+        batch.ready(*programs)
         end = done + steps
         while done < end:
             count, first = min(plan.depth, end - done), 0
@@ -176,6 +188,7 @@ def _streamed(batch: PlanarBatch, **choice: Any) -> March:
                 plan = planned(count)
                 programs[count] = plan, batch.program("streamed_rows.cu", plan.macros)
             plan, program = programs[count]
+            batch.ready(program)
             program.launch("march", (plan.blocks, batch.count), plan.threads, batch.held)
             batch.held = 1 - batch.held
             done += count
@@ -195,6 +208,7 @@ def _skewed(batch: PlanarBatch, **choice: Any) -> March:
 
     def march(steps: int) -> None:
         nonlocal done
+        batch.ready(program)
         program.launch("march", (batch.count,), plan.threads, done, steps, shared=plan.shared_bytes)
         done += steps
 
@@ -211,6 +225,7 @@ def _resident(batch: PlanarBatch, **choice: Any) -> March:
 
     def march(steps: int) -> None:
         nonlocal done
+        batch.ready(program)
         program.launch(
             "march", (plan.cluster, batch.count), plan.threads, done, steps, shared=plan.shared_bytes,
             cluster=plan.cluster,
