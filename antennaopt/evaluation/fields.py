@@ -19,7 +19,7 @@ _FINEST = 8  # samples a cell
 _BAND = 3.0  # steps around a surface in which its distance is kept
 _FRAMES_PER_PERIOD = 8
 _MOST_FRAMES = 300
-_FILM_BYTES = 2**28
+_FILM_BYTES = 2**29
 _FAINT = 0.02  # of the largest field: what is fainter before and after is left out
 
 
@@ -108,14 +108,18 @@ def outlines_of(layout: Layout, scene: Scene, index: int) -> dict[str, np.ndarra
 
 
 def frames_wanted(layout: Layout) -> Snapshots:
-    """Eight frames a period of the pulse's centre frequency, as many rows and columns as a quarter of a GiB holds."""
+    """Eight frames a period of the pulse's centre frequency, as many rows and columns as half a GiB holds.
+
+    Of three columns, or five, the middle one is kept, so that those on both sides of the axis are as far apart as all.
+    """
     rows, columns = _inside(layout)
     every = max(round(1 / (layout.pulse_centre * _FRAMES_PER_PERIOD * layout.grid.time_step)), 1)
     frames = min(max(layout.steps // every, 1), _MOST_FRAMES)
     cells = (rows.stop - rows.start) * (columns.stop - columns.start)
-    stride = math.ceil(math.sqrt(frames * 3 * 4 * cells / _FILM_BYTES))
+    stride = math.ceil(math.sqrt(frames * 3 * 4 * cells / _FILM_BYTES)) // 2 * 2 + 1
+    first = stride // 2
     return Snapshots(
-        every=every, frames=frames, rows=(rows.start, rows.stop), columns=(columns.start, columns.stop), stride=stride
+        every=every, frames=frames, rows=(rows.start, rows.stop), columns=(first, columns.stop), stride=stride
     )
 
 
