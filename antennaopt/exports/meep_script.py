@@ -17,7 +17,6 @@ from antennaopt.geometry import FAMILIES
 from fdtd.layout import Layout
 
 _MM = 1e3
-_DECAY_DB = 60.0  # where the plan runs a fixed number of steps
 
 
 def meep_script(family: str, design: Mapping[str, float], plan: Mapping[str, Any], *, title: str) -> str:
@@ -82,7 +81,6 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
             "top_mm": height(layout.contour_top),
         },
         "pulse": {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse_width},
-        "decay_db": -10 * float(np.log10(layout.decay)) if layout.decay else _DECAY_DB,
         "cell_mm": cell,
     }
 

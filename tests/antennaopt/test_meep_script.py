@@ -112,7 +112,6 @@ def test_script_holds_the_antenna(family: str) -> None:
     assert held["frequencies_hz"] == SOLVER["frequencies"]
     assert held["design_frequency_hz"] == 30e9
     assert held["pulse"] == {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse_width}
-    assert held["decay_db"] == pytest.approx(60.0)
 
 
 def test_script_imports_nothing_of_ours() -> None:
@@ -212,7 +211,7 @@ def test_standing_wave_is_taken_apart(loaded) -> None:
             return components[0], center.z
 
         def get_dft_array(self, record, component, number):
-            r = (np.arange(18) + 0.5) * cell if component == 0 else np.arange(1, 18) * cell
+            r = np.arange(0.5, 18) * cell if component == 0 else np.arange(1, 18) * cell
             shape = script.profile_r(r) if component == 0 else 1j * script.profile_phi(r)
             return shape * (forward * np.exp(1j * beta * record[1]) + backward * np.exp(-1j * beta * record[1]))
 
@@ -235,6 +234,7 @@ def test_standing_wave_is_taken_apart(loaded) -> None:
         ("conical_horn", ["--resolution", "2.2"], "needs >= 2.5 cells per mm"),
         ("open_waveguide", ["--courant", "0.6"], "must be > 0 and <= 0.5"),
         ("open_waveguide", ["--pml", "0.5"], "too thin"),
+        ("open_waveguide", ["--decay", "10"], "must be from 40 to 150"),
         ("open_waveguide", ["--air", "0.1"], "too coarse"),
         ("open_waveguide", ["--theta-step", "7"], "must divide 180"),
         ("open_waveguide", ["--resolution", "-5"], "must be positive"),
