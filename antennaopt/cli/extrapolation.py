@@ -54,13 +54,18 @@ class Meshes:
             "certificate": certify(self.outcome, meshes=both),
         }
 
+    @property
+    def origin(self) -> str:
+        """Say in a few words what was extrapolated."""
+        cells = " and ".join(f"{plan['cell'] * 1e3:.4g}" for plan, _ in self.solved)
+        return f"extrapolated from cells of {cells} mm"
+
     def line(self) -> str:
         """Say in one line what was extrapolated, and how."""
-        cells = " and ".join(f"{plan['cell'] * 1e3:.4g}" for plan, _ in self.solved)
         orders = ORDERS[self.family]
         same = len(set(orders.values())) == 1
         shown = f"{orders['s11']:.3g}" if same else ", ".join(f"{one:.3g} ({name})" for name, one in orders.items())
-        return f"extrapolated from cells of {cells} mm; order {shown}, {ORDERS_FROM}"
+        return f"{self.origin}; order {shown}, {ORDERS_FROM}"
 
 
 def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:

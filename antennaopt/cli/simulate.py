@@ -109,6 +109,7 @@ def simulate(
     if not quiet:
         _show(outcome, result, to_stderr=json_file == "-", meshes=meshes)
     title, radius = subject.experiment.title or subject.experiment.name, subject.design["feed.inner_radius"]
+    title += f", {meshes.origin}" if meshes else ""
     outputs.write(outcome, title=title, feed_radius=radius, frequency=frequency, quiet=quiet)
 
 

@@ -102,6 +102,7 @@ def test_a_sweep_is_extrapolated_too(call, tmp_path):
     call("--touchstone", "lens.s1p", "-q")
     line = next(one for one in (tmp_path / "lens.s1p").read_text().splitlines() if one.startswith("29"))
     assert float(line.split()[1]) == pytest.approx(0.2, abs=1e-9)
+    assert "extrapolated from cells of 0.3 and 0.2 mm" in (tmp_path / "lens.s1p").read_text()
 
 
 def undecayed(made):
