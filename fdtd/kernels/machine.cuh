@@ -12,6 +12,15 @@ __device__ inline void copy_16_bytes(void *shared, const void *global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
+// The same through the first-level cache, for what will be read from there.
+__device__ inline void copy_16_cached(void *shared, const void *global) {
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+
+// The warp's number in its block, in a way that tells the compiler that all lanes agree.
+__device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
+
 // The copies since the last call form a group.
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -1,9 +1,10 @@
 // One time step a launch: two kernels, E and H, one thread a column of ROWS cells; every operand from memory.
 //
-// Settings: REAL, ROWS (rows a thread takes). Launch: blocks of (columns, 1, 1), grid (nr / columns, nz / ROWS, batch).
+// Settings: REAL, ROWS (rows a thread takes), COLUMNS (threads of a block), RESIDENT (blocks that a multiprocessor should
+// hold). Launch: blocks of (COLUMNS, 1, 1), grid (nr / COLUMNS, nz / ROWS, batch).
 // E reads only H and its own cell, H only E and its own cell, so no thread meets another.
-#ifndef ROWS
-#error "ROWS must be set: rows of cells a thread takes"
+#if !defined(ROWS) || !defined(COLUMNS) || !defined(RESIDENT)
+#error "ROWS, COLUMNS and RESIDENT must be set"
 #endif
 #include "parameters.cuh"
 #include "axial.cuh"
@@ -39,7 +40,7 @@ __device__ inline void couple(int antenna, int k, int j, real &e_r, real &e_z) {
     }
 }
 
-extern "C" __global__ void e_step(int step) {
+extern "C" __global__ void __launch_bounds__(COLUMNS, RESIDENT) e_step(int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, antenna = blockIdx.z;
     if (i >= P.nr || !P.active[antenna]) return;
     const int j = P.lead + i, c = i - P.radial_start;
@@ -87,7 +88,7 @@ extern "C" __global__ void e_step(int step) {
     }
 }
 
-extern "C" __global__ void h_step(int step) {
+extern "C" __global__ void __launch_bounds__(COLUMNS, RESIDENT) h_step(int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, antenna = blockIdx.z;
     if (i >= P.nr || !P.active[antenna]) return;
     const int j = P.lead + i, c = i - P.radial_start;

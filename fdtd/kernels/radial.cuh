@@ -1,5 +1,5 @@
-// The columns of the radial layer for the wavefront: a lane holds one column at RADIAL_LEVELS time levels that follow
-// each other, in step with the main warps, and passes cells and their eight filter memories from level to level.
+// The columns of the radial layer for the wavefront: a lane holds one column at RADIAL_LEVELS time levels, in step with the
+// main warps; cells and their eight filter memories go from level to level through shared memory.
 //
 // With the last main column it exchanges h_z and h (as a level meets them) for e_z and e (as it leaves them).
 
@@ -16,9 +16,8 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
 }
 
 #if RADIAL_COLUMNS
-#define RADIAL_GROUPS_A_WARP (32 / RADIAL_COLUMNS)
-#define RADIAL_GROUPS (RADIAL_WARPS * RADIAL_GROUPS_A_WARP)
-#if RADIAL_COLUMNS > 32 || RADIAL_GROUPS * RADIAL_LEVELS < LEVELS
+#define RADIAL_GROUPS (32 / RADIAL_COLUMNS)
+#if RADIAL_COLUMNS > 32 || RADIAL_WARPS * RADIAL_GROUPS * RADIAL_LEVELS < LEVELS
 #error "the radial warps do not cover all columns and levels"
 #endif
 
@@ -26,22 +25,6 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
 struct Cell {
     real e_r, e, e_z, h_r, h, h_z, psi[8];
 };
-
-__device__ inline void read_chain(const real *from, int column, Cell &cell) {
-    const real *at = from + column;
-    cell.e_r = at[0], cell.e = at[RADIAL_COLUMNS], cell.e_z = at[2 * RADIAL_COLUMNS];
-    cell.h_r = at[3 * RADIAL_COLUMNS], cell.h = at[4 * RADIAL_COLUMNS], cell.h_z = at[5 * RADIAL_COLUMNS];
-#pragma unroll
-    for (int n = 0; n < 8; ++n) cell.psi[n] = at[(6 + n) * RADIAL_COLUMNS];
-}
-
-__device__ inline void write_chain(real *to, int column, const Cell &cell) {
-    real *at = to + column;
-    at[0] = cell.e_r, at[RADIAL_COLUMNS] = cell.e, at[2 * RADIAL_COLUMNS] = cell.e_z;
-    at[3 * RADIAL_COLUMNS] = cell.h_r, at[4 * RADIAL_COLUMNS] = cell.h, at[5 * RADIAL_COLUMNS] = cell.h_z;
-#pragma unroll
-    for (int n = 0; n < 8; ++n) at[(6 + n) * RADIAL_COLUMNS] = cell.psi[n];
-}
 
 __device__ inline void read_cell(int antenna, int k, int column, Cell &cell) {
     const real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
@@ -120,10 +103,47 @@ __device__ inline void radial_h(
     cell.h_z -= f.gain[5] * curl_z + (cell.psi[6] + cell.psi[7]);
 }
 
+// A finished cell on its way to the next level: what E's update leaves of its filters goes an iteration before the rest.
+__device__ inline real *link_of(const Shared &s, int t, int level, int column) {
+    return s.chain + ((t & 3) * LEVELS + level) * 14 * RADIAL_COLUMNS + column;
+}
+
+__device__ inline void read_link(const Shared &s, int t, int level, int column, Cell &cell) {
+    const real *rest = link_of(s, t - 2, level, column), *filters = link_of(s, t - 3, level, column);
+    cell.e_r = rest[0], cell.e = rest[RADIAL_COLUMNS], cell.e_z = rest[2 * RADIAL_COLUMNS];
+    cell.h_r = rest[3 * RADIAL_COLUMNS], cell.h = rest[4 * RADIAL_COLUMNS], cell.h_z = rest[5 * RADIAL_COLUMNS];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+        cell.psi[n] = filters[(10 + n) * RADIAL_COLUMNS];
+        cell.psi[4 + n] = rest[(6 + n) * RADIAL_COLUMNS];
+    }
+}
+
+__device__ inline void write_link(const Shared &s, int t, int level, int column, const Cell &cell, const Cell &done) {
+    real *to = link_of(s, t, level, column);
+    to[0] = done.e_r, to[RADIAL_COLUMNS] = done.e, to[2 * RADIAL_COLUMNS] = done.e_z;
+    to[3 * RADIAL_COLUMNS] = done.h_r, to[4 * RADIAL_COLUMNS] = done.h, to[5 * RADIAL_COLUMNS] = done.h_z;
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+        to[(6 + n) * RADIAL_COLUMNS] = done.psi[4 + n];
+        to[(10 + n) * RADIAL_COLUMNS] = cell.psi[n];
+    }
+}
+
+// The first level's cells, asked for one row ahead of time, and the last main column's h_z, h.
+struct Ahead {
+    Cell cell;
+    real h_z, h;
+};
+
+__device__ inline void look_ahead(Ahead &ahead, int antenna, int k, int column, int at) {
+    read_cell(antenna, k, column, ahead.cell);
+    ahead.h_z = field(antenna, k, 5)[at - 1], ahead.h = field(antenna, k, 4)[at - 1];
+}
+
 __device__ inline void radial_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
-    const int group_here = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
-    const bool used = group_here < RADIAL_GROUPS_A_WARP;
-    const int group = (p.warp - WARPS) * RADIAL_GROUPS_A_WARP + group_here, lowest = group * RADIAL_LEVELS;
+    const int group = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
+    const int lowest = ((p.warp - LEVELS) * RADIAL_GROUPS + group) * RADIAL_LEVELS;
     const int at = P.lead + P.radial_start + column;
     RadialColumn f;
 #pragma unroll
@@ -134,87 +154,71 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
         f.c[n] = P.filters[(2 * n + 1) * P.radial_pitch + column];
     }
     Level levels[RADIAL_LEVELS];
-    Cell waiting[RADIAL_LEVELS], arriving[RADIAL_LEVELS], next;
+    Cell waiting[RADIAL_LEVELS];
+    Ahead ahead;
     bool works[RADIAL_LEVELS];
 #pragma unroll
     for (int v = 0; v < RADIAL_LEVELS; ++v) {
-        works[v] = used && lowest + v < LEVELS;
+        works[v] = group < RADIAL_GROUPS && lowest + v < LEVELS;
         place(levels[v], works[v] ? lowest + v : 0, passes, s.words);
-        clear(waiting[v]), clear(arriving[v]);
+        clear(waiting[v]);
     }
-    clear(next);
-    real next_h = 0, next_hz = 0;
-    const bool reads = used && group == 0;
-    if (reads && levels[0].valid) {
-        read_cell(p.antenna, 0, column, next);
-        next_hz = field(p.antenna, 0, 5)[at - 1], next_h = field(p.antenna, 0, 4)[at - 1];
-    }
+    clear(ahead.cell), ahead.h_z = ahead.h = 0;
+    const bool reads = works[0] && lowest == 0;
+    if (reads && levels[0].valid) look_ahead(ahead, p.antenna, 0, column, at);
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
-        const int now = t & 1, before = now ^ 1;
-        if (reads) {
-            arriving[0] = next;
-            const bool wrap = levels[0].k == P.nz;
-            const int k = wrap ? 0 : levels[0].k + 1;
-            const int step = levels[0].step + (wrap ? LEVELS : 0);
-            if (step < passes.last && k < P.nz) read_cell(p.antenna, k, column, next);
-            else clear(next);
-        } else if (used && works[0]) read_chain(s.chain + (before * RADIAL_GROUPS + group - 1) * 14 * RADIAL_COLUMNS, column, arriving[0]);
-        real left_h = 0, left_hz = 0;
-        if (reads) {
-            left_h = next_h, left_hz = next_hz;
-            const bool wrap = levels[0].k == P.nz;
-            const int k = wrap ? 0 : levels[0].k + 1;
-            if (k < P.nz) next_hz = field(p.antenna, k, 5)[at - 1], next_h = field(p.antenna, k, 4)[at - 1];
-        }
 #pragma unroll
         for (int v = 0; v < RADIAL_LEVELS; ++v) {
             Level &here = levels[v];
-            Cell &cell = arriving[v], &below = waiting[v];
-            const int level = min(lowest + v, LEVELS - 1);
-            real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
-            if (column == 0) {
-                const real *edge = s.h_edge + (before * LEVELS + level) * 2;
-                hz_left = level ? edge[0] : left_hz, h_left = level ? edge[1] : left_h;
+            const int level = works[v] ? lowest + v : 0;
+            Cell cell, &below = waiting[v];
+            real hz_edge = 0, h_edge = 0;
+            if (v == 0 && reads) {
+                cell = ahead.cell, hz_edge = ahead.h_z, h_edge = ahead.h;
+                const bool wrap = here.k == P.nz;
+                const int k = wrap ? 0 : here.k + 1, step = here.step + (wrap ? LEVELS : 0);
+                if (step < passes.last && k < P.nz) look_ahead(ahead, p.antenna, k, column, at);
+                else clear(ahead.cell);
+            } else {
+                read_link(s, t, max(level - 1, 0), column, cell);
+                const real *edge = s.h_edge + (((t - 2) & 3) * LEVELS + max(level - 1, 0)) * 2;
+                hz_edge = edge[0], h_edge = edge[1];
             }
+            real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
+            if (column == 0) hz_left = hz_edge, h_left = h_edge;
             const bool live = works[v] && here.live;
             if (live && here.k < P.nz)
                 radial_e(cell, below, h_left, hz_left, f, here.word, p.antenna, here.k, at);
             if (works[v] && column == 0) {
-                real *edge = s.e_edge + (now * LEVELS + level) * 2;
+                real *edge = s.e_edge + ((t & 1) * LEVELS + level) * 2;
                 edge[0] = cell.e_z, edge[1] = cell.e;
             }
             real e_right = __shfl_down_sync(ALL_LANES, below.e, 1), ez_right = __shfl_down_sync(ALL_LANES, below.e_z, 1);
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
-            if (live && here.k > 0) {
-                radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, here.k - 1, at);
-                const int k = here.k - 1, i = at - P.lead;
+            const int k = here.k - 1;
+            if (live && k >= 0) {
+                radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, k, at);
+                const int i = at - P.lead;
                 if (here.sample >= 0 && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                     record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
             }
-            if (works[v] && lowest + v == LEVELS - 1 && here.valid && here.k > 0)
-                write_cell(p.antenna, here.k - 1, column, below);
-            if (works[v]) move_on(here, passes, s.words);
+            if (works[v]) {
+                if (level < LEVELS - 1) write_link(s, t, level, column, cell, below);
+                else if (here.valid && k >= 0) write_cell(p.antenna, k, column, below);
+            }
+            below = cell;
+            move_on(here, passes, s.words);
         }
-        // `waiting` holds what each level has finished: the next level's row, one iteration later.
-        if (used && works[RADIAL_LEVELS - 1])
-            write_chain(s.chain + (now * RADIAL_GROUPS + group) * 14 * RADIAL_COLUMNS, column, waiting[RADIAL_LEVELS - 1]);
-#pragma unroll
-        for (int v = RADIAL_LEVELS - 1; v > 0; --v) {
-            const Cell finished = waiting[v - 1];
-            waiting[v] = arriving[v], arriving[v] = finished;
-        }
-        waiting[0] = arriving[0];
-        if (p.warp == WARPS + RADIAL_WARPS - 1) record_taps(s, p, before);
+        if (p.warp == LEVELS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
         __syncthreads();  // see wavefront.cu
     }
 }
 #else
-#define RADIAL_GROUPS 0
 __device__ inline void radial_warp(const Shared &s, const Passes &, const Place &p, int iterations) {
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
-        if (p.warp == WARPS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
+        if (p.warp == LEVELS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
         __syncthreads();  // see wavefront.cu
     }
 }

@@ -1,38 +1,39 @@
-// The wavefront: one block an antenna, one warp two time levels, rows streamed along z (time skewing of populations).
+// The wavefront: one block an antenna, one warp a time level, rows streamed along z (time skewing of populations).
 //
-// At iteration t level l advances E of row k = t - 2 l, then H of row k - 1; both its neighbours in time are two rows
-// away, so everything that a level reads was finished in the iteration before: one barrier an iteration. A warp keeps
-// three rows in registers. After the last row of the lattice comes a row of zeros, the conductor in the plane k = nz, and
-// right behind it the first row again, LEVELS steps later. The columns of the radial layer belong to warps of their own
-// (radial.cuh), in step with the others; the last of them also records the rows that the main warps leave for it.
+// At iteration t level l advances E of row k = t - LAG l, then H of row k - 1, and hands row k - 1 on. A row is handed on
+// two iterations before the next level needs it, so that it can be asked for before the barrier that ends the iteration:
+// one barrier a row, and nothing to wait for after it. A warp keeps two rows in registers, which change roles. After the
+// last row of the lattice comes a row of zeros, the conductor in the plane k = nz, and right behind it the first row
+// again, LEVELS steps later. The columns of the radial layer belong to warps of their own (radial.cuh), in step with the
+// others; the last of them also records the rows that the main warps leave for it.
 //
-// Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); WARPS (main warps; LEVELS = 2 WARPS), AHEAD (rows that the first warp
-// asks for ahead of time, 2^n - 1), RADIAL_COLUMNS, RADIAL_WARPS (at least one), RADIAL_LEVELS (levels a radial lane),
-// TAPS (samples under way at a time, 2^n).
-// Launch: (batch) blocks of (WARPS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps.
-#if !defined(WARPS) || !defined(AHEAD) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS)
-#error "WARPS, AHEAD, RADIAL_COLUMNS, RADIAL_WARPS and RADIAL_LEVELS must be set"
+// Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), AHEAD (rows that the first
+// warp asks for ahead of time), RADIAL_COLUMNS, RADIAL_WARPS (at least one), RADIAL_LEVELS (levels a radial lane), TAPS
+// (samples under way at a time, 2^n).
+// Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps.
+#if !defined(LEVELS) || !defined(AHEAD) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS)
+#error "LEVELS, AHEAD, RADIAL_COLUMNS, RADIAL_WARPS and RADIAL_LEVELS must be set"
 #endif
 #ifndef TAPS
 #error "TAPS must be set"
 #endif
-#if AHEAD & (AHEAD + 1) || TAPS & (TAPS - 1) || RADIAL_WARPS < 1
-#error "AHEAD + 1 and TAPS must be powers of two, and RADIAL_WARPS at least one"
+#if AHEAD < 1 || TAPS & (TAPS - 1) || RADIAL_WARPS < 1
+#error "AHEAD and RADIAL_WARPS must be at least one, and TAPS a power of two"
 #endif
-#define LEVELS (2 * WARPS)
-#define THREADS (32 * (WARPS + RADIAL_WARPS))
+#define LAG 3
+#define THREADS (32 * (LEVELS + RADIAL_WARPS))
 #include "bor.cuh"
 #include "recording.cuh"
+
+struct Passes {
+    int first, end, last;  // steps asked for: [first, end); steps of all passes: [first, last)
+};
 
 // Where one level stands: its row k of E (nz: the row of zeros), the step that it takes there.
 struct Level {
     int k, step, word, word_below;
     int sample;        // that this step ends in, or -1
     bool valid, live;  // inside the run of passes; inside the steps asked for
-};
-
-struct Passes {
-    int first, end, last;  // steps asked for: [first, end); steps of all passes: [first, last)
 };
 
 __device__ inline void judge(Level &at, const Passes &passes) {
@@ -43,7 +44,7 @@ __device__ inline void judge(Level &at, const Passes &passes) {
 
 // Level `level` in iteration 0, where only the first level has begun.
 __device__ inline void place(Level &at, int level, const Passes &passes, const int *words) {
-    at.k = level ? P.nz + 1 - 2 * level : 0;
+    at.k = level ? P.nz + 1 - LAG * level : 0;
     at.step = passes.first + level - (level ? LEVELS : 0);
     at.word = words[at.k], at.word_below = 0;
     judge(at, passes);
@@ -60,47 +61,53 @@ struct Place {
 };
 
 struct Shared {
-    vector *links;  // [WARPS - 1][2][ROW_VECTORS]: finished rows on their way to the next warp
+    vector *links;  // [LEVELS - 1][2][ROW_VECTORS]: finished rows on their way to the next level
     vector *ring;   // [AHEAD + 1][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
-    real *h_edge;   // [2][LEVELS][2]: h_z, h of the main warps' last column, as level l meets them
+    vector *spill;  // [32]: where copies go that are made for the cache
+    real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column, as level l leaves them
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
-    real *chain;    // [2][radial groups][14][RADIAL_COLUMNS]
+    real *chain;    // [4][LEVELS][14][RADIAL_COLUMNS]: the radial layer's finished cells
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
     int *words;     // [nz + 1]
 };
-#include "radial.cuh"
 
 __device__ inline Shared carve(unsigned char *base, int &bytes) {
     Shared s;
     s.links = reinterpret_cast<vector *>(base);
-    s.ring = s.links + (WARPS - 1) * 2 * ROW_VECTORS;
+    s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
     s.taps = s.ring + (AHEAD + 1) * ROW_VECTORS;
-    s.h_edge = reinterpret_cast<real *>(s.taps + 2 * TAPS * ROW_VECTORS);
-    s.e_edge = s.h_edge + 4 * LEVELS;
+    s.spill = s.taps + 2 * TAPS * ROW_VECTORS;
+    s.h_edge = reinterpret_cast<real *>(s.spill + 32);
+    s.e_edge = s.h_edge + 8 * LEVELS;
     s.chain = s.e_edge + 4 * LEVELS;
-    s.posts = reinterpret_cast<int2 *>(s.chain + 2 * RADIAL_GROUPS * 14 * RADIAL_COLUMNS);
+    s.posts = reinterpret_cast<int2 *>(s.chain + 4 * LEVELS * 14 * RADIAL_COLUMNS);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
+#include "radial.cuh"
 
-// E of row k of one level.
-__device__ inline void level_e(Row &row, Row &below, const Level &at, const Columns &c, const Place &p) {
-    if (at.live && at.k < P.nz) advance_e(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
+// Brings part of a row that later branches read into the first-level cache.
+__device__ inline void warm(const Shared &s, int lane, const real *row) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) copy_16_cached(s.spill + lane, row + lane * CELLS + v * WIDTH);
 }
 
-// H of row k - 1 of one level; leaves it to be recorded if a sample is due.
-__device__ inline void level_h(
-    Row &row, const Row &above, const Level &at, const Columns &c, const Place &p, const real *edge, const Shared &s,
-    int now
-) {
-    if (!at.live || at.k == 0) return;
-    advance_h(row, above, c, p.lane, edge[0], edge[1], at.word_below, p.antenna, at.k - 1);
-    if (at.sample >= 0 && at.word_below & ROW_RECORDED) {
-        const int tap = now * TAPS + (at.sample & (TAPS - 1));
-        write_shared(s.taps + tap * ROW_VECTORS, p.lane, row);
-        if (p.lane == 0) s.posts[tap] = {at.k - 1, at.sample};
+__device__ inline void warm_row(const Shared &s, const Place &p, const Level &at) {
+    const int word = at.word, column = p.lane * CELLS;
+    if (word & ROW_REACH && column < (word & ROW_REACH)) {
+#pragma unroll 1
+        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, at.k, n));
+    }
+    if (word & ROW_CUT) {
+#pragma unroll 1
+        for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, at.k, n));
+    }
+    if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, at.k));
+    if (word & ROW_AXIAL && column < P.axial_rows[at.k]) {
+#pragma unroll 1
+        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, at.k, n));
     }
 }
 
@@ -114,57 +121,97 @@ __device__ inline void ask(const Shared &s, const Place &p, const Level &at, int
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
                 copy_16_bytes(to + (n * VECTORS + v) * 32, row + n * P.pitch + v * WIDTH);
+        if (at.word & (ROW_REACH | ROW_CUT | ROW_COUPLED | ROW_AXIAL)) warm_row(s, p, at);
     }
     close_copies();
 }
 
+// One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
+__device__ inline void advance(
+    Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int now
+) {
+    if (!at.live) return;
+    if (at.k < P.nz) advance_e(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
+    if (at.k == 0) return;
+    const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.warp) * 2;
+    advance_h(below, row, c, p.lane, edge[0], edge[1], at.word_below, p.antenna, at.k - 1);
+    if (at.sample >= 0 && at.word_below & ROW_RECORDED) {
+        const int tap = now * TAPS + (at.sample & (TAPS - 1));
+        write_shared(s.taps + tap * ROW_VECTORS, p.lane, below);
+        if (p.lane == 0) s.posts[tap] = {at.k - 1, at.sample};
+    }
+}
+
+// The first warp's window on memory: the row asked for last and its slot.
+struct Window {
+    Level level;
+    int slot;
+};
+
+__device__ inline void next_slot(int &slot) { slot = slot == AHEAD ? 0 : slot + 1; }
+
+// Hands the finished row `below` on and loads the row after `row` in its place.
+__device__ inline void hand_on(
+    Row &below, Level &at, Window &asked, int &slot, const Passes &passes, const Place &p, const Shared &s, int now
+) {
+    if (p.warp + 1 < LEVELS) {
+        write_shared(s.links + (p.warp * 2 + now) * ROW_VECTORS, p.lane, below);
+    } else if (at.valid && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
+    move_on(at, passes, s.words);
+    if (p.warp > 0) read_shared(s.links + ((p.warp - 1) * 2 + (now ^ 1)) * ROW_VECTORS, p.lane, below);
+    else {
+        wait_copies<AHEAD - 1>();
+        if (at.valid && at.k < P.nz) read_shared(s.ring + slot * ROW_VECTORS, p.lane, below);
+        else clear(below);
+        next_slot(slot);
+        ask(s, p, asked.level, asked.slot);
+        move_on(asked.level, passes, s.words), next_slot(asked.slot);
+    }
+}
+
+__device__ inline void iterate(
+    Row &row, Row &below, Level &at, Window &asked, int &slot, int t, const Columns &c, const Passes &passes,
+    const Place &p, const Shared &s
+) {
+    const int now = t & 1;
+    advance(row, below, at, c, p, s, now);
+    if (p.lane == 31) {
+        real *edge = s.h_edge + ((t & 3) * LEVELS + p.warp) * 2;
+        edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
+    }
+    hand_on(below, at, asked, slot, passes, p, s, now);
+    __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
+}
+
 __device__ inline void main_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
-    Row newest, middle, oldest;  // of the warp's first level: rows k - 1, k - 2, k - 3
-    clear(newest), clear(middle), clear(oldest);
+    Row x, y;
+    clear(x), clear(y);
     Columns c;
     read_columns(p.lane, c);
-    Level early, late, asked;
-    place(early, 2 * p.warp, passes, s.words), place(late, 2 * p.warp + 1, passes, s.words);
-    place(asked, 0, passes, s.words);
+    Level at;
+    place(at, p.warp, passes, s.words);
+    Window asked{at, 0};
+    int slot = 0;
     if (p.warp == 0) {
 #pragma unroll 1
-        for (int t = 0; t < AHEAD; ++t) ask(s, p, asked, t), move_on(asked, passes, s.words);
+        for (int n = 0; n <= AHEAD; ++n) {
+            ask(s, p, asked.level, asked.slot);
+            move_on(asked.level, passes, s.words), next_slot(asked.slot);
+        }
+        wait_copies<AHEAD>();
+        read_shared(s.ring, p.lane, x);
+        next_slot(slot);
     }
 #pragma unroll 1
-    for (int t = 0; t < iterations; ++t) {
-        const int now = t & 1, before = now ^ 1;
-        level_e(middle, oldest, late, c, p);
-        level_h(oldest, middle, late, c, p, s.e_edge + (before * LEVELS + 2 * p.warp + 1) * 2, s, now);
-        if (p.warp + 1 < WARPS) {
-            write_shared(s.links + (p.warp * 2 + now) * ROW_VECTORS, p.lane, oldest);
-            if (p.lane == 31) {
-                real *edge = s.h_edge + (now * LEVELS + 2 * p.warp + 2) * 2;
-                edge[0] = oldest.h_z[CELLS - 1], edge[1] = oldest.h[CELLS - 1];
-            }
-        } else if (late.valid && late.k > 0) write_global(field(p.antenna, late.k - 1, 0), p.lane, oldest);
-        oldest = middle, middle = newest;
-        if (p.warp > 0) read_shared(s.links + ((p.warp - 1) * 2 + before) * ROW_VECTORS, p.lane, newest);
-        else {
-            wait_copies<AHEAD - 1>();
-            if (early.valid && early.k < P.nz) read_shared(s.ring + (t & AHEAD) * ROW_VECTORS, p.lane, newest);
-            else clear(newest);
-            ask(s, p, asked, (t + AHEAD) & AHEAD);
-            move_on(asked, passes, s.words);
-        }
-        level_e(newest, middle, early, c, p);
-        level_h(middle, newest, early, c, p, s.e_edge + (before * LEVELS + 2 * p.warp) * 2, s, now);
-        if (p.lane == 31) {
-            real *edge = s.h_edge + (now * LEVELS + 2 * p.warp + 1) * 2;
-            edge[0] = middle.h_z[CELLS - 1], edge[1] = middle.h[CELLS - 1];
-        }
-        move_on(early, passes, s.words), move_on(late, passes, s.words);
-        __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
+    for (int t = 0; t < iterations; t += 2) {
+        iterate(x, y, at, asked, slot, t, c, passes, p, s);
+        iterate(y, x, at, asked, slot, t + 1, c, passes, p, s);
     }
     wait_copies<0>();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count) {
-    const Place p{int(blockIdx.x), int(threadIdx.x / 32), int(threadIdx.x % 32)};
+    const Place p{int(blockIdx.x), warp_index(), int(threadIdx.x % 32)};
     if (!P.active[p.antenna]) return;
     int bytes;
     const Shared s = carve(shared_base(), bytes);
@@ -175,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     __syncthreads();  // shared memory is ready
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
-    const int iterations = rounds * (P.nz + 1) + 2 * LEVELS;
-    if (p.warp < WARPS) main_warp(s, passes, p, iterations);
+    const int iterations = (rounds * (P.nz + 1) + LAG * LEVELS + 1) / 2 * 2;
+    if (p.warp < LEVELS) main_warp(s, passes, p, iterations);
     else radial_warp(s, passes, p, iterations);
 }

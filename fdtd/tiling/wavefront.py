@@ -1,4 +1,4 @@
-"""Time skewing for populations: one block an antenna, one warp two time levels, rows streamed along z."""
+"""Time skewing for populations: one block an antenna, one warp a time level, rows streamed along z."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
 from fdtd.tiling.limits import Limits
 
-LEVELS_A_WARP = 2
+LAG = 3  # rows from one time level to the next
 _LANES = 32
-_VECTOR = 16  # bytes that a lane moves at once
-_AHEAD = 3  # rows; 2^n - 1
-_CELLS = {4: (8, 4), 8: (4, 2)}  # cells a lane that fit the registers, by bytes of a number
-_WARPS = {0: 12, 1: 8}  # warps of a block, by place in `_CELLS`: fewer cells need fewer registers
+_AHEAD = 2  # rows
+_CELLS = {4: (4, 8, 12), 8: (2, 4, 6)}  # cells a lane that registers can hold, by bytes of a number
+_DEEPEST = 2  # time levels a radial lane
+_WARPS = (16, 12, 8)  # warps of a block that leave each of them registers enough
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +22,9 @@ class WavefrontPlan:
 
     Attributes:
         cells: Columns a lane.
-        warps: Main warps; each takes two time levels.
+        levels: Time steps a pass, one warp each.
         radial_columns: Columns of the radial layer, in warps of their own.
-        radial_warps: Those warps.
+        radial_warps: Those warps; one of them records.
         radial_levels: Time levels a lane of theirs.
         ahead: Rows asked for ahead of time.
         taps: Samples that can be under way at a time.
@@ -35,7 +35,7 @@ class WavefrontPlan:
     """
 
     cells: int
-    warps: int
+    levels: int
     radial_columns: int
     radial_warps: int
     radial_levels: int
@@ -47,21 +47,16 @@ class WavefrontPlan:
     size: int
 
     @property
-    def levels(self) -> int:
-        """Time steps a pass."""
-        return LEVELS_A_WARP * self.warps
-
-    @property
     def threads(self) -> int:
         """Of a block."""
-        return _LANES * (self.warps + self.radial_warps)
+        return _LANES * (self.levels + self.radial_warps)
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
         return {
             "CELLS": self.cells,
-            "WARPS": self.warps,
+            "LEVELS": self.levels,
             "AHEAD": self.ahead,
             "TAPS": self.taps,
             "RADIAL_COLUMNS": self.radial_columns,
@@ -80,8 +75,9 @@ def plan(
     record_every: int,
     size: int,
     limits: Limits,
-    warps: int | None = None,
+    levels: int | None = None,
     radial_warps: int | None = None,
+    ahead: int = _AHEAD,
 ) -> WavefrontPlan:
     """The most time levels that registers, shared memory and the lattice's height allow.
 
@@ -93,57 +89,56 @@ def plan(
         record_every: Steps between samples.
         size: Bytes of a number.
         limits: Of the device.
-        warps: Main warps; chosen if None.
+        levels: Time levels; chosen if None.
         radial_warps: Chosen if None.
+        ahead: Rows asked for ahead of time.
 
     Raises:
         Unsuitable: The rows are wider than a warp's registers, the layer wider than a warp, or the lattice too low.
     """
     if stencil.name != "bor":
         raise Unsuitable(f"wavefront has no kernel for {stencil.name}")
-    fitting = [(place, cells) for place, cells in enumerate(reversed(_CELLS[size])) if nr - layer <= _LANES * cells]
+    main = nr - layer
+    fitting = [place for place, cells in enumerate(_CELLS[size]) if main <= _LANES * cells]
     if not fitting:
         raise Unsuitable(
             f"wavefront holds rows of at most {_LANES * max(_CELLS[size])} columns (of {size} bytes) before the radial "
-            f"layer, and the grid has {nr - layer}; use one_step or trapezoidal"
+            f"layer, and the grid has {main}; use one_step"
         )
-    place, cells = fitting[0]
     if layer > _LANES:
         raise Unsuitable(f"wavefront holds radial layers of at most {_LANES} columns, and this one has {layer}")
+    cells, total = _CELLS[size][fitting[0]], _WARPS[fitting[0]]
     groups = _LANES // layer if layer else 0
-    total = _WARPS[place]
-    choices = [warps] if warps else range(total - 1, 0, -1)
-    for main in choices:
-        levels = LEVELS_A_WARP * main
-        radial = radial_warps or max(1, total - main)
-        deep = -(-levels // (groups * radial)) if layer else 0
-        taps = 1 << (-(-levels // record_every) - 1).bit_length()
-        shared = _shared_bytes(cells, main, taps, layer * groups * radial, size, nz)
-        low = 2 * (levels - 1) + _AHEAD + 1 > nz
-        if warps is None and (main + radial > total or deep > 5):
-            continue
-        if not low and shared <= limits.shared_bytes:
+    for depth in [levels] if levels else range(total - 1, 0, -1):
+        deep = _DEEPEST if layer else 0
+        radial = radial_warps or (-(-depth // (groups * _DEEPEST)) if layer else 1)
+        if layer:
+            deep = -(-depth // (groups * radial))
+        taps = 1 << (-(-depth // record_every) - 1).bit_length()
+        shared = _shared_bytes(cells, depth, taps, layer, ahead, size, nz)
+        fits = (levels or depth + radial <= total) and LAG * (depth - 1) + ahead + 3 <= nz
+        if fits and shared <= limits.shared_bytes:
             return WavefrontPlan(
                 cells=cells,
-                warps=main,
+                levels=depth,
                 radial_columns=layer,
                 radial_warps=radial,
                 radial_levels=deep,
-                ahead=_AHEAD,
+                ahead=ahead,
                 taps=taps,
-                lead=_LANES * cells - (nr - layer),
+                lead=_LANES * cells - main,
                 pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
                 shared_bytes=shared,
                 size=size,
             )
     raise Unsuitable(
-        f"wavefront finds no room for two time levels on a grid of {nz} rows with {limits.shared_bytes} bytes of "
-        "shared memory a block; use one_step"
+        f"wavefront finds no room on a grid of {nz} rows with {limits.shared_bytes} bytes of shared memory a block; "
+        "use one_step"
     )
 
 
-def _shared_bytes(cells: int, warps: int, taps: int, chain: int, size: int, nz: int) -> int:
+def _shared_bytes(cells: int, levels: int, taps: int, layer: int, ahead: int, size: int, nz: int) -> int:
     """Links, ring, taps, edges, chain, posts and row words of the kernel's `Shared`."""
-    rows = 2 * (warps - 1) + _AHEAD + 1 + 2 * taps
-    levels = LEVELS_A_WARP * warps
-    return rows * 6 * cells * _LANES * size + (8 * levels + 28 * chain) * size + 16 * taps + 4 * (nz + 1)
+    rows = 2 * (levels - 1) + ahead + 1 + 2 * taps
+    numbers = rows * 6 * cells * _LANES + (12 + 56 * layer) * levels
+    return numbers * size + 16 * _LANES + 16 * taps + 4 * (nz + 1)

@@ -206,6 +206,8 @@ using std::min;
 // What fdtd/kernels/machine.cuh spells in PTX.
 inline unsigned char *shared_base() { return host::aligned(host::shared_memory[host::now->rank]); }
 inline void copy_16_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 16}); }
+inline void copy_16_cached(void *, const void *) {}
+inline int warp_index() { return host::now->thread.x / 32; }
 inline void close_copies() { host::now->copies.emplace_back(); }
 template <int N> inline void wait_copies() {
     auto &groups = host::now->copies;
@@ -214,7 +216,6 @@ template <int N> inline void wait_copies() {
         groups.erase(groups.begin());
     }
 }
-inline void prefetch(const void *) {}
 inline void add_without_return(float *to, float value) { *to += value; }
 inline void add_without_return(double *to, double value) { *to += value; }
 inline int cluster_rank() { return host::now->rank; }
