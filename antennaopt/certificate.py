@@ -33,8 +33,11 @@ def certify(
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
+    decay = _check(outcome.get("decay_db"), DECAY_DB, "energy left at the last step against its peak, dB")
+    if decay["figure"] is not None and not decay["passed"]:
+        decay["what"] += f" ({left_over(decay['figure'])})"
     checks: dict[str, Any] = {
-        "decay": _check(outcome.get("decay_db"), DECAY_DB, "energy left at the last step against its peak, dB"),
+        "decay": decay,
         "passive": _check(_largest(reflection), MOST_REFLECTED, "largest |S11|"),
         "contour": _check(
             _largest(_off_one(outcome.get("contour_balance"))),
@@ -53,6 +56,24 @@ def certify(
         checks |= _mesh_checks(*meshes, "from the coarser mesh to the finer")
     sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
     return {**checks, "verdict": "trusted" if sound else "doubtful"}
+
+
+def left_over(decay_db: float) -> str:
+    """Say what energy that is left at the last step means for the result.
+
+    What is left can leave through the port at most whole: with e of the peak's energy left, and the peak no more than
+    went in, the mean square of the error of S11 over the pulse's band is at most e (Parseval), and that of the far
+    field e of it. On boresight that is 20 lg(1 + sqrt(e)) dB; a pattern's level below e is no larger than its error. A
+    sharp resonance that still rings gathers the error at its own frequency, where it may be more.
+
+    Args:
+        decay_db: Energy over its peak, dB.
+    """
+    error = 10 ** (decay_db / 20)
+    return (
+        f"S11 is uncertain by about {error:.2g}, directivity by {20 * math.log10(1 + error):.2g} dB, "
+        f"pattern levels below {decay_db:.0f} dB mean nothing"
+    )
 
 
 def checks_of(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

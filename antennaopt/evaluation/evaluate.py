@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.certificate import left_over
 from antennaopt.evaluation.fields import field_of, film_of, frames_wanted
 from antennaopt.evaluation.fit import misfit
 from antennaopt.evaluation.plan import SolverPlan
@@ -129,15 +130,12 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
 def _left_over(layout: Layout, solution: Solution) -> str:
     """What stopping early means for the result, and how many steps would have done.
 
-    What is left can leave through the port at most whole: with e of the peak's energy left, and the peak no more than
-    went in, the mean square of the error of S11 over the pulse's band is at most e (Parseval), and the field's is e of
-    the radiated one. On boresight that is 20 lg(1 + sqrt(e)) dB; a pattern's level below e is as large as its error. A
-    sharp resonance that is still ringing gathers the error at its own frequency, where it may be more.
+    The steps are those at which the energy would be gone had it fallen evenly since the pulse's end; it may fall more
+    slowly later.
     """
     left = solution.energy
-    error, in_db = np.sqrt(left), 10 * np.log10(left)
-    text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: S11 is uncertain by about {error:.2g}, "
-    text += f"directivity by {20 * np.log10(1 + error):.2g} dB, pattern levels below {in_db:.0f} dB mean nothing"
+    in_db = 10 * float(np.log10(left))
+    text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: {left_over(in_db)}"
     if left >= 1.0 or solution.steps <= layout.settled:
         return f"{text}; raise solver.max_steps to more than {layout.settled}"
     fallen = (solution.steps - layout.settled) * np.log(layout.decay) / np.log(left)

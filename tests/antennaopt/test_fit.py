@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from antennaopt.certificate import certify, doubts
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.plan import plan
 from fdtd.errors import ConfigError
@@ -110,3 +111,14 @@ def test_energy_that_is_left_bounds_the_error_of_the_result() -> None:
         assert off < float(found[1])
         assert in_db < float(found[2])
         assert steps < int(found[4]) <= whole["steps"]
+
+
+def test_a_run_of_exactly_so_many_steps_says_so_in_its_certificate() -> None:
+    """Such a run has no energy stop and is `ok`; its certificate tells what is left and what that means."""
+    design = {**LENS, "lens.permittivity": 6.0}
+    outcome = evaluate("hemispherical_lens", [design], planned("hemispherical_lens", design, steps=1280))[0]
+    certificate = certify(outcome)
+    assert (outcome["status"], certificate["verdict"]) == ("ok", "doubtful")
+    (line,) = doubts(certificate)
+    assert "decay = -2" in line
+    assert "S11 is uncertain by about 0.0" in line
