@@ -1,4 +1,7 @@
-"""Write docs/validation.md and its pictures from results/validation/*.json (the last step of `make validation`)."""
+"""Write docs/validation.md and its pictures from results/validation/*.json (the last step of `make validation`).
+
+The same figures stand in the README and in docs/guide/accuracy.md, between comments `measured: ...` and `end`.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,29 @@ from pathlib import Path
 
 import validation_figures
 from orders import HIGHEST_ORDER
+from test_open_waveguide import PUBLISHED
 from validation_tables import (
+    STRAIGHT,
     antenna_table,
     extrapolation_table,
+    family_table,
     figure_table,
     goals_table,
     number,
+    open_waveguide_table,
     order_table,
     worst_table,
 )
 
-from antennaopt.evaluation.extrapolate import ORDERS
+from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS
 from antennaopt.reports.canvas import render
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "results" / "validation"
 PAGE = ROOT / "docs" / "validation.md"
 PICTURES = ROOT / "docs" / "images" / "validation"
+README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide" / "accuracy.md"
+BLOCKS = ((README, "families"), (README, "open waveguide"), (GUIDE, "families"))
 FAMILIES = {
     "hemispherical_lens": "Hemispherical lenses with extension",
     "shaped_lens": "Shaped lenses",
@@ -57,11 +66,12 @@ wavelength: 16, 24, 33 at 0.3, 0.2, 0.15 mm.
 
 {worst}
 
-Extrapolated: from {pair} mm ([the formula](../antennaopt/evaluation/extrapolate.py)), with the orders below.
+Extrapolated: from {pair} mm, both solved with {courant:g} of the largest time step as `simulate --extrapolate` does it
+([the formula](../antennaopt/evaluation/extrapolate.py)), with the orders below; seconds are those of both meshes.
 
 ### Order of convergence
 
-Slope of log(error) over log(cell), 0.4 mm and below; the error is the root mean square over the antennas of a family,
+Slope of log(error) over log(cell), 0.3 mm and below; the error is the root mean square over the antennas of a family,
 the frequencies, and for the pattern both cuts and all angles, as amplitude over boresight's. Efficiency is fitted on
 lossy antennas only (without loss it is 1 on any mesh).
 
@@ -107,7 +117,8 @@ def physics(files):
     """A section for each file of tests."""
     yield "## Phenomena, one file each\n"
     yield (
-        "`order` is fitted to the errors of the line where there are three resolutions or more. Derivations stand in"
+        "`order` is fitted to the errors of a line where there are three resolutions or more and the errors fall on a"
+        f" straight line (r squared above {STRAIGHT}); thin lines of the figures only join points. Derivations stand in"
         " the files.\n"
     )
     for file in files:
@@ -136,6 +147,7 @@ def page(tests, accuracy):
         goals=goals_table(),
         worst=worst_table(rows),
         pair=" and ".join(f"{cell:g}" for cell in accuracy["extrapolated_from_mm"]),
+        courant=COURANT_FRACTION,
         orders=order_table(rows),
         extrapolation=extrapolation_table(accuracy["orders"]),
         highest=HIGHEST_ORDER,
@@ -153,6 +165,17 @@ def pictures(tests, accuracy):
         figure = validation_figures.curve_figure(file["figures"])
         if figure is not None:
             yield Path(file["file"]).stem, figure
+
+
+def block(path, name, accuracy):
+    """The text of a page with what stands between two of its comments measured anew."""
+    made = {
+        "families": lambda: family_table(accuracy["rows"], FAMILIES),
+        "open waveguide": lambda: open_waveguide_table(PUBLISHED, accuracy["open_waveguide"]),
+    }[name]()
+    before, rest = path.read_text("utf-8").split(f"<!-- measured: {name} -->\n", 1)
+    after = rest.split("<!-- end -->", 1)[1]
+    return f"{before}<!-- measured: {name} -->\n{made}\n<!-- end -->{after}"
 
 
 def stale_orders(accuracy):
@@ -178,7 +201,9 @@ def main():
     for name, figure in pictures(tests, accuracy):
         (PICTURES / f"{name}.svg").write_bytes(render(figure, "svg"))
     PAGE.write_text(page(tests, accuracy), "utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    for path, name in BLOCKS:
+        path.write_text(block(path, name, accuracy), "utf-8")
+    print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in dict.fromkeys((PAGE, *(p for p, _ in BLOCKS)))))
     stale, failed = stale_orders(accuracy), [file["file"] for file in tests if file["failed"]]
     if stale:
         print("ORDERS in antennaopt/evaluation/extrapolate.py should be, as fitted:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import NullFormatter
 from orders import EXTRAPOLATED, family_errors, line_of
-from validation_tables import RESOLUTIONS, curves, order_of
+from validation_tables import RESOLUTIONS, curves, is_sweep, order_of
 
 from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure
 
@@ -46,10 +46,11 @@ def curve_panels(figures):
     found = {}
     for (name, unit), group in curves(figures).items():
         for place, key, points in group:
-            order = order_of(key, points)
-            if order is not None:
-                label = ", ".join(part for part in (name, place, f"order {order:.2f}") if part)
-                found.setdefault((key, unit), []).append((label, points))
+            if is_sweep(key, points):
+                order = order_of(key, points)
+                parts = (name, place, f"order {order:.2f}" if order is not None else "")
+                label = ", ".join(part for part in parts if part)
+                found.setdefault((key, unit), []).append((label, order is not None, points))
     return [
         (key, unit, lines[first : first + MOST_CURVES])
         for (key, unit), lines in found.items()
@@ -69,13 +70,16 @@ def curve_figure(figures):
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (key, unit, lines) in zip(places, panels, strict=False):
         dress(axes, x_label=RESOLUTIONS[key][0], y_label=f"error ({unit})" if unit else "error")
-        for at, (label, points) in enumerate(lines):
+        for at, (label, straight, points) in enumerate(lines):
             colour, dash = FREQUENCY_COLOURS[at % 4], DASHES[at // 4]
             x, y = np.array([point["at"] for point in points]), np.array([point["value"] for point in points])
-            slope, height_at_one = np.polyfit(np.log(x), np.log(y), 1)
             axes.loglog(x, y, MARKERS[at // 4], color=colour, markersize=4)
-            axes.loglog(x, np.exp(height_at_one) * x**slope, color=colour, linestyle=dash, linewidth=1.1, label=label)
-        plain_ticks(axes, sorted({point["at"] for _, points in lines for point in points}))
+            if straight:
+                slope, height_at_one = np.polyfit(np.log(x), np.log(y), 1)
+                y = np.exp(height_at_one) * x**slope
+            width = 1.1 if straight else 0.6
+            axes.loglog(x, y, color=colour, linestyle=dash, linewidth=width, label=label)
+        plain_ticks(axes, sorted({point["at"] for *_, points in lines for point in points}))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False)
     for axes in places[len(panels) :]:
         axes.set_axis_off()
@@ -83,8 +87,12 @@ def curve_figure(figures):
 
 
 def plain_ticks(axes, places):
-    """Ticks at the meshes that were solved, written as numbers, at most six."""
-    shown = places if len(places) <= 6 else places[:: -(-len(places) // 6)]
+    """Ticks at the meshes that were solved, written as numbers, as many as there is room for."""
+    room = np.log(places[-1] / places[0]) / 7
+    shown = places[:1]
+    for place in places[1:]:
+        if np.log(place / shown[-1]) >= room:
+            shown.append(place)
     axes.set_xticks(shown, [f"{place:.3g}" for place in shown])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis="y", which="both", labelsize=8)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import median
 
 import numpy as np
-from orders import COLUMNS, EXTRAPOLATED, EXTRAPOLATED_GOAL, FITTED, GOALS, HIGHEST_ORDER, fitted_orders, misses
+from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, fitted_orders, misses
+from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS
 
 from antennaopt.evaluation.extrapolate import QUANTITIES
 
@@ -16,6 +17,7 @@ RESOLUTIONS = {  # keys that an error falls over, and what they are called; True
     "cell_mm": ("cell (mm)", False),
 }
 MOST_ROWS = 6
+STRAIGHT = 0.95
 
 
 def table(headings, rows):
@@ -57,19 +59,62 @@ def worst_table(rows):
             ours = [row for row in rows if row["mesh"] == mesh and row["holdout"] == holdout]
             largest = {"mesh": mesh} | {key: max(row[key] for row in ours) for key in COLUMNS}
             missed = {key for row in ours for key in misses(row)}
-            costs = [row for row in ours if "seconds" in row]
-            seconds = number(median(row["seconds"] for row in costs)) if costs else ""
-            cells = f"{int(median(row['cells'] for row in costs))}" if costs else ""
+            seconds = number(median(row["seconds"] for row in ours))
+            cells = f"{int(median(row['cells'] for row in ours))}" if mesh != EXTRAPOLATED else ""
             name = "holdout" if holdout else "reference"
             found.append([name, mesh_name(largest), *error_columns(largest, missed), seconds, cells])
     return table(("set", "cell (mm)", *HEADINGS, "median seconds", "median cells"), found)
+
+
+def family_table(rows, titles):
+    """Worst of each family, both sets together, for pages that only need this."""
+    found = []
+    for family, title in titles.items():
+        for mesh in (0.3, 0.2, 0.15, EXTRAPOLATED):
+            ours = [row for row in rows if row["family"] == family and row["mesh"] == mesh]
+            if not ours:
+                continue
+            count = len({row["case"] for row in ours})
+            errors = [
+                f"{max(row[key] for row in ours):.{digits}f}" for key, digits in (("directivity_db", 3), ("s11", 4))
+            ]
+            pattern = max(max(row["e_plane_db"], row["h_plane_db"]) for row in ours)
+            efficiency = f"{max(row['efficiency'] for row in ours):.4f}"
+            seconds = f"{median(row['seconds'] for row in ours):.2f}"
+            name = f"{title} ({count})" if mesh == 0.3 else ""
+            found.append([name, mesh_name(ours[0]), *errors, f"{pattern:.2f}", efficiency, seconds])
+    headings = ("antennas", "cell (mm)", "directivity (dB)", "dS11", "patterns (dB)", "efficiency", "seconds")
+    return table(headings, found)
+
+
+def open_waveguide_table(published, ours):
+    """The published figures of the open waveguide and our own, over frequency.
+
+    Args:
+        published: Lists over the frequencies by figure.
+        ours: The same by mesh (mm).
+    """
+    rows = []
+    for at, frequency in enumerate((28.5, 30, 31.5)):
+        for name, figures in (
+            ("published", published),
+            *((f"{float(mesh):g} mm", found) for mesh, found in ours.items()),
+        ):
+            first = f"{frequency} GHz" if name == "published" else ""
+            widths = f"{figures['hpbw_e_deg'][at]:.1f} / {figures['hpbw_h_deg'][at]:.1f}"
+            level = f"{figures['front_to_back_db'][at]:.2f}"
+            rows.append(
+                [first, name, f"{figures['s11_db'][at]:.2f}", f"{figures['directivity_dbi'][at]:.2f}", widths, level]
+            )
+    headings = ("open waveguide", "", "S11 (dB)", "directivity (dBi)", "beamwidth E / H (deg)", "front to back (dB)")
+    return table(headings, rows)
 
 
 def antenna_table(rows):
     """Every antenna of a family on every mesh."""
     found = []
     for row in rows:
-        cost = [number(row["seconds"]), str(row["cells"]), str(row["steps"])] if "seconds" in row else [""] * 3
+        cost = [number(row["seconds"]), str(row.get("cells", "")), str(row.get("steps", ""))]
         name = f"`{row['case']}`" + (" (holdout)" if row["holdout"] else "")
         found.append([name, mesh_name(row), *error_columns(row, misses(row)), *cost])
     return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "cells", "steps"), found)
@@ -114,14 +159,18 @@ def curves(figures):
 
 
 def _merged(group):
-    """Curves of one figure with their places as text, those that only differ by backend put together."""
+    """Curves of one figure with their places as text; backends that agree on what both have solved are one curve."""
     for (place, key), by_backend in group.items():
-        alike = {}
-        for backend, points in by_backend.items():
+        curves = []
+        for backend, points in sorted(by_backend.items(), key=lambda item: -len(item[1])):
             points.sort(key=lambda point: point["at"] or 0)
-            shown = tuple((point["at"], number(point["value"])) for point in points)
-            alike.setdefault(shown, (points, []))[1].append(backend)
-        for points, backends in alike.values():
+            shown = {(point["at"], number(point["value"])) for point in points}
+            same = next((curve for curve in curves if shown <= curve[1]), None)
+            if same:
+                same[2].append(backend if len(shown) == len(same[1]) else f"{backend} in part")
+            else:
+                curves.append((points, shown, [backend]))
+        for points, _, backends in curves:
             names = [backend for backend in backends if backend]
             parts = [*place, *([("backend", " and ".join(names))] if names else [])]
             yield place_text(parts), key, points
@@ -134,12 +183,20 @@ def place_text(parts):
     )
 
 
-def order_of(key, points):
-    """Fitted order of a curve of errors over a resolution, or None where there is none."""
+def is_sweep(key, points):
+    """Say whether a curve is one of errors over resolution: three or more, the finest half the coarsest."""
     at, values = [point["at"] for point in points], [point["value"] for point in points]
-    if key not in RESOLUTIONS or len(set(at)) < 3 or min(values) <= 0:
+    return key in RESOLUTIONS and len(set(at)) > 2 and max(at) > 1.8 * min(at) and min(values) > 0
+
+
+def order_of(key, points):
+    """Fitted order of a sweep; None where there is none, or its errors do not fall on a line (r squared)."""
+    if not is_sweep(key, points):
         return None
-    slope = float(np.polyfit(np.log(at), np.log(values), 1)[0])
+    at, values = np.log([point["at"] for point in points]), np.log([point["value"] for point in points])
+    if np.corrcoef(at, values)[0, 1] ** 2 < STRAIGHT:
+        return None
+    slope = float(np.polyfit(at, values, 1)[0])
     return -slope if RESOLUTIONS[key][1] else slope
 
 
@@ -158,10 +215,10 @@ def margin(figure):
 
 def spread(values, written):
     """All of a few, or from which to which."""
-    shown = list(dict.fromkeys(values))
+    shown = list(dict.fromkeys(map(written, values)))
     if len(shown) <= MOST_ROWS:
-        return ", ".join(written(value) for value in shown)
-    return f"{written(min(shown))} to {written(max(shown))}"
+        return ", ".join(shown)
+    return f"{written(min(values))} to {written(max(values))}"
 
 
 def figure_table(figures):

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.evaluation.extrapolate import ORDERS, ORDERS_FROM, extrapolate, richardson
+from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, ORDERS_FROM, extrapolate, richardson
 from antennaopt.evaluation.finer_mesh import finer_cell
-
-_COURANT_FRACTION = 0.5
 
 Plan = dict[str, Any]
 Outcome = dict[str, Any]
@@ -83,7 +81,7 @@ def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | 
 
     solver = experiment.resolved()["solver"]
     own: Plan = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}
-    own["courant_fraction"] = min(solver["courant_fraction"], _COURANT_FRACTION)
+    own["courant_fraction"] = min(solver["courant_fraction"], COURANT_FRACTION)
     slower = solver["courant_fraction"] / own["courant_fraction"]
     steps = {name: solver[name] for name in ("steps", "max_steps") if solver.get(name)}
     own |= {name: math.ceil(count * slower) for name, count in steps.items()}
