@@ -1,15 +1,18 @@
-"""`antennaopt tiles`: the tile-size model."""
+"""`antennaopt tiles`: the tile-size model, and what each scheme should reach on a modern card."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
 from antennaopt.cli.options import check_writable, write_out
 from antennaopt.cli.tables import aligned
+from antennaopt.errors import ConfigurationError
 
 REGIONS = ("pml", "non_pml", "dft", "jacobi")
 NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
@@ -48,6 +51,31 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     help="The formulas that Barigou (2011) prints, or those that give his table to the last digit.",
 )
 @click.option(
+    "--stencil",
+    metavar="NAME",
+    help="Predict rates instead, for bor, tmz, tez or jacobi5.",
+)
+@click.option("--grid", metavar="NxM", default="256x320", show_default=True, help="With --stencil: columns x rows.")
+@click.option(
+    "--batch", metavar="N", type=click.IntRange(min=1), default=264, show_default=True, help="With --stencil."
+)
+@click.option(
+    "--device",
+    metavar="NAME",
+    default="h200",
+    show_default=True,
+    help="With --stencil: h200, `this` (the CUDA device here), or a JSON file with its numbers.",
+)
+@click.option(
+    "--measured",
+    "measured_files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Compare with rows that `bench kernels --json` wrote; may be repeated.",
+)
+@click.option("--plot", "plot_file", metavar="FILE", help="With --measured: draw prediction against measurement.")
+@click.option(
     "--json",
     "json_file",
     metavar="[FILE]",
@@ -55,7 +83,19 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     flag_value="-",
     help="Write the data as JSON; without a file, or with -, to stdout.",
 )
-def tiles(chosen: tuple[str, ...], shared_floats: int, frequencies: int, formulas: str, json_file: str | None) -> None:
+def tiles(
+    chosen: tuple[str, ...],
+    shared_floats: int,
+    frequencies: int,
+    formulas: str,
+    stencil: str | None,
+    grid: str,
+    batch: int,
+    device: str,
+    measured_files: tuple[Path, ...],
+    plot_file: str | None,
+    json_file: str | None,
+) -> None:
     """Show the best tile of each approach: most work per float that goes through memory.
 
     A tile is HEIGHT x WIDTH cells stepped DEPTH times between two trips through memory. Approach 1 steps once a trip
@@ -70,25 +110,158 @@ def tiles(chosen: tuple[str, ...], shared_floats: int, frequencies: int, formula
       dft      with a running DFT: 6 + 24 a frequency, 20 coefficients
       jacobi   five-point sum: 1 variable, none
 
+    With --stencil or --measured the model is of what limits a modern card (registers, shared memory, cache, memory,
+    issued instructions, waits) and says what each scheme should reach there.
+
     \b
     Examples:
       antennaopt tiles --shared-floats 4076
       antennaopt tiles --region pml --region non_pml --shared-floats 58112
       antennaopt tiles --region jacobi --shared-floats 16304 --json
+      antennaopt tiles --stencil tmz --grid 256x320 --batch 264
+      antennaopt tiles --measured results/benchmarks/h200/planar.json --plot rates.png
     """  # noqa: D301 - \b is click's
-    check_writable(json_file)
+    check_writable(json_file, plot_file)
+    if plot_file is not None and not measured_files:
+        raise ConfigurationError("--plot draws prediction against measurement; give --measured FILE too")
+    if measured_files:
+        rows = _compared(_device(device), measured_files)
+        lines = _comparison_table(rows)
+    elif stencil is not None:
+        rows = _predicted(_device(device), stencil, grid, batch)
+        lines = _prediction_table(rows)
+    else:
+        rows = _best_tiles(chosen or REGIONS, shared_floats, frequencies, formulas)
+        lines = _table(rows)
+    if plot_file is not None:
+        from antennaopt.reports.rates import draw_rates
+
+        draw_rates(rows, plot_file)
+    if json_file is not None:
+        write_out(json_file, json.dumps(rows, indent=1) + "\n")
+    if json_file != "-":
+        click.echo(lines)
+
+
+def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, formulas: str) -> list[dict[str, Any]]:
+    """One row a region and approach."""
     from fdtd.tiling.traffic import APPROACHES, best_tile, regions
 
     table = regions(frequencies, formulas)
     rows: list[dict[str, Any]] = []
-    for name in chosen or REGIONS:
+    for name in names:
         for approach in APPROACHES:
             found = asdict(best_tile(approach, table[name], shared_floats, formulas))
             rows.append({"region": name, **found, "shared_floats": shared_floats, "formulas": formulas})
-    if json_file is not None:
-        write_out(json_file, json.dumps(rows, indent=1) + "\n")
-    if json_file != "-":
-        click.echo(_table(rows))
+    return rows
+
+
+def _device(name: str) -> Any:
+    """The machine that a name stands for.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+    from fdtd.tiling.machine import H200, Machine
+
+    if name == "h200":
+        return H200
+    if name == "this":
+        from fdtd.backends.cuda.description import describe
+
+        return describe()
+    try:
+        data = json.loads(Path(name).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"--device {name} cannot be read ({error}); use h200, `this` or a file as {json.dumps(H200.to_dict())}"
+        ) from None
+    if not isinstance(data, dict):
+        raise ConfigurationError(f"--device {name} holds no JSON object; write {json.dumps(H200.to_dict())}")
+    return Machine.from_dict(data)
+
+
+def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[str, Any]]:
+    """One row a scheme: its rate, or why there is none."""
+    from antennaopt.cli.bench import grid_shape
+    from fdtd.errors import Unsuitable
+    from fdtd.tiling.rates import SCHEMES, predict
+
+    columns, height = grid_shape(grid)
+    rows: list[dict[str, Any]] = []
+    for scheme in SCHEMES:
+        row: dict[str, Any] = {
+            "stencil": stencil, "scheme": scheme, "device": machine.name, "shape": [columns, height], "batch": batch,
+        }  # fmt: skip
+        try:
+            found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch)
+        except Unsuitable as error:
+            rows.append({**row, "predicted_cell_steps_per_s": None, "unsuitable": str(error)})
+            continue
+        rows.append({
+            **row, "predicted_cell_steps_per_s": found.rate, "limit": found.limit, "plan": found.plan,
+            **asdict(found.need),
+        })  # fmt: skip
+    return rows
+
+
+def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Measured rows of single precision, with what was predicted for their stencil, scheme, shape and batch.
+
+    Raises:
+        ConfigurationError: A file holds no such rows.
+    """
+    from fdtd.errors import FdtdError
+    from fdtd.tiling.rates import predict
+
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            data = json.loads(file.read_text("utf-8"))
+            entries = data["rows"] if isinstance(data, dict) else data
+            best: dict[tuple[Any, ...], float] = {}
+            for entry in entries:
+                if entry["dtype"] == "float32" and entry["backend"] == "cuda" and not entry.get("without"):
+                    key = (entry["stencil"], entry["scheme"], *entry["shape"], entry["batch"])
+                    best[key] = max(best.get(key, 0.0), float(entry["cell_steps_per_s"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"--measured {file} holds no rows of `bench kernels --json` ({error})") from None
+        for (stencil, scheme, columns, height, batch), rate in best.items():
+            try:
+                found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch)
+            except FdtdError:
+                continue
+            rows.append({
+                "stencil": stencil, "scheme": scheme, "device": machine.name, "shape": [columns, height],
+                "batch": batch, "predicted_cell_steps_per_s": found.rate, "cell_steps_per_s": rate,
+                "limit": found.limit, "plan": found.plan,
+            })  # fmt: skip
+    return rows
+
+
+def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
+    """One line a scheme; the reasons of those that cannot work under it."""
+    lines = [["scheme", "predicted", "limit", "plan"]]
+    refused = []
+    for row in rows:
+        if row["predicted_cell_steps_per_s"] is None:
+            refused.append(f"not here: {row['unsuitable']}")
+        else:
+            rate = f"{row['predicted_cell_steps_per_s'] / 1e9:.0f} G/s"
+            lines.append([row["scheme"], rate, row["limit"], row["plan"]])
+    return "\n".join([aligned(lines), *refused])
+
+
+def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
+    """One line a measured row, best of each kind."""
+    lines = [["stencil", "scheme", "grid", "batch", "predicted", "measured", "quotient", "limit"]]
+    for row in rows:
+        predicted, measured = row["predicted_cell_steps_per_s"], row["cell_steps_per_s"]
+        lines.append([
+            row["stencil"], row["scheme"], "x".join(map(str, row["shape"])), str(row["batch"]),
+            f"{predicted / 1e9:.0f} G/s", f"{measured / 1e9:.0f} G/s", f"{measured / predicted:.2f}", row["limit"],
+        ])  # fmt: skip
+    return aligned(lines)
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

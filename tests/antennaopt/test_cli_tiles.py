@@ -55,3 +55,62 @@ def test_bad_input_is_one_line(call, arguments, says):
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_predictions_for_a_card(call, tmp_path):
+    """Schemes that cannot work are told apart; a card of half the memory rate halves what memory limits."""
+    code, out, _ = call("tiles", "--stencil", "bor", "--json")
+    assert code == 0
+    rows = {row["scheme"]: row for row in json.loads(out)}
+    assert rows["one_step"]["limit"] == "memory"
+    assert rows["skewed"]["predicted_cell_steps_per_s"] is None
+    code, out, _ = call("tiles", "--stencil", "bor", "--grid", "100x100", "--batch", "1")
+    assert code == 0
+    assert "not here: skewed: for bor it is the wavefront" in out
+    from fdtd.tiling.machine import H200
+
+    slow = {**H200.to_dict(), "memory_bytes_per_s": H200.memory_bytes_per_s / 2}
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    code, out, _ = call("tiles", "--stencil", "bor", "--device", "slow.json", "--json")
+    halved = {row["scheme"]: row for row in json.loads(out)}["one_step"]["predicted_cell_steps_per_s"]
+    assert halved == pytest.approx(rows["one_step"]["predicted_cell_steps_per_s"] / 2)
+
+
+def test_measured_rows_are_compared_and_drawn(call, tmp_path):
+    row = {
+        "stencil": "bor", "scheme": "one_step", "backend": "cuda", "dtype": "float32", "shape": [256, 320],
+        "batch": 264, "cell_steps_per_s": 40e9,
+    }  # fmt: skip
+    slower, cpu = {**row, "cell_steps_per_s": 30e9}, {**row, "backend": "cpu"}
+    (tmp_path / "rows.json").write_text(json.dumps([slower, row, cpu]))
+    code, out, _ = call("tiles", "--measured", "rows.json", "--plot", "rates.png")
+    assert code == 0
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+    last = out.splitlines()[-1].split()
+    assert last[:4] == ["bor", "one_step", "256x320", "264"]
+    assert len(out.splitlines()) == 3  # the best of equal kinds
+    assert last[6] == "40"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--stencil", "heat"), "allowed: bor, tmz, tez, jacobi5"),
+        (("--stencil", "bor", "--grid", "256"), "not of the form NRxNZ"),
+        (("--stencil", "bor", "--batch", "0"), "range"),
+        (("--stencil", "bor", "--device", "missing.json"), "use h200, `this` or a file as {"),
+        (("--stencil", "bor", "--device", "bad.json"), "clock_hz"),
+        (("--measured", "missing.json"), "does not exist"),
+        (("--measured", "bad.json"), "holds no rows"),
+        (("--plot", "rates.png"), "give --measured FILE too"),
+        (("--measured", "none.json", "--plot", "rates.png"), "nothing to draw"),
+        (("--measured", "none.json", "--plot", "rates.bmp"), "use png, svg, pdf"),
+    ],
+)
+def test_bad_devices_and_files_are_one_line(call, tmp_path, arguments, says):
+    (tmp_path / "bad.json").write_text('{"name": "a card"}')
+    (tmp_path / "none.json").write_text("[]")
+    code, out, err = call("tiles", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1

@@ -63,6 +63,7 @@ class CudaDevice:
                 "install antennaopt[cuda12] or antennaopt[cuda13], or use another backend"
             ) from error
         self._cupy: Any = cupy
+        self.arrays: Any = cupy
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
                 raise DeviceError("backend cuda finds no CUDA device; use another backend")
@@ -81,7 +82,7 @@ class CudaDevice:
     def upload(self, array: np.ndarray, copies: int = 1) -> Any:
         """A copy in device memory, or several one after the other."""
         try:
-            single = self._cupy.asarray(np.ascontiguousarray(array))
+            single = self._cupy.ascontiguousarray(self._cupy.asarray(array))
             return single if copies == 1 else self._cupy.concatenate([single] * copies)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             free, size = self._cupy.cuda.Device().mem_info[0], array.nbytes * copies
@@ -97,6 +98,10 @@ class CudaDevice:
     def download(self, buffer: Any) -> np.ndarray:
         """A copy in host memory."""
         return self._cupy.asnumpy(buffer)
+
+    def attribute(self, which: int) -> int:
+        """One of the device's `cudaDeviceAttr`, by number."""
+        return int(self._cupy.cuda.runtime.deviceGetAttribute(which, self._cupy.cuda.Device().id))
 
     def synchronize(self) -> None:
         """Wait for everything started."""

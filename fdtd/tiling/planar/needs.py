@@ -1,0 +1,115 @@
+"""What the planar schemes need a cell-step, from their plans."""
+
+from __future__ import annotations
+
+import math
+
+from fdtd.errors import Unsuitable
+from fdtd.stencils.planar import JACOBI5, JACOBI5_CELL, TEZ, TEZ_CELL, TMZ, TMZ_CELL, PlanarStencil
+from fdtd.tiling.machine import Machine
+from fdtd.tiling.need import WAITS, Need, clusters_at_once
+from fdtd.tiling.planar import resident, skewed, streamed, trapezoidal
+
+PLANAR = {"tmz": (TMZ_CELL, TMZ), "tez": (TEZ_CELL, TEZ), "jacobi5": (JACOBI5_CELL, JACOBI5)}
+
+# Instructions a cell-step in machine code: with operands from memory, from shared memory, in registers.
+_FROM_MEMORY = {"tmz": 110.0, "tez": 130.0, "jacobi5": 45.0}
+_FROM_SHARED = {"tmz": 29.0, "tez": 40.0, "jacobi5": 20.0}
+_IN_REGISTERS = {"jacobi5": 7.0}
+# Numbers read from and written to shared memory a cell-step.
+_TOUCHED = {"tmz": 17, "tez": 24, "jacobi5": 6}
+_BLOCKS = 2  # of a trapezoidal kernel on a multiprocessor
+
+
+def planar_need(
+    stencil: str, scheme: str, machine: Machine, rows: int, columns: int, batch: int, layer: int, size: int
+) -> tuple[Need, str]:
+    """Of one useful cell-step, and the plan in words.
+
+    Raises:
+        Unsuitable: The scheme cannot step this lattice on this machine.
+    """
+    cell, full = PLANAR[stencil]
+    if scheme == "one_step":
+        moved = full.split_bytes(size) + cell.coefficients * size
+        wait = cell.phases * WAITS["launch"] / (rows * columns * batch)
+        need = Need(memory_bytes=moved, instructions=_FROM_MEMORY[stencil], wait=wait)
+        return need, f"{cell.phases} launches a step"
+    if scheme == "trapezoidal":
+        plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=machine.limits)
+        shape = f"depth {plan.depth}, tiles up to {plan.kinds[0].height} x {plan.kinds[0].width}"
+        return _tiles(cell, plan, rows, columns, machine, batch, size), shape
+    if scheme == "skewed" and stencil in _IN_REGISTERS:
+        return _streams(cell, rows, columns, machine, batch, size)
+    if scheme == "skewed":
+        return _windows(cell, rows, columns, machine, batch, size)
+    if scheme == "resident":
+        return _clusters(cell, rows, columns, machine, batch, size)
+    raise Unsuitable(f"wavefront: for {stencil} it is called skewed")
+
+
+def _tiles(
+    cell: PlanarStencil, plan: trapezoidal.TrapezoidalPlan, rows: int, columns: int, machine: Machine, batch: int,
+    size: int,
+) -> Need:  # fmt: skip
+    """Summed over the tiles: what they read and write, and the cell-steps that they compute, in whole warps."""
+    useful, reach = rows * columns * plan.depth, (cell.low + cell.high) * plan.depth
+    read = computed = 0.0
+    blocks = 0
+    for kind in plan.kinds:
+        numbers = cell.kept + cell.coefficients + (cell.memories if kind.layered else 0)
+        blocks += len(kind.tiles)
+        for _, _, height, width in kind.tiles:
+            read += (height + reach) * (width + reach) * numbers
+            computed += plan.depth * (height + reach / 2) * math.ceil((width + reach / 2) / 32) * 32
+    again = computed / useful
+    return Need(
+        memory_bytes=(2 * cell.kept + cell.coefficients) * size / plan.depth,
+        cache_bytes=(read / useful + cell.kept / plan.depth) * size,
+        shared_bytes=_TOUCHED[cell.name] * size * again,
+        instructions=_FROM_SHARED[cell.name] * again,
+        wait=cell.phases * WAITS["barrier"] * blocks * plan.depth / _BLOCKS / useful / machine.multiprocessors,
+        busy=min(1.0, blocks * batch / (_BLOCKS * machine.multiprocessors)),
+    )
+
+
+def _streams(cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int) -> tuple[Need, str]:
+    plan = streamed.plan(cell, rows, columns, batch=batch, size=size, limits=machine.limits)
+    again = 32 * plan.cells / streamed.strip_columns(plan.levels, plan.cells)
+    chunk = min(plan.chunk, rows)
+    again *= (chunk + 2 * plan.levels) / chunk
+    waves = plan.blocks * batch / (machine.multiprocessors * plan.blocks_wanted)
+    need = Need(
+        memory_bytes=2 * cell.kept * size / plan.levels,
+        cache_bytes=cell.kept * size * (again + 1) / plan.levels,
+        instructions=_IN_REGISTERS[cell.name] * again,
+        busy=waves / math.ceil(waves),
+    )
+    return need, f"{plan.levels} levels in registers, {chunk} rows a warp"
+
+
+def _windows(cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int) -> tuple[Need, str]:
+    plan, processors = skewed.plan(cell, rows, columns, size=size, limits=machine.limits), machine.multiprocessors
+    need = Need(
+        memory_bytes=(2 * cell.kept + cell.coefficients) * size / plan.levels,
+        shared_bytes=_TOUCHED[cell.name] * size,
+        instructions=_FROM_SHARED[cell.name],
+        wait=(cell.phases + 1) * WAITS["barrier"] / (plan.levels * columns) / processors,
+        busy=batch / (processors * math.ceil(batch / processors)) * rows / (rows + 2 * plan.levels),
+    )
+    return need, f"{plan.levels} levels, {plan.group} warps each"
+
+
+def _clusters(
+    cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int
+) -> tuple[Need, str]:
+    plan = resident.plan(cell, rows, columns, size=size, limits=machine.limits)
+    at_once = clusters_at_once(machine.multiprocessors, plan.cluster)
+    need = Need(
+        memory_bytes=0.0,
+        shared_bytes=_TOUCHED[cell.name] * size,
+        instructions=_FROM_SHARED[cell.name],
+        wait=cell.phases * WAITS["cluster"] / (rows * columns / plan.cluster) / machine.multiprocessors,
+        busy=batch / math.ceil(batch / at_once) * plan.cluster / machine.multiprocessors,
+    )
+    return need, f"clusters of {plan.cluster}"

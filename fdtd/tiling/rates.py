@@ -1,0 +1,85 @@
+"""Predicted cell-steps a second of each scheme, from what a useful cell-step needs of each part of the machine.
+
+A cell-step of use needs bytes of device memory, bytes of the second-level cache, bytes of shared memory, and issued
+instructions; work done twice counts as often as it is done. What a multiprocessor does (shared memory or instructions,
+whichever takes longer) it does between waits: for barriers, and for transfers that no other block hides. So
+
+    1 / rate = max(memory, cache, (max(shared, instructions) + waits) / busy),
+
+each in seconds a useful cell-step, `busy` the part of the multiprocessors that has work. The largest term is the limit.
+Nothing is fitted to the kernels that are predicted: instructions are counted in machine code, waits come from
+prototypes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fdtd.errors import ConfigError
+from fdtd.tiling.bor_need import bor_need
+from fdtd.tiling.machine import Machine
+from fdtd.tiling.need import Need
+from fdtd.tiling.planar.needs import PLANAR, planar_need
+
+SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
+STENCILS = ("bor", *PLANAR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """What one scheme should reach.
+
+    Attributes:
+        scheme: Its name.
+        rate: Cell-steps a second.
+        limit: What limits it: "memory", "cache", "shared memory", "instructions" or "waits".
+        plan: What was assumed, in words.
+        need: Of a cell-step.
+    """
+
+    scheme: str
+    rate: float
+    limit: str
+    plan: str
+    need: Need
+
+
+def predict(
+    stencil: str,
+    scheme: str,
+    machine: Machine,
+    *,
+    rows: int,
+    columns: int,
+    batch: int = 1,
+    layer: int = 10,
+    size: int = 4,
+) -> Prediction:
+    """Predict one pair.
+
+    Args:
+        stencil: One of `STENCILS`.
+        scheme: One of `SCHEMES`.
+        machine: The device.
+        rows: Of the lattice (nz of the axisymmetric one).
+        columns: Of the lattice (nr).
+        batch: Problems stepped together.
+        layer: Absorbing layer of a planar lattice, cells.
+        size: Bytes of a number.
+
+    Raises:
+        ConfigError: No such stencil or scheme, or an empty lattice.
+        Unsuitable: The pair cannot work on this machine or lattice.
+    """
+    if stencil not in STENCILS:
+        raise ConfigError(f"stencil = {stencil!r} is unknown (allowed: {', '.join(STENCILS)})")
+    if scheme not in SCHEMES:
+        raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
+    if min(rows, columns, batch) < 1:
+        raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
+    if stencil == "bor":
+        need, plan = bor_need(scheme, machine, rows, columns, batch, size)
+    else:
+        need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size)
+    rate, limit = need.rate(machine, size)
+    return Prediction(scheme=scheme, rate=rate, limit=limit, plan=plan, need=need)
