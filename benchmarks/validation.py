@@ -124,6 +124,7 @@ def physics(files):
     for file in files:
         stem = Path(file["file"]).stem
         outcome = f"{file['passed']} passed" + (f", **{file['failed']} failed**" if file["failed"] else "")
+        outcome += f", {file['skipped']} skipped or known to fail" if file.get("skipped") else ""
         yield f"### {file['title']}\n\n[{file['file']}](../{file['file']}): {outcome}, {file['seconds']:.0f} s.\n"
         if validation_figures.curve_panels(file["figures"]):
             yield picture(stem, file["title"]) + "\n"

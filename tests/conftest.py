@@ -89,7 +89,7 @@ class Collector:
         self.runs: dict[str, tuple[str, float]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
+        if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
             self.runs[report.nodeid] = (report.outcome, report.duration)
         elif report.when == "teardown":
             found = [figure for key, figures in report.user_properties if key == "measured" for figure in figures]
@@ -105,6 +105,7 @@ class Collector:
                 "title": _first_sentence(self.root / file),
                 "passed": outcomes.count("passed"),
                 "failed": outcomes.count("failed"),
+                "skipped": outcomes.count("skipped"),
                 "seconds": round(sum(self.runs[nodeid][1] for nodeid in ours), 1),
             }
             rows = [

@@ -25,6 +25,9 @@ def test_order(measured):
 def test_not_finite(measured):
     measured("error", float("nan"))
 
+def test_skipped(measured):
+    pytest.skip("no program")
+
 @pytest.mark.slow
 def test_slow_without_figures():
     pass
@@ -45,9 +48,10 @@ def test_figures_are_kept(tmp_path: Path, processes: tuple[str, ...]) -> None:
     run = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
     assert "error, cells_per_wavelength = 10: 0.03 % is above 0.01" in run.stdout
     assert "order: 1.7  is below 1.8" in run.stdout
-    assert "3 failed, 2 passed" in run.stdout
+    assert "3 failed, 2 passed, 1 skipped" in run.stdout
     (kept,) = json.loads((tmp_path / "kept.json").read_text("utf-8"))
-    assert (kept["title"], kept["passed"], kept["failed"]) == ("A made-up phenomenon, measured twice", 2, 3)
+    assert kept["title"] == "A made-up phenomenon, measured twice"
+    assert (kept["passed"], kept["failed"], kept["skipped"]) == (2, 3, 1)
     found = {figure["test"]: figure for figure in kept["figures"]}
     assert found["test_error[20]"] == {
         "test": "test_error[20]",
