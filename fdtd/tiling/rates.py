@@ -13,7 +13,9 @@ prototypes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fdtd.errors import ConfigError
 from fdtd.tiling.bor_need import bor_need
@@ -54,6 +56,7 @@ def predict(
     batch: int = 1,
     layer: int = 10,
     size: int = 4,
+    choice: Mapping[str, Any] | None = None,
 ) -> Prediction:
     """Predict one pair.
 
@@ -66,6 +69,7 @@ def predict(
         batch: Problems stepped together.
         layer: Absorbing layer of a planar lattice, cells.
         size: Bytes of a number.
+        choice: What the plan of a planar scheme is told, such as `depth`.
 
     Raises:
         ConfigError: No such stencil or scheme, or an empty lattice.
@@ -80,6 +84,6 @@ def predict(
     if stencil == "bor":
         need, plan = bor_need(scheme, machine, rows, columns, batch, size)
     else:
-        need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size)
+        need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size, choice or {})
     rate, limit = need.rate(machine, size)
     return Prediction(scheme=scheme, rate=rate, limit=limit, plan=plan, need=need)

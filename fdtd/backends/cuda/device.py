@@ -103,6 +103,12 @@ class CudaDevice:
         """One of the device's `cudaDeviceAttr`, by number."""
         return int(self._cupy.cuda.runtime.deviceGetAttribute(which, self._cupy.cuda.Device().id))
 
+    @property
+    def identity(self) -> str:
+        """Device, compute capability and driver: what timings hold for."""
+        driver = self._cupy.cuda.runtime.driverGetVersion()
+        return f"{self.name}, compute capability {self.limits.capability / 10:.1f}, driver {driver}"
+
     def synchronize(self) -> None:
         """Wait for everything started."""
         self._cupy.cuda.Device().synchronize()

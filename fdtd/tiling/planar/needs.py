@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils.planar import JACOBI5, JACOBI5_CELL, TEZ, TEZ_CELL, TMZ, TMZ_CELL, PlanarStencil
@@ -22,9 +24,17 @@ _BLOCKS = 2  # of a trapezoidal kernel on a multiprocessor
 
 
 def planar_need(
-    stencil: str, scheme: str, machine: Machine, rows: int, columns: int, batch: int, layer: int, size: int
+    stencil: str,
+    scheme: str,
+    machine: Machine,
+    rows: int,
+    columns: int,
+    batch: int,
+    layer: int,
+    size: int,
+    choice: Mapping[str, Any],
 ) -> tuple[Need, str]:
-    """Of one useful cell-step, and the plan in words.
+    """Of one useful cell-step, and the plan in words; `choice` is what the plan is told.
 
     Raises:
         Unsuitable: The scheme cannot step this lattice on this machine.
@@ -36,15 +46,15 @@ def planar_need(
         need = Need(memory_bytes=moved, instructions=_FROM_MEMORY[stencil], wait=wait)
         return need, f"{cell.phases} launches a step"
     if scheme == "trapezoidal":
-        plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=machine.limits)
+        plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=machine.limits, **choice)
         shape = f"depth {plan.depth}, tiles up to {plan.kinds[0].height} x {plan.kinds[0].width}"
         return _tiles(cell, plan, rows, columns, machine, batch, size), shape
     if scheme == "skewed" and stencil in _IN_REGISTERS:
-        return _streams(cell, rows, columns, machine, batch, size)
+        return _streams(cell, rows, columns, machine, batch, size, choice)
     if scheme == "skewed":
-        return _windows(cell, rows, columns, machine, batch, size)
+        return _windows(cell, rows, columns, machine, batch, size, choice)
     if scheme == "resident":
-        return _clusters(cell, rows, columns, machine, batch, size)
+        return _clusters(cell, rows, columns, machine, batch, size, choice)
     raise Unsuitable(f"wavefront: for {stencil} it is called skewed")
 
 
@@ -73,8 +83,10 @@ def _tiles(
     )
 
 
-def _streams(cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int) -> tuple[Need, str]:
-    plan = streamed.plan(cell, rows, columns, batch=batch, size=size, limits=machine.limits)
+def _streams(
+    cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int, choice: Mapping[str, Any]
+) -> tuple[Need, str]:
+    plan = streamed.plan(cell, rows, columns, batch=batch, size=size, limits=machine.limits, **choice)
     again = 32 * plan.cells / streamed.strip_columns(plan.levels, plan.cells)
     chunk = min(plan.chunk, rows)
     again *= (chunk + 2 * plan.levels) / chunk
@@ -88,8 +100,13 @@ def _streams(cell: PlanarStencil, rows: int, columns: int, machine: Machine, bat
     return need, f"{plan.levels} levels in registers, {chunk} rows a warp"
 
 
-def _windows(cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int) -> tuple[Need, str]:
-    plan, processors = skewed.plan(cell, rows, columns, size=size, limits=machine.limits), machine.multiprocessors
+def _windows(
+    cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int, choice: Mapping[str, Any]
+) -> tuple[Need, str]:
+    plan, processors = (
+        skewed.plan(cell, rows, columns, size=size, limits=machine.limits, **choice),
+        machine.multiprocessors,
+    )
     need = Need(
         memory_bytes=(2 * cell.kept + cell.coefficients) * size / plan.levels,
         shared_bytes=_TOUCHED[cell.name] * size,
@@ -101,9 +118,9 @@ def _windows(cell: PlanarStencil, rows: int, columns: int, machine: Machine, bat
 
 
 def _clusters(
-    cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int
+    cell: PlanarStencil, rows: int, columns: int, machine: Machine, batch: int, size: int, choice: Mapping[str, Any]
 ) -> tuple[Need, str]:
-    plan = resident.plan(cell, rows, columns, size=size, limits=machine.limits)
+    plan = resident.plan(cell, rows, columns, size=size, limits=machine.limits, **choice)
     at_once = clusters_at_once(machine.multiprocessors, plan.cluster)
     need = Need(
         memory_bytes=0.0,
