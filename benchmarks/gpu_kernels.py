@@ -40,22 +40,21 @@ DISTINCT = 8
 # name: (scheme, tuning, ablation, precision)
 VARIANTS: dict[str, tuple[str, dict[str, int], str, str]] = {
     "one_step": ("one_step", {}, "", "float32"),
-    "one_step 2 rows": ("one_step", {"rows": 2}, "", "float32"),
-    "one_step 4 rows": ("one_step", {"rows": 4}, "", "float32"),
-    "one_step 2 rows 10": ("one_step", {"rows": 2, "resident": 10}, "", "float32"),
-    "one_step 1 row 16": ("one_step", {"rows": 1, "resident": 16}, "", "float32"),
-    "one_step 1 row 256": ("one_step", {"rows": 1, "columns": 256, "resident": 6}, "", "float32"),
+    "one_step 128x6": ("one_step", {"resident": 6}, "", "float32"),
+    "one_step 128x10": ("one_step", {"resident": 10}, "", "float32"),
+    "one_step 256x4": ("one_step", {"threads": 256, "resident": 4}, "", "float32"),
+    "one_step 64x16": ("one_step", {"threads": 64, "resident": 16}, "", "float32"),
     "wavefront": ("wavefront", {}, "", "float32"),
     "wavefront 9+3": ("wavefront", {"levels": 9, "radial_warps": 3}, "", "float32"),
     "wavefront 8+4": ("wavefront", {"levels": 8, "radial_warps": 4}, "", "float32"),
-    "wavefront 10+2, ahead 3": ("wavefront", {"levels": 10, "ahead": 3}, "", "float32"),
+    "wavefront 10+2 ahead 3": ("wavefront", {"levels": 10, "ahead": 3}, "", "float32"),
     "wavefront 7+1": ("wavefront", {"levels": 6, "radial_warps": 2}, "", "float32"),
-    "wavefront, no layers": ("wavefront", {"levels": 10}, "layers", "float32"),
-    "wavefront, no record": ("wavefront", {}, "record", "float32"),
-    "wavefront, air": ("wavefront", {}, "media", "float32"),
-    "wavefront, no coupling": ("wavefront", {}, "coupling", "float32"),
-    "wavefront, update only": ("wavefront", {"levels": 11}, "layers record media", "float32"),
-    "one_step, update only": ("one_step", {}, "layers record media", "float32"),
+    "wavefront without layers": ("wavefront", {"levels": 10}, "layers", "float32"),
+    "wavefront without record": ("wavefront", {}, "record", "float32"),
+    "wavefront in air": ("wavefront", {}, "media", "float32"),
+    "wavefront without coupling": ("wavefront", {}, "coupling", "float32"),
+    "wavefront update only": ("wavefront", {"levels": 11}, "layers record media", "float32"),
+    "one_step update only": ("one_step", {}, "layers record media", "float32"),
 }
 
 

@@ -1,7 +1,7 @@
 // The axisymmetric update of one row in the registers of a warp (unknowns and equations: fdtd/problem.py).
 //
-// What a row needs beyond the update in air (filled columns, an axial layer, the source, coupled nodes, cut faces) comes
-// in branches on its word, the same for the whole warp. The radial layer is not here: its columns belong to radial.cuh.
+// `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
+// source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 #include "lanes.cuh"
 #include "axial.cuh"
 
@@ -14,6 +14,10 @@ __device__ inline void read_columns(int lane, Columns &c) {
     read_cells(P.gains, lane, c.half), read_cells(P.gains + 2 * P.pitch, lane, c.node);
     read_cells(P.gains + 4 * P.pitch, lane, c.rising);
 }
+
+// What keeps a row's update from being plain.
+#define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
+#define H_FULL (ROW_AXIAL | ROW_CUT)
 
 // Stretches the differences of one row along z and advances their memory, in the columns that the layer covers.
 __device__ inline void stretch_cells(int antenna, int k, int lane, int filter, int table, real *d) {
@@ -39,28 +43,22 @@ __device__ inline void stretch_cells(int antenna, int k, int lane, int filter, i
 
 // e <- ca e + cb (gain curl), with ca = cb = 1 in air.
 __device__ inline void drive_e(
-    real *e, const real *curl, const real *gain, real less, int component, int word, int lane, const real *media
+    real *e, const real *curl, const real *gain, real less, int component, int reach, int lane, const real *media
 ) {
-    const int reach = word & ROW_REACH;
-    if (reach) {
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v) {
-            real a[WIDTH], b[WIDTH];
+    for (int v = 0; v < VECTORS; ++v) {
+        real a[WIDTH], b[WIDTH];
 #pragma unroll
-            for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
-            if (lane * CELLS + v * WIDTH < reach) {
-                unpack(reinterpret_cast<const vector *>(media + component * P.pitch + lane * CELLS)[v], a);
-                unpack(reinterpret_cast<const vector *>(media + (3 + component) * P.pitch + lane * CELLS)[v], b);
-            }
-#pragma unroll
-            for (int w = 0; w < WIDTH; ++w) {
-                const int j = v * WIDTH + w;
-                e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
-            }
+        for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
+        if (lane * CELLS + v * WIDTH < reach) {
+            unpack(reinterpret_cast<const vector *>(media + component * P.pitch + lane * CELLS)[v], a);
+            unpack(reinterpret_cast<const vector *>(media + (3 + component) * P.pitch + lane * CELLS)[v], b);
         }
-    } else {
 #pragma unroll
-        for (int j = 0; j < CELLS; ++j) e[j] += (gain[j] - less) * curl[j];
+        for (int w = 0; w < WIDTH; ++w) {
+            const int j = v * WIDTH + w;
+            e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
+        }
     }
 }
 
@@ -102,32 +100,44 @@ __device__ inline void drive_source(Row &row, int lane, int step) {
     }
 }
 
-// E of row k from its own H and that of the row below, with everything that its word asks for; below.e_z changes where
-// nodes of plane k are coupled.
-__device__ inline void advance_e(
+// E of row k in air from its own H and that of the row below.
+__device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
+    const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) {
+        const real hz_left = j ? row.h_z[j - 1] : hz_outside, h_left = j ? row.h[j - 1] : h_outside;
+        row.e_r[j] += c.half[j] * (m * row.h_z[j] - (row.h[j] - below.h[j]));
+        row.e[j] += (c.rising[j] - P.half_courant) * ((row.h_r[j] - below.h_r[j]) - (row.h_z[j] - hz_left));
+        row.e_z[j] += c.node[j] * ((row.h[j] - h_left) - m * row.h_r[j]);
+    }
+}
+
+// The same with everything that the row's word asks for; below.e_z changes where nodes of plane k are coupled.
+__device__ inline void advance_e_full(
     Row &row, Row &below, const Columns &c, int lane, int word, int antenna, int k, int step
 ) {
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
     const real *media = medium(antenna, k, 0);
+    const int reach = word & ROW_REACH;
     real curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h[j] - below.h[j];
     if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 1, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = m * row.h_z[j] - curl[j];
-    drive_e(row.e_r, curl, c.half, 0, 0, word, lane, media);
+    drive_e(row.e_r, curl, c.half, 0, 0, reach, lane, media);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h_r[j] - below.h_r[j];
     if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 0, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
-    drive_e(row.e, curl, c.rising, P.courant / 2, 1, word, lane, media);
+    drive_e(row.e, curl, c.rising, P.half_courant, 1, reach, lane, media);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
-    drive_e(row.e_z, curl, c.node, 0, 2, word, lane, media);
-    if (word & (ROW_SOURCE | ROW_COUPLED | ROW_PLANE)) {
+    drive_e(row.e_z, curl, c.node, 0, 2, reach, lane, media);
+    if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, antenna, k);
+    if (RARELY(word & (ROW_SOURCE | ROW_PLANE))) {
         if (word & ROW_SOURCE) drive_source(row, lane, step);
-        if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, antenna, k);
         if (word & ROW_PLANE) {
 #pragma unroll
             for (int j = 0; j < CELLS; ++j) row.e_r[j] = row.e[j] = 0;
@@ -144,7 +154,22 @@ __device__ inline void open_faces(real *curl, int antenna, int k, int component,
 }
 
 // H of row k from its own E and that of the row above; `edge_ez`, `edge_e`: the column after the warp's last.
-__device__ inline void advance_h(
+__device__ inline void advance_h_plain(
+    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e
+) {
+    const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) {
+        const real ez_right = j + 1 < CELLS ? row.e_z[j + 1] : ez_outside;
+        const real e_right = j + 1 < CELLS ? row.e[j + 1] : e_outside;
+        row.h_r[j] += c.node[j] * ((above.e[j] - row.e[j]) + m * row.e_z[j]);
+        row.h[j] += c.rising[j] * ((ez_right - row.e_z[j]) - (above.e_r[j] - row.e_r[j]));
+        row.h_z[j] -= c.half[j] * ((e_right - row.e[j]) + m * row.e_r[j]);
+    }
+}
+
+// The same inside an axial layer or with faces that a conductor cuts.
+__device__ inline void advance_h_full(
     Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int antenna, int k
 ) {
     const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);

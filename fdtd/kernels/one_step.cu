@@ -1,12 +1,13 @@
-// One time step a launch: two kernels, E and H, one thread a column of ROWS cells; every operand from memory.
+// One time step a launch: two kernels, E and H, one thread a vector of 16 bytes of one row; every operand from memory.
 //
-// Settings: REAL, ROWS (rows a thread takes), COLUMNS (threads of a block), RESIDENT (blocks that a multiprocessor should
-// hold). Launch: blocks of (COLUMNS, 1, 1), grid (nr / COLUMNS, nz / ROWS, batch).
-// E reads only H and its own cell, H only E and its own cell, so no thread meets another.
-#if !defined(ROWS) || !defined(COLUMNS) || !defined(RESIDENT)
-#error "ROWS, COLUMNS and RESIDENT must be set"
+// Settings: REAL, REAL_BYTES, THREADS (of a block), RESIDENT (blocks that a multiprocessor should hold: sets the
+// registers a thread). Launch: blocks of THREADS, grid (vectors of the lattice / THREADS, batch).
+// E reads only H and its own cells, H only E and its own cells, so no thread meets another.
+#if !defined(THREADS) || !defined(RESIDENT)
+#error "THREADS and RESIDENT must be set"
 #endif
-#include "parameters.cuh"
+#define CELLS (16 / REAL_BYTES)
+#include "lanes.cuh"
 #include "axial.cuh"
 
 struct Curl {
@@ -40,93 +41,128 @@ __device__ inline void couple(int antenna, int k, int j, real &e_r, real &e_z) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(COLUMNS, RESIDENT) e_step(int step) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, antenna = blockIdx.z;
-    if (i >= P.nr || !P.active[antenna]) return;
-    const int j = P.lead + i, c = i - P.radial_start;
-    const real g_r = P.gains[j], g_phi = P.gains[P.pitch + j], g_z = P.gains[2 * P.pitch + j];
-    real hr_below = first > 0 ? field(antenna, first - 1, 3)[j] : real(0);
-    real h_below = first > 0 ? field(antenna, first - 1, 4)[j] : real(0);
-    for (int k = first; k < first + ROWS && k < P.nz; ++k) {
-        const int word = row_word(antenna, k);
-        const real *state = field(antenna, k, 0);
-        const real hr = state[3 * P.pitch + j], h = state[4 * P.pitch + j], hz = state[5 * P.pitch + j];
-        const real h_left = state[4 * P.pitch + j - 1], hz_left = state[5 * P.pitch + j - 1];
-        real e_r = state[j], e = state[P.pitch + j], e_z = state[2 * P.pitch + j];
-        real dz_h = h - h_below, dz_hr = hr - hr_below;
-        if (word & ROW_AXIAL && j < P.axial_rows[k]) {
-            dz_hr = stretched(axial_memory(antenna, k, 0) + j, dz_hr, 0, k);
-            dz_h = stretched(axial_memory(antenna, k, 1) + j, dz_h, 0, k);
-        }
-        const real curl_r = P.order * hz - dz_h, curl_phi = dz_hr - (hz - hz_left);
-        const real curl_z = (h - h_left) - P.order * hr;
-        real cb_r = 1, cb_phi = 1, cb_z = 1;
-        if (j < (word & ROW_REACH)) {
-            const real *media = medium(antenna, k, 0) + j;
-            e_r *= media[0], e *= media[P.pitch], e_z *= media[2 * P.pitch];
-            cb_r = media[3 * P.pitch], cb_phi = media[4 * P.pitch], cb_z = media[5 * P.pitch];
-        }
-        e_r += cb_r * (g_r * curl_r), e += cb_phi * (g_phi * curl_phi), e_z += cb_z * (g_z * curl_z);
-        if (c >= 0) {
-            const real *f = P.filters + c;
-            real *psi = radial_memory(antenna, k, 0) + c;
-            const int n = P.radial_pitch;
-            const real p0 = f[0] * psi[0] + f[n] * curl_r, p1 = f[2 * n] * psi[n] + f[3 * n] * curl_phi;
-            const real p2 = f[4 * n] * psi[2 * n] + f[5 * n] * curl_z, p3 = f[6 * n] * psi[3 * n] + f[7 * n] * curl_z;
-            psi[0] = p0, psi[n] = p1, psi[2 * n] = p2, psi[3 * n] = p3;
-            e_r += cb_r * p0, e += cb_phi * p1, e_z += cb_z * (p2 + p3);
-        }
-        if (word & ROW_SOURCE && step < P.source_steps && i < P.source_columns) {
-            e_r -= P.source[j] * P.waveform[step];
-            e -= P.source[P.pitch + j] * P.waveform[step];
-        }
-        if ((word | (k + 1 < P.nz ? row_word(antenna, k + 1) : 0)) & ROW_COUPLED) couple(antenna, k, j, e_r, e_z);
-        if (word & ROW_PLANE) e_r = 0, e = 0;
-        real *out = field(antenna, k, 0);
-        out[j] = e_r, out[P.pitch + j] = e, out[2 * P.pitch + j] = e_z;
-        hr_below = hr, h_below = h;
-    }
+// Advances one filter of the radial layer and returns its memory; b and c stand at `filters`.
+__device__ inline real filtered(const real *filters, real *psi, real curl) {
+    return *psi = filters[0] * *psi + filters[P.radial_pitch] * curl;
 }
 
-extern "C" __global__ void __launch_bounds__(COLUMNS, RESIDENT) h_step(int step) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, antenna = blockIdx.z;
-    if (i >= P.nr || !P.active[antenna]) return;
-    const int j = P.lead + i, c = i - P.radial_start;
+__device__ inline void load(const real *from, real *to) { unpack(*reinterpret_cast<const vector *>(from), to); }
+__device__ inline void store(real *to, const real *from) { *reinterpret_cast<vector *>(to) = packed(from); }
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step) {
+    const int vectors = P.pitch / WIDTH, place = blockIdx.x * THREADS + threadIdx.x, antenna = blockIdx.y;
+    const int k = place / vectors, j = (place - k * vectors) * WIDTH;
+    if (k >= P.nz || !P.active[antenna]) return;
+    real *state = field(antenna, k, 0) + j;
+    const real *below = state - 3 * P.pitch;  // h_r of the row below; not read in the lowest row
+    real hr[WIDTH], h[WIDTH], hz[WIDTH], e_r[WIDTH], e[WIDTH], e_z[WIDTH], dz_hr[WIDTH], dz_h[WIDTH];
+    load(state + 3 * P.pitch, hr), load(state + 4 * P.pitch, h), load(state + 5 * P.pitch, hz);
+    load(state, e_r), load(state + P.pitch, e), load(state + 2 * P.pitch, e_z);
+    const real h_outside = state[4 * P.pitch - 1], hz_outside = state[5 * P.pitch - 1];
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) dz_hr[w] = dz_h[w] = 0;
+    if (k > 0) load(below, dz_hr), load(below + P.pitch, dz_h);
+    real g_r[WIDTH], g_phi[WIDTH], g_z[WIDTH];
+    load(P.gains + j, g_r), load(P.gains + P.pitch + j, g_phi), load(P.gains + 2 * P.pitch + j, g_z);
+    const int word = row_word(antenna, k), above = row_word(antenna, k + 1);
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) dz_hr[w] = hr[w] - dz_hr[w], dz_h[w] = h[w] - dz_h[w];
+    if (RARELY(word & ROW_AXIAL)) {
+        const int columns = P.axial_rows[k];
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w)
+            if (j + w < columns) {
+                dz_hr[w] = stretched(axial_memory(antenna, k, 0) + j + w, dz_hr[w], 0, k);
+                dz_h[w] = stretched(axial_memory(antenna, k, 1) + j + w, dz_h[w], 0, k);
+            }
+    }
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) {
+        const real h_left = w ? h[w - 1] : h_outside, hz_left = w ? hz[w - 1] : hz_outside;
+        const real curl_r = P.order * hz[w] - dz_h[w], curl_phi = dz_hr[w] - (hz[w] - hz_left);
+        const real curl_z = (h[w] - h_left) - P.order * hr[w];
+        real drive_r = g_r[w] * curl_r, drive_phi = g_phi[w] * curl_phi, drive_z = g_z[w] * curl_z;
+        const int c = j + w - P.lead - P.radial_start, n = P.radial_pitch;
+        if (RARELY(c >= 0 && c < P.radial_cells)) {
+            const real *f = P.filters + c;
+            real *psi = radial_memory(antenna, k, 0) + c;
+            drive_r += filtered(f, psi, curl_r), drive_phi += filtered(f + 2 * n, psi + n, curl_phi);
+            drive_z += filtered(f + 4 * n, psi + 2 * n, curl_z) + filtered(f + 6 * n, psi + 3 * n, curl_z);
+        }
+        if (RARELY(j + w < (word & ROW_REACH))) {
+            const real *media = medium(antenna, k, 0) + j + w;
+            e_r[w] *= media[0], e[w] *= media[P.pitch], e_z[w] *= media[2 * P.pitch];
+            drive_r *= media[3 * P.pitch], drive_phi *= media[4 * P.pitch], drive_z *= media[5 * P.pitch];
+        }
+        e_r[w] += drive_r, e[w] += drive_phi, e_z[w] += drive_z;
+    }
+    if (RARELY((word & (ROW_SOURCE | ROW_PLANE)) || (word | above) & ROW_COUPLED)) {
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) {
+            if (word & ROW_SOURCE && step < P.source_steps && j + w < P.lead + P.source_columns) {
+                e_r[w] -= P.source[j + w] * P.waveform[step];
+                e[w] -= P.source[P.pitch + j + w] * P.waveform[step];
+            }
+            if ((word | above) & ROW_COUPLED && j + w < P.lead + P.nr) couple(antenna, k, j + w, e_r[w], e_z[w]);
+            if (word & ROW_PLANE) e_r[w] = 0, e[w] = 0;
+        }
+    }
+    store(state, e_r), store(state + P.pitch, e), store(state + 2 * P.pitch, e_z);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) h_step(int step) {
+    const int vectors = P.pitch / WIDTH, place = blockIdx.x * THREADS + threadIdx.x, antenna = blockIdx.y;
+    const int k = place / vectors, j = (place - k * vectors) * WIDTH;
+    if (k >= P.nz || !P.active[antenna]) return;
+    real *state = field(antenna, k, 0) + j;
+    real hr[WIDTH], h[WIDTH], hz[WIDTH], e_r[WIDTH], e[WIDTH], e_z[WIDTH], dz_er[WIDTH], dz_e[WIDTH];
+    load(state, e_r), load(state + P.pitch, e), load(state + 2 * P.pitch, e_z);
+    load(state + 3 * P.pitch, hr), load(state + 4 * P.pitch, h), load(state + 5 * P.pitch, hz);
+    const bool last = j + WIDTH >= P.pitch;
+    const real e_outside = last ? real(0) : state[P.pitch + WIDTH], ez_outside = last ? real(0) : state[2 * P.pitch + WIDTH];
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) dz_er[w] = dz_e[w] = 0;
+    if (k + 1 < P.nz) load(state + 6 * P.pitch, dz_er), load(state + 7 * P.pitch, dz_e);
+    real g_r[WIDTH], g_phi[WIDTH], g_z[WIDTH];
     const real *gains = P.gains + 3 * P.pitch + j;
-    const real g_r = gains[0], g_phi = gains[P.pitch], g_z = gains[2 * P.pitch];
-    real e_r = field(antenna, first, 0)[j], e = field(antenna, first, 1)[j];
-    for (int k = first; k < first + ROWS && k < P.nz; ++k) {
-        const int word = row_word(antenna, k);
-        const real *state = field(antenna, k, 0);
-        const real e_z = state[2 * P.pitch + j];
-        const real e_right = state[P.pitch + j + 1], ez_right = state[2 * P.pitch + j + 1];
-        real hr = state[3 * P.pitch + j], h = state[4 * P.pitch + j], hz = state[5 * P.pitch + j];
-        const real er_above = k + 1 < P.nz ? state[6 * P.pitch + j] : real(0);
-        const real e_above = k + 1 < P.nz ? state[7 * P.pitch + j] : real(0);
-        real dz_er = er_above - e_r, dz_e = e_above - e;
-        if (word & ROW_AXIAL && j < P.axial_rows[k]) {
-            dz_er = stretched(axial_memory(antenna, k, 2) + j, dz_er, 3, k);
-            dz_e = stretched(axial_memory(antenna, k, 3) + j, dz_e, 3, k);
-        }
-        const real curl_r = dz_e + P.order * e_z, curl_phi = (ez_right - e_z) - dz_er;
-        const real curl_z = (e_right - e) + P.order * e_r;
-        real f_r = g_r, f_phi = g_phi, f_z = g_z;
-        if (word & ROW_CUT) {
-            const real *face = open_face(antenna, k, 0) + j;
-            f_r *= face[0], f_phi *= face[P.pitch], f_z *= face[2 * P.pitch];
-        }
-        hr += f_r * curl_r, h += f_phi * curl_phi, hz -= f_z * curl_z;
-        if (c >= 0) {
-            const int n = P.radial_pitch;
+    load(gains, g_r), load(gains + P.pitch, g_phi), load(gains + 2 * P.pitch, g_z);
+    const int word = row_word(antenna, k);
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) dz_er[w] -= e_r[w], dz_e[w] -= e[w];
+    if (RARELY(word & ROW_AXIAL)) {
+        const int columns = P.axial_rows[k];
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w)
+            if (j + w < columns) {
+                dz_er[w] = stretched(axial_memory(antenna, k, 2) + j + w, dz_er[w], 3, k);
+                dz_e[w] = stretched(axial_memory(antenna, k, 3) + j + w, dz_e[w], 3, k);
+            }
+    }
+    if (RARELY(word & ROW_CUT)) {
+        real f[WIDTH];
+        load(open_face(antenna, k, 0) + j, f);
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) g_r[w] *= f[w];
+        load(open_face(antenna, k, 1) + j, f);
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) g_phi[w] *= f[w];
+        load(open_face(antenna, k, 2) + j, f);
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) g_z[w] *= f[w];
+    }
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) {
+        const real e_right = w + 1 < WIDTH ? e[w + 1] : e_outside, ez_right = w + 1 < WIDTH ? e_z[w + 1] : ez_outside;
+        const real curl_r = dz_e[w] + P.order * e_z[w], curl_phi = (ez_right - e_z[w]) - dz_er[w];
+        const real curl_z = (e_right - e[w]) + P.order * e_r[w];
+        hr[w] += g_r[w] * curl_r, h[w] += g_phi[w] * curl_phi, hz[w] -= g_z[w] * curl_z;
+        const int c = j + w - P.lead - P.radial_start, n = P.radial_pitch;
+        if (RARELY(c >= 0 && c < P.radial_cells)) {
             const real *f = P.filters + 8 * n + c;
             real *psi = radial_memory(antenna, k, 4) + c;
-            const real p0 = f[0] * psi[0] + f[n] * curl_r, p1 = f[2 * n] * psi[n] + f[3 * n] * curl_phi;
-            const real p2 = f[4 * n] * psi[2 * n] + f[5 * n] * curl_z, p3 = f[6 * n] * psi[3 * n] + f[7 * n] * curl_z;
-            psi[0] = p0, psi[n] = p1, psi[2 * n] = p2, psi[3 * n] = p3;
-            hr += p0, h += p1, hz -= p2 + p3;
+            hr[w] += filtered(f, psi, curl_r), h[w] += filtered(f + 2 * n, psi + n, curl_phi);
+            hz[w] -= filtered(f + 4 * n, psi + 2 * n, curl_z) + filtered(f + 6 * n, psi + 3 * n, curl_z);
         }
-        real *out = field(antenna, k, 3);
-        out[j] = hr, out[P.pitch + j] = h, out[2 * P.pitch + j] = hz;
-        e_r = er_above, e = e_above;
     }
+    store(state + 3 * P.pitch, hr), store(state + 4 * P.pitch, h), store(state + 5 * P.pitch, hz);
 }

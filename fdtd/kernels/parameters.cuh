@@ -74,7 +74,7 @@ struct Parameters {
     int steps;
     double decay;
     real order;
-    real courant;
+    real half_courant;
 };
 
 __constant__ Parameters P;
@@ -90,6 +90,9 @@ enum RowFlag {
     ROW_RECORDED = 1 << 21,  // port, contour or field map
     ROW_RADIAL = 1 << 22,    // the reach goes into the radial layer
 };
+
+// A branch that the hot path does not take: its code is laid elsewhere, so that the path runs straight on.
+#define RARELY(condition) (__builtin_expect(!!(condition), 0))
 
 __device__ inline real *field(int antenna, int k, int component) {
     return P.fields + (((long long)antenna * P.nz + k) * 6 + component) * P.pitch;

@@ -61,7 +61,7 @@ __device__ inline void radial_e(
 ) {
     const real m = P.order;
     real dz_hr = cell.h_r - below.h_r, dz_h = cell.h - below.h;
-    if (word & ROW_AXIAL && at < P.axial_rows[k]) {
+    if (RARELY(word & ROW_AXIAL) && at < P.axial_rows[k]) {
         dz_hr = stretched(axial_memory(antenna, k, 0) + at, dz_hr, 0, k);
         dz_h = stretched(axial_memory(antenna, k, 1) + at, dz_h, 0, k);
     }
@@ -73,13 +73,13 @@ __device__ inline void radial_e(
     cell.psi[3] = f.b[3] * cell.psi[3] + f.c[3] * curl_z;
     const real drive_r = f.gain[0] * curl_r + cell.psi[0], drive_phi = f.gain[1] * curl_phi + cell.psi[1];
     const real drive_z = f.gain[2] * curl_z + (cell.psi[2] + cell.psi[3]);
-    if (word & ROW_RADIAL) {
+    if (RARELY(word & ROW_RADIAL)) {
         const real *media = medium(antenna, k, 0) + at;
         cell.e_r = media[0] * cell.e_r + media[3 * P.pitch] * drive_r;
         cell.e = media[P.pitch] * cell.e + media[4 * P.pitch] * drive_phi;
         cell.e_z = media[2 * P.pitch] * cell.e_z + media[5 * P.pitch] * drive_z;
     } else cell.e_r += drive_r, cell.e += drive_phi, cell.e_z += drive_z;
-    if (word & ROW_PLANE) cell.e_r = cell.e = 0;
+    if (RARELY(word & ROW_PLANE)) cell.e_r = cell.e = 0;
 }
 
 __device__ inline void radial_h(
@@ -88,7 +88,7 @@ __device__ inline void radial_h(
 ) {
     const real m = P.order;
     real dz_er = above.e_r - cell.e_r, dz_e = above.e - cell.e;
-    if (word & ROW_AXIAL && at < P.axial_rows[k]) {
+    if (RARELY(word & ROW_AXIAL) && at < P.axial_rows[k]) {
         dz_er = stretched(axial_memory(antenna, k, 2) + at, dz_er, 3, k);
         dz_e = stretched(axial_memory(antenna, k, 3) + at, dz_e, 3, k);
     }
@@ -165,7 +165,7 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
     }
     clear(ahead.cell), ahead.h_z = ahead.h = 0;
     const bool reads = works[0] && lowest == 0;
-    if (reads && levels[0].valid) look_ahead(ahead, p.antenna, 0, column, at);
+    if (reads && levels[0].life) look_ahead(ahead, p.antenna, 0, column, at);
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
 #pragma unroll
@@ -187,7 +187,7 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
             }
             real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
             if (column == 0) hz_left = hz_edge, h_left = h_edge;
-            const bool live = works[v] && here.live;
+            const bool live = works[v] && here.life == 2;
             if (live && here.k < P.nz)
                 radial_e(cell, below, h_left, hz_left, f, here.word, p.antenna, here.k, at);
             if (works[v] && column == 0) {
@@ -200,12 +200,12 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
             if (live && k >= 0) {
                 radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, k, at);
                 const int i = at - P.lead;
-                if (here.sample >= 0 && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
+                if (RARELY(here.sample >= 0) && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                     record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
             }
             if (works[v]) {
                 if (level < LEVELS - 1) write_link(s, t, level, column, cell, below);
-                else if (here.valid && k >= 0) write_cell(p.antenna, k, column, below);
+                else if (here.life && k >= 0) write_cell(p.antenna, k, column, below);
             }
             below = cell;
             move_on(here, passes, s.words);

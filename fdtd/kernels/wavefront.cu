@@ -32,14 +32,13 @@ struct Passes {
 // Where one level stands: its row k of E (nz: the row of zeros), the step that it takes there.
 struct Level {
     int k, step, word, word_below;
-    int sample;        // that this step ends in, or -1
-    bool valid, live;  // inside the run of passes; inside the steps asked for
+    int sample;  // that this step ends in, or -1
+    int life;    // 0 outside the run of passes, 1 beyond the steps asked for (rows go through unchanged), 2 to be stepped
 };
 
 __device__ inline void judge(Level &at, const Passes &passes) {
-    at.valid = at.step >= passes.first && at.step < passes.last;
-    at.live = at.valid && at.step < passes.end;
-    at.sample = at.live && (at.step + 1) % P.record_every == 0 ? (at.step + 1) / P.record_every - 1 : -1;
+    at.life = at.step < passes.first || at.step >= passes.last ? 0 : at.step < passes.end ? 2 : 1;
+    at.sample = at.life == 2 && (at.step + 1) % P.record_every == 0 ? (at.step + 1) / P.record_every - 1 : -1;
 }
 
 // Level `level` in iteration 0, where only the first level has begun.
@@ -52,7 +51,7 @@ __device__ inline void place(Level &at, int level, const Passes &passes, const i
 
 __device__ inline void move_on(Level &at, const Passes &passes, const int *words) {
     at.word_below = at.word;
-    if (++at.k > P.nz) at.k = 0, at.step += LEVELS, judge(at, passes);
+    if (RARELY(++at.k > P.nz)) at.k = 0, at.step += LEVELS, judge(at, passes);
     at.word = words[at.k];
 }
 
@@ -94,34 +93,35 @@ __device__ inline void warm(const Shared &s, int lane, const real *row) {
     for (int v = 0; v < VECTORS; ++v) copy_16_cached(s.spill + lane, row + lane * CELLS + v * WIDTH);
 }
 
-__device__ inline void warm_row(const Shared &s, const Place &p, const Level &at) {
-    const int word = at.word, column = p.lane * CELLS;
+__device__ inline void warm_row(const Shared &s, const Place &p, int k, int word) {
+    const int column = p.lane * CELLS;
     if (word & ROW_REACH && column < (word & ROW_REACH)) {
 #pragma unroll 1
-        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, at.k, n));
+        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n));
     }
     if (word & ROW_CUT) {
 #pragma unroll 1
-        for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, at.k, n));
+        for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n));
     }
-    if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, at.k));
-    if (word & ROW_AXIAL && column < P.axial_rows[at.k]) {
+    if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k));
+    if (word & ROW_AXIAL && column < P.axial_rows[k]) {
 #pragma unroll 1
-        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, at.k, n));
+        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, k, n));
     }
 }
 
-// Asks for one row from memory into its slot of the ring.
-__device__ inline void ask(const Shared &s, const Place &p, const Level &at, int slot) {
-    if (at.valid && at.k < P.nz) {
-        const real *row = field(p.antenna, at.k, 0) + p.lane * CELLS;
+// Asks for row k from memory into its slot of the ring.
+__device__ inline void ask(const Shared &s, const Place &p, int k, bool wanted, int slot) {
+    if (wanted && k < P.nz) {
+        const real *row = field(p.antenna, k, 0) + p.lane * CELLS;
         vector *to = s.ring + slot * ROW_VECTORS + p.lane;
 #pragma unroll
         for (int n = 0; n < 6; ++n)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
                 copy_16_bytes(to + (n * VECTORS + v) * 32, row + n * P.pitch + v * WIDTH);
-        if (at.word & (ROW_REACH | ROW_CUT | ROW_COUPLED | ROW_AXIAL)) warm_row(s, p, at);
+        const int word = s.words[k];
+        if (RARELY(word & (ROW_REACH | ROW_CUT | ROW_COUPLED | ROW_AXIAL))) warm_row(s, p, k, word);
     }
     close_copies();
 }
@@ -130,48 +130,47 @@ __device__ inline void ask(const Shared &s, const Place &p, const Level &at, int
 __device__ inline void advance(
     Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int now
 ) {
-    if (!at.live) return;
-    if (at.k < P.nz) advance_e(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
-    if (at.k == 0) return;
+    if (RARELY(at.life < 2)) return;
     const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.warp) * 2;
-    advance_h(below, row, c, p.lane, edge[0], edge[1], at.word_below, p.antenna, at.k - 1);
-    if (at.sample >= 0 && at.word_below & ROW_RECORDED) {
+    const real edge_ez = edge[0], edge_e = edge[1];
+    if (RARELY(at.word & E_FULL || at.k == P.nz)) {
+        if (at.k < P.nz) advance_e_full(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
+    } else advance_e_plain(row, below, c, p.lane);
+    if (RARELY(at.word_below & H_FULL || at.k == 0)) {
+        if (at.k > 0)
+            advance_h_full(below, row, c, p.lane, edge_ez, edge_e, at.word_below, p.antenna, at.k - 1);
+    } else advance_h_plain(below, row, c, p.lane, edge_ez, edge_e);
+    if (RARELY(at.sample >= 0 && at.word_below & ROW_RECORDED && at.k > 0)) {
         const int tap = now * TAPS + (at.sample & (TAPS - 1));
         write_shared(s.taps + tap * ROW_VECTORS, p.lane, below);
         if (p.lane == 0) s.posts[tap] = {at.k - 1, at.sample};
     }
 }
 
-// The first warp's window on memory: the row asked for last and its slot.
-struct Window {
-    Level level;
-    int slot;
-};
-
-__device__ inline void next_slot(int &slot) { slot = slot == AHEAD ? 0 : slot + 1; }
-
-// Hands the finished row `below` on and loads the row after `row` in its place.
+// Hands the finished row `below` on and loads the row after the present one in its place; `slot`: of the ring, the next
+// row's.
 __device__ inline void hand_on(
-    Row &below, Level &at, Window &asked, int &slot, const Passes &passes, const Place &p, const Shared &s, int now
+    Row &below, Level &at, int &slot, const Passes &passes, const Place &p, const Shared &s, int now
 ) {
     if (p.warp + 1 < LEVELS) {
         write_shared(s.links + (p.warp * 2 + now) * ROW_VECTORS, p.lane, below);
-    } else if (at.valid && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
+    } else if (at.life && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
     move_on(at, passes, s.words);
     if (p.warp > 0) read_shared(s.links + ((p.warp - 1) * 2 + (now ^ 1)) * ROW_VECTORS, p.lane, below);
     else {
         wait_copies<AHEAD - 1>();
-        if (at.valid && at.k < P.nz) read_shared(s.ring + slot * ROW_VECTORS, p.lane, below);
+        if (at.life && at.k < P.nz) read_shared(s.ring + slot * ROW_VECTORS, p.lane, below);
         else clear(below);
-        next_slot(slot);
-        ask(s, p, asked.level, asked.slot);
-        move_on(asked.level, passes, s.words), next_slot(asked.slot);
+        const bool wraps = at.k + AHEAD > P.nz;
+        const int k = at.k + AHEAD - (wraps ? P.nz + 1 : 0), step = at.step + (wraps ? LEVELS : 0);
+        ask(s, p, k, step >= passes.first && step < passes.last, slot == 0 ? AHEAD : slot - 1);
+        slot = slot == AHEAD ? 0 : slot + 1;
     }
 }
 
 __device__ inline void iterate(
-    Row &row, Row &below, Level &at, Window &asked, int &slot, int t, const Columns &c, const Passes &passes,
-    const Place &p, const Shared &s
+    Row &row, Row &below, Level &at, int &slot, int t, const Columns &c, const Passes &passes, const Place &p,
+    const Shared &s
 ) {
     const int now = t & 1;
     advance(row, below, at, c, p, s, now);
@@ -179,7 +178,7 @@ __device__ inline void iterate(
         real *edge = s.h_edge + ((t & 3) * LEVELS + p.warp) * 2;
         edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
     }
-    hand_on(below, at, asked, slot, passes, p, s, now);
+    hand_on(below, at, slot, passes, p, s, now);
     __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
 }
 
@@ -190,22 +189,17 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     read_columns(p.lane, c);
     Level at;
     place(at, p.warp, passes, s.words);
-    Window asked{at, 0};
-    int slot = 0;
+    int slot = 1;
     if (p.warp == 0) {
 #pragma unroll 1
-        for (int n = 0; n <= AHEAD; ++n) {
-            ask(s, p, asked.level, asked.slot);
-            move_on(asked.level, passes, s.words), next_slot(asked.slot);
-        }
+        for (int k = 0; k <= AHEAD; ++k) ask(s, p, k, true, k);
         wait_copies<AHEAD>();
         read_shared(s.ring, p.lane, x);
-        next_slot(slot);
     }
 #pragma unroll 1
     for (int t = 0; t < iterations; t += 2) {
-        iterate(x, y, at, asked, slot, t, c, passes, p, s);
-        iterate(y, x, at, asked, slot, t + 1, c, passes, p, s);
+        iterate(x, y, at, slot, t, c, passes, p, s);
+        iterate(y, x, at, slot, t + 1, c, passes, p, s);
     }
     wait_copies<0>();
 }

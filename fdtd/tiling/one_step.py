@@ -1,4 +1,4 @@
-"""One time step a launch: two launches a step, one thread a short column of cells."""
+"""One time step a launch: two launches a step, one thread a vector of 16 bytes of a row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from fdtd.stencils import Stencil
 
-_ALIGNMENT = 8  # columns; rows start on a memory sector
+_VECTOR = 16  # bytes
+_SECTOR = 32  # bytes; rows start on a memory sector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,45 +15,46 @@ class OneStepPlan:
     """How the baseline visits the lattice.
 
     Attributes:
-        columns: Threads of a block, along r.
-        rows: Cells a thread, along z.
+        threads: Of a block.
         resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
-        blocks: (along r, along z) an antenna.
+        blocks: Of an antenna.
         lead: Zero columns before the axis.
         pitch: Stored columns, at least one zero column after the last.
+        size: Bytes of a number.
     """
 
-    columns: int
-    rows: int
+    threads: int
     resident: int
-    blocks: tuple[int, int]
+    blocks: int
     lead: int
     pitch: int
+    size: int
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return {"ROWS": self.rows, "COLUMNS": self.columns, "RESIDENT": self.resident}
+        return {"THREADS": self.threads, "RESIDENT": self.resident, "REAL_BYTES": self.size}
 
 
-def plan(stencil: Stencil, nr: int, nz: int, *, columns: int = 128, rows: int = 1, resident: int = 12) -> OneStepPlan:
+def plan(stencil: Stencil, nr: int, nz: int, *, size: int, threads: int = 128, resident: int = 8) -> OneStepPlan:
     """Any stencil and size works.
 
     Args:
         stencil: What is stepped.
         nr: Columns.
         nz: Rows.
-        columns: Threads of a block.
-        rows: Cells a thread.
+        size: Bytes of a number.
+        threads: Of a block.
         resident: Blocks that a multiprocessor should hold.
     """
     del stencil
-    columns = min(columns, -(-nr // 32) * 32)
+    unit = _SECTOR // size
+    pitch = -(-(nr + 1) // unit) * unit
     return OneStepPlan(
-        columns=columns,
-        rows=rows,
+        threads=threads,
         resident=resident,
-        blocks=(-(-nr // columns), -(-nz // rows)),
+        blocks=-(-pitch * size // _VECTOR * nz // threads),
         lead=0,
-        pitch=-(-(nr + 1) // _ALIGNMENT) * _ALIGNMENT,
+        pitch=pitch,
+        size=size,
     )

@@ -60,7 +60,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
         "steps": sampling.steps,
         "decay": sampling.decay,
         "order": grid.azimuthal_order,
-        "courant": grid.courant_number,
+        "half_courant": grid.courant_number / 2,
     }
 
     def padded(rows: np.ndarray, kind: Any = dtype) -> np.ndarray:

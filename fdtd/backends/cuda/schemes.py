@@ -16,14 +16,14 @@ _BYTES = {"float32": 4, "float64": 8}
 
 def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """Two launches a step."""
-    del precision, limits
+    del limits
     grid = problem.grid
-    plan = one_step.plan(BOR, grid.nr, grid.nz, **tuning)
+    plan = one_step.plan(BOR, grid.nr, grid.nz, size=_BYTES[precision], **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         for n in range(step, end):
             for kernel in ("e_step", "h_step"):
-                program.launch(kernel, (*plan.blocks, batch), plan.columns, n)
+                program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
     return Scheme(
         name="one_step",
