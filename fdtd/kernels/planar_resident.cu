@@ -1,11 +1,11 @@
 // Synchronised thread blocks: a cluster of blocks holds one problem on chip for all of its steps, a slab of rows each,
 // and hands the rows at the slabs' edges over through the neighbours' shared memory.
 //
-// Settings: REAL; STENCIL; SLAB (rows a block); ROW (numbers of a row of one plane, the pitch in memory); WARPS.
-// Launch: clusters of rows / SLAB blocks of 32 WARPS threads, grid (cluster, batch), dynamic shared memory of
-// (SLAB + 2) ROW numbers for each plane and coefficient.
-#if !defined(SLAB) || !defined(ROW) || !defined(WARPS)
-#error "SLAB, ROW and WARPS must be set"
+// Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); ROW (numbers of a row of one plane, the pitch in
+// memory); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
+// numbers for each plane and coefficient.
+#if !defined(CLUSTER) || !defined(SLAB) || !defined(ROW) || !defined(WARPS)
+#error "CLUSTER, SLAB, ROW and WARPS must be set"
 #endif
 #include "machine.cuh"
 #include "planar_parameters.cuh"
@@ -50,6 +50,10 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int par
     if (down && rows) send(0, SLAB, cluster_rank() - 1);
     cluster_wait();  // the halo is there
 }
+
+#ifndef HOST_EMULATION
+extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void march(int first_step, int steps);
+#endif
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int first_step, int steps) {
     const int problem = blockIdx.y, first = cluster_rank() * SLAB, rows = max(0, min((int)SLAB, P.rows - first));

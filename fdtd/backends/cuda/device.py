@@ -118,6 +118,9 @@ class CudaDevice:
         return CudaProgram(self._cupy, text, self.limits)
 
 
+_PORTABLE_CLUSTER = 8  # blocks; larger clusters need the kernel's consent
+_NON_PORTABLE_CLUSTERS = 14  # CUfunction_attribute
+
 # CuPy keeps one module, and so one constant memory, for equal texts: what was last copied there, by text.
 _LAST_PARAMETERS: dict[str, bytes] = {}
 
@@ -155,6 +158,8 @@ class CudaProgram:
             function = self._module.get_function(kernel)
             if shared > 48 * 1024:
                 function.max_dynamic_shared_size_bytes = shared
+            if cluster > _PORTABLE_CLUSTER:
+                self._cupy.cuda.driver.funcSetAttribute(function.kernel.ptr, _NON_PORTABLE_CLUSTERS, 1)
             self._kernels[kernel] = function
         numbers = tuple(np.int32(argument) for argument in arguments)
         self._kernels[kernel](grid, (threads,), numbers, shared_mem=shared)

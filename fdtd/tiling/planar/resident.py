@@ -38,7 +38,7 @@ class ResidentPlan:
     @property
     def macros(self) -> dict[str, str | int]:
         """Settings of the kernel text."""
-        return {"SLAB": self.slab, "ROW": self.row, "WARPS": self.warps}
+        return {"CLUSTER": self.cluster, "SLAB": self.slab, "ROW": self.row, "WARPS": self.warps}
 
 
 def plan(
