@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fdtd.grid import AxisymmetricGrid
+from fdtd.grid import AxisymmetricGrid, courant_limit
 from fdtd.scene import Scene
 
 _PIECES = 32  # an edge is searched for walls in this many pieces
@@ -18,10 +18,11 @@ _STRAIGHT = 1e-3  # a wall is straight where its distance changes by one cell in
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
 # eigenvalue of curl curl is then at most 8 times that over the square (tests/physics/test_conductor_stability.py),
-# where the time step allows 4 over it: 1.28 cells, 10.2 of 10.8, at 0.98 of the lattice's limit. Near the axis the
-# lattice itself is at its limit: a plane wall cut there was unstable above 0.9 when stepped from random fields.
+# where the time step allows 4 over it: 1.28 cells, 10.2 of 10.8, at 0.98 of the lattice's limit for m = 1. Near the
+# axis the lattice itself is at its limit, whatever m: a plane wall cut there was unstable above 0.9 at 0.98 of it when
+# stepped from random fields.
 _HEADROOM = 0.4744
-_HEADROOM_AT_AXIS = 0.315
+_HEADROOM_AT_AXIS = 0.85 * 0.98**2  # times the square of the limit over the Courant number
 AXIS_COLUMNS = 8
 
 
@@ -41,6 +42,9 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.nda
     edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
     if not scene.conductors:
+        return edges, areas
+    if scene.same_metal:
+        edges[:], areas[:] = _one(grid, scene, 0)
         return edges, areas
     for antenna in range(scene.batch):
         edges[antenna], areas[antenna] = _one(grid, scene, antenna)
@@ -63,7 +67,7 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     z = (np.arange(grid.nz + 1) - grid.origin) * d
     node = _depth(grid, scene, antenna, r[None, :], z[:, None])
     beyond_r, beyond_z = _straight_walls(grid, scene, antenna, node)
-    near = (node < 0) & (node > -_SNAP / headroom(grid.courant_number, far=True))
+    near = (node < 0) & (node > -_SNAP / headroom(grid, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     for _ in range(_CLOSING_PASSES):
         e_r, through_r = _edges(grid, scene, antenna, node, axis=1)
@@ -74,7 +78,7 @@ def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray
     e_r = _reach(e_r, metal, beyond_r)
     e_z = _reach(e_z.T, metal.T, beyond_z.T).T
     edges = np.stack([e_r[:-1, :], 1.0 - metal[:-1, :-1], e_z[:, :-1]])
-    return edges, _faces(grid, metal, e_r, e_z)
+    return edges, _faces(grid, scene, antenna, metal, e_r, e_z)
 
 
 def _straight_walls(
@@ -86,7 +90,7 @@ def _straight_walls(
     neighbours to both sides: a wall does not grow past its rim.
     """
     beyond = []
-    most_r, most_z = (smallest_opening(grid.courant_number, far) for far in (True, False))
+    most_r, most_z = (smallest_opening(grid, far) for far in (True, False))
     k, i = np.nonzero((node < 0) & (node > -most_z))
     r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[k, i]
     step = 1e-3 * grid.cell
@@ -175,23 +179,25 @@ def _edges(
     return length, through
 
 
-def headroom(courant_number: float, far: bool) -> float:
+def headroom(grid: AxisymmetricGrid, far: bool) -> float:
     """How much more than a whole cell a cut one may drive its H, far from the axis or near it."""
-    return (_HEADROOM if far else _HEADROOM_AT_AXIS) / courant_number**2
+    if far:
+        return _HEADROOM / grid.courant_number**2
+    return _HEADROOM_AT_AXIS * (courant_limit(grid.azimuthal_order) / grid.courant_number) ** 2
 
 
-def smallest_opening(courant_number: float, far: bool = True) -> float:
+def smallest_opening(grid: AxisymmetricGrid, far: bool = True) -> float:
     """Part of a cell that a wall r = const (near the axis z = const) leaves open at least; else the node is its own."""
-    most = headroom(courant_number, far)
+    most = headroom(grid, far)
     return max(1 / (2 * most), 1 / (4 * most - 2))
 
 
-def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
+def _faces(
+    grid: AxisymmetricGrid, scene: Scene, antenna: int, metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray
+) -> np.ndarray:
     """Open area of the faces, from the open lengths around them."""
     columns = np.arange(e_r.shape[1])
-    most = np.where(
-        columns < AXIS_COLUMNS, headroom(grid.courant_number, far=False), headroom(grid.courant_number, far=True)
-    )
+    most = np.where(columns < AXIS_COLUMNS, headroom(grid, far=False), headroom(grid, far=True))
     floor = 1.0 / (2.0 * most)
     low, high, left, right = e_r[:-1], e_r[1:], e_z[:, :-1], e_z[:, 1:]
     corners = np.stack([metal[:-1, :-1], metal[:-1, 1:], metal[1:, :-1], metal[1:, 1:]]).sum(axis=0)
@@ -201,6 +207,7 @@ def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.n
     two = np.where(beside_r, mean_r, mean_z)
     cut_off = np.maximum(1 - np.minimum(low, high), 0) * np.maximum(1 - np.minimum(left, right), 0) / 2
     left_over = np.maximum(low, high) * np.maximum(left, right) / 2
+    left_over *= np.where(_inner_corners(grid, scene, antenna, metal, corners == 3, e_r, e_z), 2.0, 1.0)
     area = np.select([corners == 0, corners == 1, corners == 2, corners == 3], [1.0, 1 - cut_off, two, left_over], 1.0)
     driven = (low + high + left + right) / (4 * most)
     # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
@@ -212,3 +219,24 @@ def _faces(grid: AxisymmetricGrid, metal: np.ndarray, e_r: np.ndarray, e_z: np.n
     middle = np.where(outside, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
     h_z = np.where((low > 0) & (low != 1), np.maximum(low * middle, floor), 1.0)
     return np.stack([h_r, h_phi, h_z])
+
+
+def _inner_corners(
+    grid: AxisymmetricGrid,
+    scene: Scene,
+    antenna: int,
+    metal: np.ndarray,
+    three: np.ndarray,
+    e_r: np.ndarray,
+    e_z: np.ndarray,
+) -> np.ndarray:
+    """Faces with one open node that walls leave a rectangle of, not a triangle: metal starts beyond its middle."""
+    found = np.zeros_like(three)
+    k, i = np.nonzero(three)
+    right, upper = ~metal[k, i + 1] | ~metal[k + 1, i + 1], ~metal[k + 1, i] | ~metal[k + 1, i + 1]
+    node_k, node_i = k + upper, i + right
+    along_r, along_z = e_r[node_k, i], e_z[k, node_i]
+    r = (node_i + np.where(right, -0.75, 0.75) * along_r) * grid.cell
+    z = (node_k + np.where(upper, -0.75, 0.75) * along_z - grid.origin) * grid.cell
+    found[k, i] = _depth(grid, scene, antenna, r, z) < 0
+    return found

@@ -252,6 +252,7 @@ def lay_out(
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * transit / dt) / check_every)
+    lattice = AxisymmetricGrid(nr=nr, nz=nz, cell=d, origin=origin, courant_number=courant)
     return Layout(
         nr=nr,
         nz=nz,
@@ -260,7 +261,7 @@ def lay_out(
         courant_number=courant,
         layer_cells=layer_cells,
         layer_alpha=0.1 * 2 * math.pi * design_frequency,
-        feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(courant)),
+        feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(lattice)),
         feed_back=back,
         feed_absorber=absorber,
         source_plane=source,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.constants import epsilon_0, speed_of_light
 
+from fdtd.arrays import library
 from fdtd.grid import AxisymmetricGrid
 from fdtd.scene import Dielectric, Scene
 
@@ -45,8 +47,8 @@ class Media:
 
 
 def effective_permittivity(
-    grid: AxisymmetricGrid, scene: Scene, design_frequency: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    grid: AxisymmetricGrid, scene: Scene, design_frequency: float, *, coupled: bool = True, xp: Any = np
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Permittivity and conductivity of every E node, averaged over the cell around it.
 
     With f the part of the cell inside the body and n the surface normal, the field across the surface sees the harmonic
@@ -62,23 +64,27 @@ def effective_permittivity(
         grid: The lattice.
         scene: Bodies of the batch.
         design_frequency: Where the loss tangents hold, Hz.
+        coupled: Whether to find the coupling of r and z, too.
+        xp: Library of the scene's arrays.
 
     Returns:
         Relative permittivity and conductivity (S/m), each (batch, 3, nz, nr); the coupling of r and z,
-        (batch, nz, nr).
+        (batch, nz, nr), or None.
 
     References:
         Farjadpour et al., Opt. Lett. 31 (2006) 2972; Mohammadi et al., Opt. Express 13 (2005) 10367; Werner & Cary,
         J. Comput. Phys. 226 (2007) 1085 (where the entries stand).
     """
     shape = (scene.batch, 3, grid.nz, grid.nr)
-    complex_permittivity = np.ones(shape, dtype=complex)
-    coupling = np.zeros((scene.batch, grid.nz, grid.nr))
+    complex_permittivity = xp.ones(shape, dtype=complex)
+    coupling = xp.zeros((scene.batch, grid.nz, grid.nr)) if coupled else None
     for body in scene.dielectrics:
         _paint(grid, body, complex_permittivity, coupling)
     conductivity = -2 * np.pi * design_frequency * epsilon_0 * np.imag(complex_permittivity)
-    permittivity = np.ascontiguousarray(np.real(complex_permittivity))
-    return permittivity, conductivity, coupling * _part_that_is_stable(permittivity, coupling)
+    permittivity = np.real(complex_permittivity).copy()
+    if coupling is not None:
+        coupling *= _part_that_is_stable(permittivity, coupling)
+    return permittivity, conductivity, coupling
 
 
 def compensate_dispersion(grid: AxisymmetricGrid, permittivity: np.ndarray, frequency: float) -> None:
@@ -115,7 +121,7 @@ def _part_that_is_stable(permittivity: np.ndarray, coupling: np.ndarray) -> np.n
     of the surface's nodes keep less (a sphere's diverged within 1600 steps).
     """
     size = np.abs(coupling)
-    column = np.arange(size.shape[2])
+    column = library(coupling).arange(size.shape[2])
     row_r, row_z = np.zeros_like(size), np.zeros_like(size)
     weighted = size * column
     row_r[:, :, :-1] = (weighted[:, :, :-1] + weighted[:, :, 1:]) / (2 * column[:-1] + 1)
@@ -129,14 +135,15 @@ def _part_that_is_stable(permittivity: np.ndarray, coupling: np.ndarray) -> np.n
     return keep
 
 
-def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray, coupling: np.ndarray) -> None:
+def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray, coupling: np.ndarray | None) -> None:
     """Mix one body into the permittivity that stands there already."""
+    xp = library(permittivity)
     d, batch = grid.cell, permittivity.shape[0]
     k0 = max(int(np.floor(body.z_min / d)) + grid.origin - 2, 0)
     k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, grid.nz)
     i1 = min(int(np.ceil(body.r_max / d)) + 3, grid.nr)
-    index = np.arange(batch)[:, None, None]
-    z, r = grid.z_nodes[k0:k1, None], grid.r_nodes[None, :i1]
+    index = xp.arange(batch)[:, None, None]
+    z, r = xp.asarray(grid.z_nodes[k0:k1, None]), xp.asarray(grid.r_nodes[None, :i1])
     depth = body.distance(index, r, z)
     inner = body.permittivity * (1 - 1j * body.loss_tangent)
     at_batch, at_k, at_i = np.nonzero(np.abs(depth) < 2 * d)
@@ -149,7 +156,7 @@ def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray, c
         harmonic = fraction / inside + (1 - fraction) / outside
         mean = fraction * inside + (1 - fraction) * outside
         target[at_batch, at_k, at_i] = 1 / (across * harmonic + (1 - across) / mean)
-        if component == 1:
+        if component == 1 and coupling is not None:
             coupling[:, k0:k1, :i1][depth >= 2 * d] = 0.0
             coupling[at_batch, at_k + k0, at_i] = normal_r * normal_z * np.real(harmonic - 1 / mean)
 
@@ -162,12 +169,12 @@ def _cut(
     The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the
     gradient fitted to the distances of all subcells. Points: shape (points,).
     """
-    offsets = (np.arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
+    offsets = (library(r).arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
     dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))
     depth = body.distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
     slope_r, slope_z = depth @ dr, depth @ dz
     size = np.hypot(slope_r, slope_z)
-    normal_r = np.divide(slope_r, size, out=np.zeros_like(size), where=size > 0)
-    normal_z = np.divide(slope_z, size, out=np.ones_like(size), where=size > 0)
+    safe = np.where(size > 0, size, 1.0)
+    normal_r, normal_z = slope_r / safe, np.where(size > 0, slope_z / safe, 1.0)
     extent = (np.abs(normal_r) + np.abs(normal_z)) * d / _SUBCELLS
     return np.clip(0.5 + depth / extent[:, None], 0.0, 1.0).mean(axis=1), normal_r, normal_z

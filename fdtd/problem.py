@@ -65,6 +65,9 @@ Watch = Callable[[int, float], None]
 class Records:
     """What a batch left behind; one entry an antenna, of its own length where an antenna stopped early.
 
+    A device leaves its records in its own memory: port and contour as one array each, (batch, samples, numbers), zero
+    after an antenna's stop.
+
     Attributes:
         steps: Steps taken, (batch,).
         energy: Energy at each look over the largest so far at the last look, (batch,): the decay reached.
@@ -80,8 +83,8 @@ class Records:
     steps: np.ndarray
     energy: np.ndarray
     finite: np.ndarray
-    port: list[np.ndarray]
-    contour: list[np.ndarray]
+    port: list[np.ndarray] | np.ndarray
+    contour: list[np.ndarray] | np.ndarray
     field_map: np.ndarray | None
     final: np.ndarray | None
     snapshots: np.ndarray | None = None

@@ -25,9 +25,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from fdtd.arrays import library, on_host
 from fdtd.conductors import AXIS_COLUMNS, headroom
 from fdtd.grid import AxisymmetricGrid
-from fdtd.scene import Scene
+from fdtd.scene import Rim, Scene
 
 _REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
 _LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
@@ -38,8 +39,11 @@ _DIRECTIONS = 720
 
 def edge_conditions(
     grid: AxisymmetricGrid, scene: Scene, permittivity: np.ndarray, open_length: np.ndarray, open_area: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Permittivity of E edges and area of H faces, corrected around the scene's rims.
+) -> None:
+    """Correct the permittivity of E edges and the area of H faces around the scene's rims, in place.
+
+    Where the corrected coefficients drive a face h_phi or a node e_phi more than the time step allows, its area or its
+    permittivity is raised: neither takes part in the static fields. Areas depend on the metal alone.
 
     Args:
         grid: The lattice.
@@ -47,67 +51,106 @@ def edge_conditions(
         permittivity: Relative, (batch, 3, nz, nr) for e_r, e_phi, e_z.
         open_length: Open part of the edges, same shape.
         open_area: Open part of the faces h_r, h_phi, h_z, same shape.
-
-    Returns:
-        Permittivity and open area, new arrays. Where the corrected coefficients drive a face h_phi or a node e_phi more
-        than the time step allows, its area or its permittivity is raised: neither takes part in the static fields.
     """
-    permittivity, open_area = permittivity.copy(), open_area.copy()
-    least = _LEAST * grid.courant_number**2
-    for antenna in range(scene.batch):
+    groups = [slice(0, scene.batch)] if scene.same_metal else [slice(one, one + 1) for one in range(scene.batch)]
+    for group in groups:
+        first = group.start
         places = tuple(
-            (float(rim.r[antenna]) / grid.cell, float(rim.z[antenna]) / grid.cell + grid.origin) for rim in scene.rims
+            (float(rim.r[first]) / grid.cell, float(rim.z[first]) / grid.cell + grid.origin) for rim in scene.rims
         )
-        for rim, (x, y) in zip(scene.rims, places, strict=True):
-            wall, opening = float(rim.wall[antenna]), float(rim.opening[antenna])
-            i0, k0 = max(int(x - _REACH) - 1, 1), max(int(y - _REACH) - 1, 0)
-            i1, k1 = min(int(x + _REACH) + 3, grid.nr), min(int(y + _REACH) + 3, grid.nz)
-            window = np.s_[k0:k1, i0:i1]
-            metal = open_length[(antenna, 1, *window)] == 0
-            around = _media_around(grid, scene, antenna, rim.r[antenna], rim.z[antenna], wall, opening)
-            corner = (round(x - i0, 9), round(y - k0, 9))
-            others = tuple((round(px - i0, 9), round(py - k0, 9)) for px, py in places if (px, py) != (x, y))
-            electric = _ratios(corner, others, wall, opening, around, metal.shape, metal.tobytes())
-            magnetic = _ratios(corner, others, wall, opening, ((opening, 1.0),), metal.shape, metal.tobytes())
-            for component, (edge_e, edge_h, face) in enumerate(zip(electric, magnetic, (2, 0), strict=True)):
-                length = open_length[(antenna, 2 * component, *window)]
-                edge = permittivity[(antenna, 2 * component, *window)]
-                edge[...] = np.where((edge_e > 0) & (length > 0), np.maximum(edge_e * length, least * edge), edge)
-                area = open_area[(antenna, face, *window)]
-                found = np.divide(1.0, edge_h, out=np.ones_like(edge_h), where=edge_h > 0)
-                area[...] = np.where((edge_h > 0) & (length > 0), np.maximum(found, least * area), area)
-            _keep_the_time_step(grid, permittivity[antenna], open_length[antenna], open_area[antenna], window)
-    return permittivity, open_area
+        for rim, place in zip(scene.rims, places, strict=True):
+            _one_rim(grid, scene, group, rim, place, places, permittivity, open_length[first], open_area)
 
 
-def _keep_the_time_step(
-    grid: AxisymmetricGrid, permittivity: np.ndarray, length: np.ndarray, area: np.ndarray, window: tuple[slice, slice]
+def _one_rim(
+    grid: AxisymmetricGrid,
+    scene: Scene,
+    group: slice,
+    rim: Rim,
+    place: tuple[float, float],
+    places: tuple[tuple[float, float], ...],
+    permittivity: np.ndarray,
+    length: np.ndarray,
+    open_area: np.ndarray,
 ) -> None:
-    """Raise areas of h_phi and permittivities of e_phi in a window until neither is driven too hard, in place."""
-    near, far = (headroom(grid.courant_number, far) for far in (False, True))
-    allowed = np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)[window[1]]
-    inverse = length / permittivity
-    e_r, e_z = inverse[0], inverse[2]
-    driven = e_r + np.roll(e_r, -1, 0) + e_z + np.roll(e_z, -1, 1)
-    area[(1, *window)] = np.maximum(area[(1, *window)], driven[window] / (4 * allowed))
-    h_r, h_z = 1 / area[0], 1 / area[2]
-    driven = h_r + np.roll(h_r, 1, 0) + h_z + np.roll(h_z, 1, 1)
-    permittivity[(1, *window)] = np.maximum(permittivity[(1, *window)], driven[window] / (4 * allowed))
+    """Correct what is around one rim of a group of antennas with the same metal."""
+    xp, first, (x, y) = library(permittivity), group.start, place
+    wall, opening = float(rim.wall[first]), float(rim.opening[first])
+    i0, k0 = max(int(x - _REACH) - 1, 1), max(int(y - _REACH) - 1, 0)
+    i1, k1 = min(int(x + _REACH) + 3, grid.nr), min(int(y + _REACH) + 3, grid.nz)
+    window = np.s_[k0:k1, i0:i1]
+    metal = length[(1, *window)] == 0
+    corner = (round(x - i0, 9), round(y - k0, 9))
+    others = tuple((round(px - i0, 9), round(py - k0, 9)) for px, py in places if (px, py) != place)
+    shape = (corner, others, wall, opening)
+    least = _LEAST * grid.courant_number**2
+
+    in_air = _ratios(*shape, ((opening, 1.0),), metal.shape, metal.tobytes())
+    edges = np.ones((3, grid.nz, grid.nr))
+    area = open_area[first].copy()
+    for component, (ratio, face) in enumerate(zip(in_air, (2, 0), strict=True)):
+        whole = length[(2 * component, *window)]
+        use = (ratio > 0) & (whole > 0)
+        edges[(2 * component, *window)] = np.where(use, np.maximum(ratio * whole, least), 1.0)
+        inverse = np.divide(1.0, ratio, out=np.ones_like(ratio), where=use)
+        old = area[(face, *window)]
+        area[(face, *window)] = np.where(use, np.maximum(inverse, least * old), old)
+    driven = _driven((length / edges)[[0, 2]], upwards=True) / (4 * _allowed(grid))
+    area[(1, *window)] = np.maximum(area[(1, *window)], driven[window])
+    open_area[group] = area
+    nodes = xp.asarray((_driven(1 / area[[2, 0]], upwards=False) / (4 * _allowed(grid)))[window])
+    target = permittivity[(group, 1, *window)]
+    target[...] = np.maximum(target, nodes)
+
+    for around, members in _media_around(grid, scene, group, rim):
+        found = _ratios(*shape, around, metal.shape, metal.tobytes())
+        for component, ratio in enumerate(found):
+            whole = length[(2 * component, *window)]
+            use = (ratio > 0) & (whole > 0)
+            old = permittivity[(members, 2 * component, *window)]
+            new = np.where(xp.asarray(use), np.maximum(xp.asarray(ratio * whole), least * old), old)
+            permittivity[(members, 2 * component, *window)] = new
+
+
+def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
+    """How much more than a whole cell the coefficients of each column may drive, (nr,); near the axis no more."""
+    near, far = (max(headroom(grid, far), 1.0) for far in (False, True))
+    return np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)
+
+
+def _driven(pair: np.ndarray, *, upwards: bool) -> np.ndarray:
+    """Sum of the four coefficients around a face (edges along r and along z) or around a node (h_z and h_r)."""
+    along_r, along_z = pair
+    step = -1 if upwards else 1
+    return along_r + np.roll(along_r, step, 0) + along_z + np.roll(along_z, step, 1)
+
+
+Sectors = tuple[tuple[float, float], ...]
 
 
 def _media_around(
-    grid: AxisymmetricGrid, scene: Scene, antenna: int, r: float, z: float, wall: float, opening: float
-) -> tuple[tuple[float, float], ...]:
-    """Sectors around a rim, from its first wall on: where each ends, rad, and its permittivity."""
+    grid: AxisymmetricGrid, scene: Scene, group: slice, rim: Rim
+) -> list[tuple[Sectors, slice | np.ndarray]]:
+    """Sectors around a rim, from its first wall on: where each ends, rad, and its permittivity; and who has them."""
+    wall, opening = float(rim.wall[group.start]), float(rim.opening[group.start])
     step = opening / _DIRECTIONS
     angle = wall + (np.arange(_DIRECTIONS) + 0.5) * step
-    at_r, at_z = r + _LOOKED_AT * grid.cell * np.cos(angle), z + _LOOKED_AT * grid.cell * np.sin(angle)
-    permittivity = np.ones(_DIRECTIONS)
+    at_r = rim.r[group.start] + _LOOKED_AT * grid.cell * np.cos(angle)
+    at_z = rim.z[group.start] + _LOOKED_AT * grid.cell * np.sin(angle)
+    members = np.arange(group.start, group.stop)
+    permittivity = np.ones((len(members), _DIRECTIONS))
     for body in scene.dielectrics:
-        inside = body.distance(np.full(_DIRECTIONS, antenna), at_r, at_z) > 0
-        permittivity[inside] = body.permittivity[antenna]
-    last = np.append(np.nonzero(np.diff(permittivity))[0], _DIRECTIONS - 1)
-    return tuple((round(float((at + 1) * step), 9), float(permittivity[at])) for at in last)
+        xp = library(body.permittivity)
+        inside = on_host(body.distance(xp.asarray(members)[:, None], xp.asarray(at_r), xp.asarray(at_z)) > 0)
+        permittivity = np.where(inside, on_host(body.permittivity)[members, None], permittivity)
+    found: dict[Sectors, list[int]] = {}
+    for member, row in zip(members, permittivity, strict=True):
+        last = np.append(np.nonzero(np.diff(row))[0], _DIRECTIONS - 1)
+        sectors = tuple((round(float((at + 1) * step), 9), float(row[at])) for at in last)
+        found.setdefault(sectors, []).append(int(member))
+    if len(found) == 1:
+        return [(next(iter(found)), group)]
+    return [(sectors, np.array(those)) for sectors, those in found.items()]
 
 
 class _Wedge:

@@ -2,15 +2,20 @@
 
 A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
 a few cells of the surface. `index` says which antenna of the batch each point belongs to; all three broadcast against
-each other. Written with array operations only, so that NumPy and CuPy arrays serve alike.
+each other. Each is a function of array operations with its shape's numbers bound to it, so that those can be moved to a
+device (`on_library`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+
+from fdtd.errors import ConfigError
 
 LevelSet = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -59,45 +64,73 @@ class Scene:
         dielectrics: Bodies; where two overlap the later one counts.
         conductors: Level sets of perfect conductors; their union.
         rims: Their sharp edges (see `fdtd.rims`).
+        same_metal: Whether the conductors are the same in every antenna, so that they need be looked at once.
     """
 
     batch: int
     dielectrics: tuple[Dielectric, ...] = ()
     conductors: tuple[LevelSet, ...] = ()
     rims: tuple[Rim, ...] = ()
+    same_metal: bool = False
+
+
+def on_library(bodies: tuple[Dielectric, ...], xp: Any) -> tuple[Dielectric, ...]:
+    """The same bodies with the arrays of another library, a device's say."""
+    return tuple(
+        replace(
+            body,
+            distance=_moved(body.distance, xp),
+            permittivity=xp.asarray(body.permittivity),
+            loss_tangent=xp.asarray(body.loss_tangent),
+        )
+        for body in bodies
+    )
+
+
+def _moved(level_set: LevelSet, xp: Any) -> LevelSet:
+    if not isinstance(level_set, partial):
+        raise ConfigError("this body's level set cannot be moved to a device; make it of `functools.partial`")
+    return partial(level_set.func, *(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in level_set.args))
 
 
 def box(r_min: np.ndarray, r_max: np.ndarray, z_min: np.ndarray, z_max: np.ndarray) -> LevelSet:
     """A ring of rectangular section; every bound has shape (batch,), m."""
+    return partial(_in_box, r_min, r_max, z_min, z_max)
 
-    def distance(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        radial = np.minimum(r - r_min[index], r_max[index] - r)
-        axial = np.minimum(z - z_min[index], z_max[index] - z)
-        return np.minimum(radial, axial)
 
-    return distance
+def _in_box(
+    r_min: np.ndarray, r_max: np.ndarray, z_min: np.ndarray, z_max: np.ndarray, index: np.ndarray, r: np.ndarray,
+    z: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    radial = np.minimum(r - r_min[index], r_max[index] - r)
+    axial = np.minimum(z - z_min[index], z_max[index] - z)
+    return np.minimum(radial, axial)
 
 
 def cone_shell(r0: np.ndarray, r1: np.ndarray, outer0: np.ndarray, outer1: np.ndarray, length: np.ndarray) -> LevelSet:
     """Wall of a conical horn over 0 <= z <= length, r0 to r1 inside, outer0 to outer1 outside; shapes (batch,), m."""
+    return partial(_in_cone_shell, r0, (r1 - r0) / length, outer0, (outer1 - outer0) / length, length)
 
-    def distance(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        slope, outer_slope = (r1 - r0) / length, (outer1 - outer0) / length
-        inner = (r - r0[index] - slope[index] * z) / np.sqrt(1 + slope[index] ** 2)
-        outer = (outer0[index] + outer_slope[index] * z - r) / np.sqrt(1 + outer_slope[index] ** 2)
-        return np.minimum(np.minimum(inner, outer), np.minimum(z, length[index] - z))
 
-    return distance
+def _in_cone_shell(
+    r0: np.ndarray, slope: np.ndarray, outer0: np.ndarray, outer_slope: np.ndarray, length: np.ndarray,
+    index: np.ndarray, r: np.ndarray, z: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    inner = (r - r0[index] - slope[index] * z) / np.sqrt(1 + slope[index] ** 2)
+    outer = (outer0[index] + outer_slope[index] * z - r) / np.sqrt(1 + outer_slope[index] ** 2)
+    return np.minimum(np.minimum(inner, outer), np.minimum(z, length[index] - z))
 
 
 def capped_cylinder(radius: np.ndarray, extension: np.ndarray) -> LevelSet:
     """A cylinder from z = 0 to z = extension with a hemisphere of the same radius on top; shapes (batch,), m."""
+    return partial(_in_capped_cylinder, radius, extension)
 
-    def distance(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        above = np.maximum(z - extension[index], 0.0)
-        return np.minimum(radius[index] - np.sqrt(r**2 + above**2), z)
 
-    return distance
+def _in_capped_cylinder(
+    radius: np.ndarray, extension: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    above = np.maximum(z - extension[index], 0.0)
+    return np.minimum(radius[index] - np.sqrt(r**2 + above**2), z)
 
 
 def polar_profile(knots: np.ndarray, coefficients: np.ndarray) -> LevelSet:
@@ -110,17 +143,15 @@ def polar_profile(knots: np.ndarray, coefficients: np.ndarray) -> LevelSet:
     Returns:
         Level set (R - rho) / sqrt(1 + (R'/R)^2), the distance to first order in it, cut off at the plane.
     """
-    step = float(knots[1] - knots[0])
-    pieces = coefficients.shape[1]
+    return partial(_in_profile, float(knots[1] - knots[0]), coefficients)
 
-    def distance(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        theta = np.clip(np.arctan2(r, z), 0.0, np.pi / 2)
-        piece = np.minimum((theta / step).astype(np.int64), pieces - 1)
-        t = theta - piece * step
-        c3, c2, c1, c0 = (coefficients[power][piece, index] for power in range(4))
-        radius = ((c3 * t + c2) * t + c1) * t + c0
-        slope = (3 * c3 * t + 2 * c2) * t + c1
-        across = (radius - np.sqrt(r**2 + z**2)) / np.sqrt(1 + (slope / radius) ** 2)
-        return np.minimum(across, z)
 
-    return distance
+def _in_profile(step: float, coefficients: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+    theta = np.clip(np.arctan2(r, z), 0.0, np.pi / 2)
+    piece = np.minimum((theta / step).astype(np.int64), coefficients.shape[1] - 1)
+    t = theta - piece * step
+    c3, c2, c1, c0 = (coefficients[power][piece, index] for power in range(4))
+    radius = ((c3 * t + c2) * t + c1) * t + c0
+    slope = (3 * c3 * t + 2 * c2) * t + c1
+    across = (radius - np.sqrt(r**2 + z**2)) / np.sqrt(1 + (slope / radius) ** 2)
+    return np.minimum(across, z)

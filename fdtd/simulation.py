@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.backends import BACKENDS
+from fdtd.arrays import library, on_host
+from fdtd.backends import ARRAYS, BACKENDS
 from fdtd.conductors import open_parts
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 from fdtd.farfield.metrics import polar_weights
@@ -21,7 +22,7 @@ from fdtd.monitors import FieldMap, HuygensContour, Snapshots
 from fdtd.ports import GuideMode, lowest_te_mode, modal_amplitudes, modal_power
 from fdtd.problem import Problem, Records, Watch
 from fdtd.rims import edge_conditions
-from fdtd.scene import Scene
+from fdtd.scene import Scene, on_library
 from fdtd.sources import ModalSource
 
 PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
@@ -67,24 +68,40 @@ class Solution:
     snapshots: np.ndarray | None = None
 
 
-def fill(layout: Layout, scene: Scene) -> Media:
+def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     """Rasterise a scene on a layout's lattice.
 
     A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed and its cells
     whole wherever the back wall falls between lattice planes; what stands behind the absorber does not matter.
+
+    Args:
+        layout: The lattice.
+        scene: The batch.
+        xp: Array library in whose memory the media are wanted; conductors are looked at on the host.
     """
     check_bodies(layout, scene)
-    permittivity, conductivity, coupling = effective_permittivity(layout.grid, scene, layout.design_frequency)
-    compensate_dispersion(layout.grid, permittivity, layout.design_frequency)
-    open_length, open_area = open_parts(layout.grid, scene)
-    permittivity, open_area = edge_conditions(layout.grid, scene, permittivity, open_length, open_area)
+    grid = layout.grid
+    if xp is not np:
+        scene = replace(scene, dielectrics=on_library(scene.dielectrics, xp))
+    permittivity, conductivity, coupling = effective_permittivity(
+        grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
+    )
+    compensate_dispersion(grid, permittivity, layout.design_frequency)
+    open_length, open_area = open_parts(grid, scene)
+    edge_conditions(grid, scene, permittivity, open_length, open_area)
     _close_feed(layout, open_length, open_area)
+    if scene.same_metal and xp is not np:  # one antenna's parts cross to the device, not all of them
+        open_length, open_area = (
+            xp.broadcast_to(xp.asarray(parts[0]), parts.shape) for parts in (open_length, open_area)
+        )
+    else:
+        open_length, open_area = xp.asarray(open_length), xp.asarray(open_area)
     return Media(
         permittivity=permittivity,
         conductivity=conductivity,
         open_length=open_length,
         open_area=open_area,
-        coupling=np.where(_free(open_length), coupling, 0.0) if layout.surfaces == "full" else None,
+        coupling=None if coupling is None else np.where(_free(open_length), coupling, 0.0),
     )
 
 
@@ -115,7 +132,7 @@ def pose(
     """
     grid = layout.grid
     plane = layout.source_plane
-    mode = lowest_te_mode(grid, media.open_length[0, :, plane], media.open_area[0, :, plane])
+    mode = lowest_te_mode(grid, on_host(media.open_length[0, :, plane]), on_host(media.open_area[0, :, plane]))
     *outer, absorber = layout.axial_layers
     source = ModalSource(
         plane=plane, profile_r=mode.e_r, profile_phi=mode.e_phi, waveform=layout.pulse.samples(grid.time_step)
@@ -153,7 +170,7 @@ def solve(
     Args:
         layout: Lattice, source, monitors, frequencies.
         scene: The batch.
-        backend: "cpu" or "reference".
+        backend: One of `fdtd.backends.BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
         threads: Antennas stepped at the same time by the CPU backend.
         fields: Keep the electric field of the whole lattice at the frequencies.
@@ -163,12 +180,16 @@ def solve(
         watch: Told of every look at the first antenna's energy.
     """
     marks = [time.perf_counter()]
-    media = fill(layout, scene)
+    media = fill(layout, scene, ARRAYS[backend]())
     problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
-    solutions = [_solution(layout, problem, mode, records, index, fields, sweep) for index in range(scene.batch)]
+    whole = not isinstance(records.contour, list)  # a device's records are transformed together
+    groups = [slice(None)] if whole else [slice(one, one + 1) for one in range(scene.batch)]
+    solutions = [
+        solution for group in groups for solution in _solutions(layout, problem, mode, records, group, fields, sweep)
+    ]
     marks.append(time.perf_counter())
     if stages is not None:
         for name, start, stop in zip(("rasterise", "step", "transform"), marks[:-1], marks[1:], strict=True):
@@ -181,7 +202,7 @@ def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
     frequencies = np.array(layout.frequencies)
     if fields:
         return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
-    lossy = (media.conductivity > 0).any(axis=(0, 1))
+    lossy = on_host((media.conductivity > 0).any(axis=(0, 1)))
     if not lossy.any():
         return None
     k, i = np.nonzero(lossy)
@@ -197,71 +218,96 @@ def _transform(grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tup
 
 
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-    """sum_n x_n exp(-jwt_n) of (samples, ...) records, (F, ...)."""
+    """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
+    xp = library(samples)
     phase = 2 * np.pi * frequencies[:, None] * times
-    flat = samples.reshape(len(times), -1).astype(float)
-    spectrum = np.cos(phase) @ flat - 1j * (np.sin(phase) @ flat)
-    return spectrum.reshape(len(frequencies), *samples.shape[1:])
+    wide = samples.astype(float)
+    return xp.asarray(np.cos(phase)) @ wide - 1j * (xp.asarray(np.sin(phase)) @ wide)
 
 
 def _reflection(
     layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forward amplitude and S11 at z = 0, (F,)."""
+    """Forward amplitude and S11 at z = 0 from port records (batch, samples, 2), each (batch, F)."""
     grid = layout.grid
-    at_e, at_h = layout.sampling.sample_times(grid, len(port))
-    voltage = _spectrum(port[:, 0], at_e, frequencies)
-    current = _spectrum(port[:, 1], at_h, frequencies)
+    at_e, at_h = layout.sampling.sample_times(grid, port.shape[1])
+    voltage = _spectrum(port[..., :1], at_e, frequencies)[..., 0]
+    current = _spectrum(port[..., 1:], at_h, frequencies)[..., 0]
     forward, backward = modal_amplitudes(grid, mode, frequencies, voltage, current)
     travel = mode.phase_per_cell(grid, frequencies) * (layout.origin - layout.port_plane)
     return forward * np.exp(-1j * travel), backward / forward * np.exp(2j * travel)
 
 
-def _solution(
-    layout: Layout, problem: Problem, mode: GuideMode, records: Records, index: int, fields: bool, sweep: int
-) -> Solution:
-    """Turn one antenna's records into spectra, powers and patterns."""
+def _solutions(
+    layout: Layout, problem: Problem, mode: GuideMode, records: Records, group: slice, fields: bool, sweep: int
+) -> list[Solution]:
+    """Turn the records of a part of the batch into spectra, powers and patterns.
+
+    Records of a device are one array, zero after an antenna's own stop; all other records are transformed one antenna
+    at a time.
+    """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
-    port, contour = records.port[index], records.contour[index]
-    forward, s11 = _reflection(layout, mode, port, frequencies)
-    at_e, at_h = layout.sampling.sample_times(grid, len(port))
-    spectrum = np.empty((len(frequencies), layout.contour.size), dtype=complex)
+    port, contour = (_stacked(part, group) for part in (records.port, records.contour))
+    forward, s11 = _reflection(layout, mode, on_host(port), frequencies)
+    at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
+    spectrum = library(contour).empty((len(contour), len(frequencies), layout.contour.size), dtype=complex)
     for (_, component), where in layout.contour.sections().items():
         times = at_h if component.startswith("h") else at_e
-        spectrum[:, where] = _spectrum(contour[:, where], times, frequencies)
-    a, b = _transform(grid, layout.contour, layout.frequencies)(spectrum)
+        spectrum[..., where] = _spectrum(contour[..., where], times, frequencies)
+    a, b = (on_host(part) for part in _transform(grid, layout.contour, layout.frequencies)(spectrum))
+    through = on_host(contour_power(layout.contour, spectrum))
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
+    swept = _reflection(layout, mode, on_host(port), band)[1] if sweep else np.zeros((len(s11), 0), dtype=complex)
     power = modal_power(grid, mode, frequencies, forward)
-    total = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
-    extra: dict[str, Any] = {}
-    dissipated = np.zeros(len(frequencies))
-    if records.field_map is not None:
-        field = _unscaled(problem, records.field_map[index], index)
-        dissipated = _dissipated(problem, field, index)
-        if fields:
-            extra = {
-                "field": field,
-                "permittivity": problem.media.permittivity[index, 1],
-                "metal": problem.media.open_length[index, 1] == 0,
-            }
-    if records.snapshots is not None and problem.snapshots is not None and problem.snapshots.antenna == index:
-        extra["snapshots"] = _frames(problem, problem.snapshots, records.snapshots)
-    return Solution(
-        steps=int(records.steps[index]),
-        energy=float(records.energy[index]),
-        finite=bool(records.finite[index]),
-        s11=s11,
-        incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
-        e_plane=a,
-        h_plane=b,
-        accepted=power * (1 - np.abs(s11) ** 2),
-        radiated=total,
-        through_contour=contour_power(layout.contour, spectrum),
-        dissipated=dissipated,
-        sweep_frequency=band,
-        sweep_s11=_reflection(layout, mode, port, band)[1] if sweep else np.zeros(0, dtype=complex),
-        **extra,
-    )
+    radiated = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
+    members = range(*group.indices(problem.media.batch))
+    lost, extras = _near_field(problem, records, members, fields)
+    return [
+        Solution(
+            steps=int(records.steps[index]),
+            energy=float(records.energy[index]),
+            finite=bool(records.finite[index]),
+            s11=s11[at],
+            incident=np.sqrt(power[at]) * np.exp(1j * np.angle(forward[at])),
+            e_plane=a[at],
+            h_plane=b[at],
+            accepted=power[at] * (1 - np.abs(s11[at]) ** 2),
+            radiated=radiated[at],
+            through_contour=through[at],
+            dissipated=lost[at],
+            sweep_frequency=band,
+            sweep_s11=swept[at],
+            **extras[at],
+        )
+        for at, index in enumerate(members)
+    ]
+
+
+def _stacked(part: Any, group: slice) -> Any:
+    """Records of a part of the batch as one array (batch, samples, numbers)."""
+    return np.stack(part[group]) if isinstance(part, list) else part[group]
+
+
+def _near_field(
+    problem: Problem, records: Records, members: range, fields: bool
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Power lost in bodies, (batch, F), and what else was asked for, an antenna each."""
+    kept, where = problem.snapshots, problem.field_map
+    lost = np.zeros((len(members), 1 if where is None else len(where.frequencies)))
+    extras: list[dict[str, Any]] = [{} for _ in members]
+    for at, index in enumerate(members):
+        if records.field_map is not None:
+            field = _unscaled(problem, records.field_map[index], index)
+            lost[at] = _dissipated(problem, field, index)
+            if fields:
+                extras[at] = {
+                    "field": on_host(field),
+                    "permittivity": on_host(problem.media.permittivity[index, 1]),
+                    "metal": on_host(problem.media.open_length[index, 1] == 0),
+                }
+        if records.snapshots is not None and kept is not None and kept.antenna == index:
+            extras[at]["snapshots"] = _frames(problem, kept, records.snapshots)
+    return lost, extras
 
 
 def _band(layout: Layout) -> tuple[float, float]:
@@ -284,8 +330,8 @@ def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:
     field = sums[:, 0].astype(complex) + 1j * sums[:, 1]
     length = problem.media.open_length[index][:, rows, columns]
     field /= np.where(length > 0, length, 1.0)
-    node = np.arange(*where.columns, dtype=float)
-    field[:, 1] = np.divide(field[:, 1], node, out=np.zeros_like(field[:, 1]), where=node > 0)
+    node = library(field).arange(*where.columns, dtype=float)
+    field[:, 1] = np.where(node > 0, field[:, 1] / np.maximum(node, 1.0), 0.0)
     if where.columns[0] == 0 and problem.grid.azimuthal_order == 1:
         field[:, 1, :, 0] = -(9 * field[:, 0, :, 0] - field[:, 0, :, 1]) / 8
     return field
@@ -312,8 +358,8 @@ def _dissipated(problem: Problem, field: np.ndarray, index: int) -> np.ndarray:
     if where is None:
         return np.zeros(field.shape[0])
     rows, columns = slice(*where.rows), slice(*where.columns)
-    node = np.arange(*where.columns, dtype=float)
+    node = library(field).arange(*where.columns, dtype=float)
     weights = np.stack([node + 0.5, node, node])
     loss = problem.media.conductivity[index][:, rows, columns] * problem.media.open_length[index][:, rows, columns]
     losses = np.einsum("ckr,cr,fckr->f", loss, weights, np.abs(field) ** 2)
-    return losses * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
+    return on_host(losses) * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)

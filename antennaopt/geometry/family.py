@@ -76,6 +76,11 @@ def right_angle(r: np.ndarray, z: np.ndarray, wall: float) -> Rim:
     return Rim(r=r, z=z, wall=wall * np.pi * ones, opening=1.5 * np.pi * ones)
 
 
+def same_feed(designs: Designs) -> bool:
+    """Whether the whole batch stands on one feed."""
+    return all(bool((values == values[0]).all()) for name, values in designs.items() if name.startswith("feed."))
+
+
 def lens_losses(designs: Designs) -> np.ndarray:
     """Loss tangent of the lens, 0 where none is given."""
     return designs.get("lens.loss_tangent", np.zeros_like(designs["lens.permittivity"]))

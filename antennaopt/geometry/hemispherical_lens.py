@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.geometry.family import Designs, Family, feed, feed_rims, lens_losses, too_small_a_base
+from antennaopt.geometry.family import Designs, Family, feed, feed_rims, lens_losses, same_feed, too_small_a_base
 from antennaopt.geometry.outline import Outline, curve, feed_outline
 from fdtd.scene import Dielectric, Scene, capped_cylinder
 
@@ -26,7 +26,13 @@ def _scene(designs: Designs) -> Scene:
         z_min=0.0,
         z_max=float((radius + extension).max()),
     )
-    return Scene(batch=len(radius), dielectrics=(lens,), conductors=feed(designs), rims=feed_rims(designs))
+    return Scene(
+        batch=len(radius),
+        dielectrics=(lens,),
+        conductors=feed(designs),
+        rims=feed_rims(designs),
+        same_metal=same_feed(designs),
+    )
 
 
 def _refusal(designs: Designs) -> list[str | None]:

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.geometry.family import Designs, Family, feed, feed_rims
+from antennaopt.geometry.family import Designs, Family, feed, feed_rims, same_feed
 from antennaopt.geometry.outline import Outline, feed_outline
 from fdtd.scene import Scene
 
 
 def _scene(designs: Designs) -> Scene:
-    return Scene(batch=len(designs["feed.length"]), conductors=feed(designs), rims=feed_rims(designs))
+    return Scene(
+        batch=len(designs["feed.length"]),
+        conductors=feed(designs),
+        rims=feed_rims(designs),
+        same_metal=same_feed(designs),
+    )
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.geometry.family import Designs, Family, feed, feed_rims, lens_losses, numbered, stack, too_small_a_base
+from antennaopt.geometry.family import (
+    Designs,
+    Family,
+    feed,
+    feed_rims,
+    lens_losses,
+    numbered,
+    same_feed,
+    stack,
+    too_small_a_base,
+)
 from antennaopt.geometry.outline import Outline, curve, feed_outline
 from fdtd.scene import Dielectric, Scene, polar_profile
 
@@ -42,7 +52,13 @@ def _scene(designs: Designs) -> Scene:
         z_min=0.0,
         z_max=largest,
     )
-    return Scene(batch=coefficients.shape[2], dielectrics=(lens,), conductors=feed(designs), rims=feed_rims(designs))
+    return Scene(
+        batch=coefficients.shape[2],
+        dielectrics=(lens,),
+        conductors=feed(designs),
+        rims=feed_rims(designs),
+        same_metal=same_feed(designs),
+    )
 
 
 def _refusal(designs: Designs) -> list[str | None]:

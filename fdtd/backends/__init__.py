@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from fdtd.problem import Problem, Records, Watch
 
@@ -28,5 +31,18 @@ def _cuda(problem: Problem, precision: str, threads: int, watch: Watch | None) -
 
     return cuda.run(problem, precision=precision, watch=watch)
 
+
+def _host_arrays() -> Any:
+    return np
+
+
+def _device_arrays() -> Any:
+    from fdtd.backends import cuda
+
+    return cuda.device().arrays
+
+
+ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arrays, "reference": _host_arrays}
+"""Library of the arrays that a backend takes media in."""
 
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}

@@ -98,7 +98,6 @@ def test_short(measured: Callable[..., float], cell: float) -> None:
     measured("S11 + 1 of a short at z = 0", decibels(s11 + 1), "dB", at_most=-80.0, cell_mm=cell * 1e3)
 
 
-@pytest.mark.xfail(strict=True, reason="the face in the corner between plate and tube counts as half metal")
 def test_plate_of_metal(measured: Callable[..., float]) -> None:
     """The same as a body of the scene, plate and wall on lattice lines."""
     scene = Scene(batch=1, conductors=(*tube(1e-3), ring(-np.inf, RADIUS + WALL, 0.0, 2e-3)))
