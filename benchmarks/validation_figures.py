@@ -42,20 +42,29 @@ def family_figure(rows, family):
 
 
 def curve_panels(figures):
-    """Curves over a resolution, those that share resolution and unit in one panel of at most `MOST_CURVES`."""
+    """Sweeps over a resolution, those that share resolution and unit in one panel of at most `MOST_CURVES`.
+
+    Of more than twice as many, only that with the largest error of each name.
+
+    Returns:
+        Key, unit, and curves: label, whether the errors fall on a line, points.
+    """
     found = {}
     for (name, unit), group in curves(figures).items():
         for place, key, points in group:
             if is_sweep(key, points):
                 order = order_of(key, points)
-                parts = (name, place, f"order {order:.2f}" if order is not None else "")
+                parts = (name, place.partition("backend = ")[0].strip(", "), f"order {order:.2f}" if order else "")
                 label = ", ".join(part for part in parts if part)
-                found.setdefault((key, unit), []).append((label, order is not None, points))
-    return [
-        (key, unit, lines[first : first + MOST_CURVES])
-        for (key, unit), lines in found.items()
-        for first in range(0, len(lines), MOST_CURVES)
-    ]
+                found.setdefault((key, unit), []).append((name, (label, order is not None, points)))
+    panels = []
+    for (key, unit), named in found.items():
+        if len(named) > 2 * MOST_CURVES:
+            named.sort(key=lambda item: max(point["value"] for point in item[1][2]))
+            named = list(dict(named).items())
+        lines = sorted((line for _, line in named), key=lambda line: line[0])
+        panels += [(key, unit, lines[first : first + MOST_CURVES]) for first in range(0, len(lines), MOST_CURVES)]
+    return panels
 
 
 def curve_figure(figures):
@@ -69,7 +78,8 @@ def curve_figure(figures):
     figure = new_figure(4.6 * columns, height * rows)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (key, unit, lines) in zip(places, panels, strict=False):
-        dress(axes, x_label=RESOLUTIONS[key][0], y_label=f"error ({unit})" if unit else "error")
+        common = shared_parts([label for label, *_ in lines])
+        dress(axes, x_label=RESOLUTIONS[key][0], y_label=(common or "error") + (f" ({unit})" if unit else ""))
         for at, (label, straight, points) in enumerate(lines):
             colour, dash = FREQUENCY_COLOURS[at % 4], DASHES[at // 4]
             x, y = np.array([point["at"] for point in points]), np.array([point["value"] for point in points])
@@ -78,12 +88,21 @@ def curve_figure(figures):
                 slope, height_at_one = np.polyfit(np.log(x), np.log(y), 1)
                 y = np.exp(height_at_one) * x**slope
             width = 1.1 if straight else 0.6
-            axes.loglog(x, y, color=colour, linestyle=dash, linewidth=width, label=label)
+            axes.loglog(x, y, color=colour, linestyle=dash, linewidth=width, label=label[len(common) :].strip(", "))
         plain_ticks(axes, sorted({point["at"] for *_, points in lines for point in points}))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False)
     for axes in places[len(panels) :]:
         axes.set_axis_off()
     return figure
+
+
+def shared_parts(labels):
+    """Parts between commas that all labels begin with; none for a single one."""
+    if len(labels) < 2:
+        return ""
+    parts = [label.split(", ") for label in labels]
+    count = next((at for at, column in enumerate(zip(*parts, strict=False)) if len(set(column)) > 1), 0)
+    return ", ".join(parts[0][:count])
 
 
 def plain_ticks(axes, places):
