@@ -63,7 +63,7 @@ def bench_kernels(
     """
     cells = grid[0] * grid[1] * batch
     count = steps or max(64, int(_TARGET_CELL_STEPS / cells / (100 if backend == "reference" else 1)))
-    problem = _problem(grid, count, batch)
+    problem = reference_problem(grid, count, batch)
     schemes = _schemes(backend, precision)
     rates: dict[str, list[float]] = {name: [] for name in schemes}
     for name, step in schemes.items():
@@ -109,7 +109,7 @@ def _schemes(backend: str, precision: str) -> dict[str, Callable[[Problem], obje
     raise Unsuitable(f"backend = {backend!r} has no kernels here (allowed: cpu, reference)")
 
 
-def _problem(grid: tuple[int, int], steps: int, batch: int) -> Problem:
+def reference_problem(grid: tuple[int, int], steps: int, batch: int) -> Problem:
     """The reference lens, scaled down where the grid is too small for it, started from noise."""
     scale, reason = 1.0, ""
     for _ in range(12):

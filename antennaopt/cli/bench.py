@@ -20,21 +20,41 @@ from antennaopt.cli.options import (
     set_option,
     write_out,
 )
+from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
 REFERENCE = Path("experiments") / "reference_lens.toml"
 
 
-@click.group(short_help="Measure kernels, evaluations and the search.")
-def bench() -> None:
+@click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
+@click.option("--matrix", is_flag=True, help="Print which stencil, scheme and backend work together, and why not.")
+@json_option
+@click.pass_context
+def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
     """Measure this machine: kernels, whole evaluations, search quality.
 
     \b
     Examples:
+      antennaopt bench --matrix
       antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
       antennaopt bench search --seeds 10 --json search.json
       antennaopt bench sweep --json sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
+    if context.invoked_subcommand is not None:
+        if matrix or json_file is not None:
+            raise click.UsageError(f"--matrix and its --json do not go with {context.invoked_subcommand}")
+        return
+    if not matrix:
+        raise click.exceptions.NoArgsIsHelpError(context)
+    check_writable(json_file)
+    from antennaopt.bench.matrix import matrix_table, support_matrix
+
+    rows = support_matrix()
+    if json_file is not None:
+        write_out(json_file, json.dumps(rows, indent=1) + "\n")
+    if json_file != "-":
+        table, reasons = matrix_table(rows)
+        click.echo("\n".join([aligned(table), "", *reasons]))
 
 
 @bench.command(short_help="Time the update kernels.")
@@ -196,8 +216,6 @@ def sweep(
 
 
 def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    from antennaopt.cli.tables import aligned
-
     header = ["stencil", "scheme", "cells", "steps", "million cells/s", "spread"]
     lines = [
         [
@@ -240,8 +258,6 @@ def reference_lens() -> Path:
 
 def finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, *, quiet: bool) -> None:
     """Write the rows as JSON where asked for, and print them as a table otherwise."""
-    from antennaopt.cli.tables import aligned
-
     if json_file is not None:
         write_out(json_file, json.dumps(list(rows), indent=1, allow_nan=False) + "\n")
     if json_file == "-" or quiet or not rows:

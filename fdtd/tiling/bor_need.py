@@ -38,7 +38,7 @@ def bor_need(scheme: str, machine: Machine, rows: int, columns: int, batch: int,
             if rows * columns / cluster * len(BOR.fields) * size / 4 <= _HELD * machine.registers:
                 return cluster_need(machine, rows * columns, batch, cluster), f"clusters of {cluster}"
         raise Unsuitable(f"resident: {rows * columns} cells do not fit in the registers of 16 blocks; use wavefront")
-    raise Unsuitable("skewed: for bor it is the wavefront, one block an antenna")
+    raise Unsuitable(f"{scheme} has no kernel for bor")
 
 
 def tile_need(machine: Machine, height: int, width: int, depth: int, *, size: int) -> Need:

@@ -21,9 +21,11 @@ from fdtd.errors import ConfigError
 from fdtd.tiling.bor_need import bor_need
 from fdtd.tiling.machine import Machine
 from fdtd.tiling.need import Need
+from fdtd.tiling.pairs import SCHEMES, check_pair
 from fdtd.tiling.planar.needs import PLANAR, planar_need
 
-SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
+__all__ = ["SCHEMES", "STENCILS", "Prediction", "predict"]
+
 STENCILS = ("bor", *PLANAR)
 
 
@@ -77,8 +79,7 @@ def predict(
     """
     if stencil not in STENCILS:
         raise ConfigError(f"stencil = {stencil!r} is unknown (allowed: {', '.join(STENCILS)})")
-    if scheme not in SCHEMES:
-        raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
+    check_pair(stencil, scheme)
     if min(rows, columns, batch) < 1:
         raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
     if stencil == "bor":

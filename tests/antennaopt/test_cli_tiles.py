@@ -66,7 +66,7 @@ def test_predictions_for_a_card(call, tmp_path):
     assert rows["skewed"]["predicted_cell_steps_per_s"] is None
     code, out, _ = call("tiles", "--stencil", "bor", "--grid", "100x100", "--batch", "1")
     assert code == 0
-    assert "not here: skewed: for bor it is the wavefront" in out
+    assert "not here: skewed does not suit bor: " in out
     from fdtd.tiling.machine import H200
 
     slow = {**H200.to_dict(), "memory_bytes_per_s": H200.memory_bytes_per_s / 2}

@@ -83,8 +83,8 @@ def test_sums_grow_as_they_should() -> None:
 
 def test_refusals_say_what_would_do() -> None:
     made = problem("tmz", steps=1)
-    with pytest.raises(ConfigError, match="one_step, trapezoidal, skewed, resident"):
-        planar.run(made, HostDevice(), scheme="wavefront")
+    with pytest.raises(ConfigError, match="one_step, trapezoidal, skewed, wavefront, resident"):
+        planar.run(made, HostDevice(), scheme="diamond")
     with pytest.raises(ConfigError, match="float32, float64"):
         planar.run(made, HostDevice(), precision="half")
     with pytest.raises(Unsuitable, match=r"compute capability 9.0 \(this device has 8.0\)"):

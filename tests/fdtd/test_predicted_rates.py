@@ -67,7 +67,7 @@ def test_every_pair_is_predicted_or_refused(stencil: str, scheme: str) -> None:
     try:
         found = predict(stencil, scheme, H200, rows=240, columns=200, batch=132)
     except Unsuitable as error:
-        assert str(error).startswith(f"{scheme}: ")
+        assert str(error).startswith(scheme)
         return
     assert 10e9 < found.rate < H200.instructions_per_s / 5
     assert found.plan

@@ -17,6 +17,7 @@ from fdtd.backends.cuda.sources import flatten
 from fdtd.errors import ConfigError
 from fdtd.jacobi import JacobiProblem
 from fdtd.planar import PlanarProblem, PlanarRecords
+from fdtd.tiling.pairs import check_pair
 from fdtd.tiling.planar import one_step, resident, skewed, streamed, trapezoidal
 
 PARAMETERS = "planar_parameters.cuh"
@@ -255,8 +256,7 @@ def prepare(batch: PlanarBatch, scheme: str, **choice: Any) -> March:
         ConfigError: There is no such scheme.
         Unsuitable: It cannot step this problem on this device.
     """
-    if scheme not in PLANAR_SCHEMES:
-        raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(PLANAR_SCHEMES)})")
+    check_pair(batch.stencil.name, scheme)
     return PLANAR_SCHEMES[scheme](batch, **choice)
 
 

@@ -55,7 +55,7 @@ def planar_need(
         return _windows(cell, rows, columns, machine, batch, size, choice)
     if scheme == "resident":
         return _clusters(cell, rows, columns, machine, batch, size, choice)
-    raise Unsuitable(f"wavefront: for {stencil} it is called skewed")
+    raise Unsuitable(f"{scheme} has no kernel for {stencil}")
 
 
 def _tiles(

@@ -9,7 +9,8 @@ from fdtd.stencils.planar import PlanarStencil
 from fdtd.tiling.limits import Limits
 from fdtd.tiling.planar import pitch
 
-_MOST_LEVELS = 16
+_MOST_LEVELS = 16  # chosen; told, as many as a block has warps
+_MOST_WARPS = 32
 _AHEAD = 3  # rows on their way from memory
 
 
@@ -56,17 +57,20 @@ def plan(
         columns: Of the lattice; a row and its successors must fit on chip.
         size: Bytes of a number.
         limits: Of the device.
-        levels: Time steps a pass; as many as fit, up to 16, if None.
+        levels: Time steps a pass; as many as fit, up to 16, if None. As many as the run has is time skewing without
+            time tiling, which only short runs allow.
 
     Raises:
         Unsuitable: Rows are too long for two levels, or for so many.
     """
+    if levels is not None and not 1 <= levels <= _MOST_WARPS:
+        raise Unsuitable(f"skewed: levels = {levels} do not fit in a block (allowed: 1 to {_MOST_WARPS})")
     row = pitch(columns)
     slot = (stencil.planes + stencil.coefficients) * row * size
     for count in range(_MOST_LEVELS, 1, -1) if levels is None else (levels,):
         need = slots(stencil, count) * slot
         if need <= limits.shared_bytes:
-            group = max(1, min(32 // count, -(-columns // 128)))
+            group = max(1, min(_MOST_WARPS // count, -(-columns // 128)))
             return SkewedPlan(levels=count, group=group, row=row, shared_bytes=need)
     count = 2 if levels is None else levels
     most = limits.shared_bytes // (slots(stencil, count) * (stencil.planes + stencil.coefficients) * size)

@@ -1,0 +1,71 @@
+"""`antennaopt bench --matrix` tells the truth: what it says works is run against an oracle, what not is refused so.
+
+Pairs that work have their agreement tests beside this file; here each of them is known to be covered, and each refusal
+is the one that running gives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from host_device import HostDevice
+from test_bor_schemes import SCHEMES as BOR_COVERED
+from test_planar_schemes import CHOICES as PLANAR_COVERED
+from test_planar_schemes import problem
+
+from antennaopt import cli
+from antennaopt.bench import matrix
+from fdtd.backends.cuda import planar
+from fdtd.errors import Unsuitable
+from fdtd.jacobi import JacobiProblem
+from fdtd.tiling.limits import HOPPER, Limits
+
+ON_A_GPU = [row for row in matrix.support_matrix() if row["backend"] == "cuda"]
+
+
+def test_every_combination_has_a_row() -> None:
+    rows = matrix.support_matrix()
+    assert len(rows) == len(matrix.STENCILS) * len(matrix.ALL_SCHEMES) * len(matrix.BACKENDS)
+    assert all(row["works"] or row["reason"] for row in rows)
+
+
+@pytest.mark.parametrize("row", [row for row in ON_A_GPU if row["works"]], ids=lambda row: str(row["scheme"]))
+def test_what_works_is_held_against_an_oracle(row) -> None:
+    covered = BOR_COVERED if row["stencil"] == "bor" else PLANAR_COVERED
+    assert row["scheme"] in covered
+
+
+def test_what_is_held_against_an_oracle_works() -> None:
+    works = {(row["stencil"], row["scheme"]) for row in ON_A_GPU if row["works"]}
+    assert {("bor", scheme) for scheme in BOR_COVERED} <= works
+    for stencil in ("tmz", "tez", "jacobi5"):
+        assert {(stencil, scheme) for scheme in PLANAR_COVERED} <= works
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ON_A_GPU if not row["works"] and row["stencil"] != "bor"],
+    ids=lambda row: str(row["stencil"]),
+)
+def test_refusals_are_those_of_running(row) -> None:
+    with pytest.raises(Unsuitable) as caught:
+        if row["stencil"] == "jacobi5":
+            planar.run_sum(JacobiProblem(initial=np.zeros((1, 9, 9)), steps=1), HostDevice(), scheme=row["scheme"])
+        else:
+            planar.run(problem(row["stencil"], steps=1), HostDevice(), scheme=row["scheme"])
+    assert str(caught.value) == row["reason"]
+
+
+def test_a_card_without_clusters_has_no_resident() -> None:
+    ampere = Limits(**{**vars(HOPPER), "capability": 80})
+    lost = [row for row in matrix.support_matrix(ampere) if row["scheme"] == "resident" and row["backend"] == "cuda"]
+    assert not any(row["works"] for row in lost)
+    assert all("9.0" in row["reason"] for row in lost if row["stencil"] != "bor")
+
+
+def test_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--matrix"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split() == ["one_step", "trapezoidal", "skewed", "wavefront", "resident"]
+    assert "tmz, wavefront: wavefront does not suit tmz: " in out
+    assert cli.main(["bench", "kernels", "--matrix"]) == 2
