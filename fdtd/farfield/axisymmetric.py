@@ -24,11 +24,13 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.constants import speed_of_light
 from scipy.special import jv
 
+from fdtd.arrays import library
 from fdtd.grid import AxisymmetricGrid
 from fdtd.monitors import HuygensContour
 
@@ -87,6 +89,7 @@ class FarFieldTransform:
         self.theta = np.asarray(theta, dtype=float)
         self.frequencies = np.asarray(frequencies, dtype=float)
         self._matrix = np.stack([self._one(grid, contour, frequency) for frequency in self.frequencies])
+        self._copies: dict[Any, Any] = {}
 
     def _one(self, grid: AxisymmetricGrid, contour: HuygensContour, frequency: float) -> np.ndarray:
         """The map at one frequency, (2, T, contour.size)."""
@@ -132,9 +135,12 @@ class FarFieldTransform:
             A and B, (..., F, T), in cells: r E = d (A cos(m phi) theta^ + B sin(m phi) phi^) exp(-jkr), V per V/m of
             the samples.
         """
+        xp = library(spectrum)
         frequencies, _, angles, size = self._matrix.shape
-        field = self._matrix.reshape(frequencies, 2 * angles, size) @ spectrum[..., None]
-        field = field.reshape(*spectrum.shape[:-1], 2, angles)
+        if xp not in self._copies:
+            self._copies[xp] = xp.asarray(self._matrix.reshape(frequencies, 2 * angles, size))
+        columns = np.moveaxis(spectrum.reshape(-1, frequencies, size), 0, -1)
+        field = np.moveaxis(self._copies[xp] @ columns, -1, 0).reshape(*spectrum.shape[:-1], 2, angles)
         return field[..., 0, :], field[..., 1, :]
 
 

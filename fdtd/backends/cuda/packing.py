@@ -1,4 +1,7 @@
-"""Lays a problem out as the kernels' `Parameters`: arrays for the pointers, numbers for the rest. NumPy only."""
+"""Lays a problem out as the kernels' `Parameters`: arrays for the pointers, numbers for the rest.
+
+What every antenna has of its own is made in the library of the media's arrays, on the device if they are there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0
 
+from fdtd.arrays import library
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.problem import Problem
 
@@ -63,16 +67,18 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
         "half_courant": grid.courant_number / 2,
     }
 
+    xp = library(problem.media.permittivity)
+
     def padded(rows: np.ndarray, kind: Any = dtype) -> np.ndarray:
-        out = np.zeros((*rows.shape[:-1], pitch), kind)
+        out = library(rows).zeros((*rows.shape[:-1], pitch), kind)
         out[..., lead : lead + rows.shape[-1]] = rows
         return out
 
-    fields = np.zeros((batch, grid.nz, 6, pitch), dtype)
+    fields = xp.zeros((batch, grid.nz, 6, pitch), dtype)
     if problem.initial is not None:
-        fields[..., lead : lead + grid.nr] = np.moveaxis(problem.initial, 1, 2)
+        fields[..., lead : lead + grid.nr] = xp.asarray(np.moveaxis(problem.initial, 1, 2))
     arrays["fields"] = fields
-    words = np.zeros((batch, grid.nz + 1), np.int32)
+    words = xp.zeros((batch, grid.nz + 1), np.int32)
     _add_media(problem, arrays, words, padded, lead)
     _add_radial_layer(problem, arrays, numbers, padded, dtype)
     _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
@@ -100,7 +106,7 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     arrays["media"] = np.ascontiguousarray(np.moveaxis(padded(coefficients), 1, 2))
     cut = (media.open_area != 1).any(axis=(1, 3))
     words[:, :-1] |= np.where(cut, ROW_CUT, 0)
-    faces = padded(1 / media.open_area) if cut.any() else np.zeros((1, 3, 1, 1), arrays["media"].dtype)
+    faces = padded(1 / media.open_area) if cut.any() else library(cut).zeros((1, 3, 1, 1), arrays["media"].dtype)
     arrays["faces"] = np.ascontiguousarray(np.moveaxis(faces, 1, 2))
     if media.coupling is not None and media.coupling.any():
         coupled = media.coupling != 0
@@ -113,7 +119,7 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
 
 def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:
     """Nodes that couple e_r and e_z must stand clear of the layers, where curls are stretched."""
-    layered = np.zeros((problem.grid.nz + 1, problem.grid.nr), dtype=bool)
+    layered = library(coupled).zeros((problem.grid.nz + 1, problem.grid.nr), dtype=bool)
     layered[:, problem.grid.nr - problem.radial_layer.cells - 1 :] = problem.radial_layer.cells > 0
     for layer in problem.axial_layers:
         start, stop = layer.rows
@@ -142,7 +148,7 @@ def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, 
         filters[:, : layer.cells] = np.stack(flat)
     arrays["gains"] = padded(gains)
     arrays["filters"] = filters
-    arrays["radial_psi"] = np.zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
+    arrays["radial_psi"] = library(problem.media.permittivity).zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
     numbers |= {"radial_start": start, "radial_cells": layer.cells, "radial_pitch": pitch}
 
 
@@ -160,7 +166,9 @@ def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, l
         table[3:, start:stop] = layer.filters(problem.grid, 0.5)
         count += stop - start
     arrays["axial_rows"], arrays["axial"] = rows, table
-    arrays["axial_psi"] = np.zeros((problem.media.batch, max(count, 1), 4, pitch), dtype)
+    arrays["axial_psi"] = library(problem.media.permittivity).zeros(
+        (problem.media.batch, max(count, 1), 4, pitch), dtype
+    )
     numbers["axial_count"] = max(count, 1)
 
 
@@ -185,12 +193,13 @@ def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtyp
     start = problem.grid.nr - problem.radial_layer.cells
     weights = np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi])
     arrays["port_weights"] = padded(weights, np.float64)
-    arrays["port_record"] = np.zeros((batch, samples, 2))
+    xp = library(problem.media.permittivity)
+    arrays["port_record"] = xp.zeros((batch, samples, 2))
     numbers |= {"port_plane": -1 if port is None else port.plane, "port_columns": weights.shape[1]}
     if contour is not None and (contour.column >= start or contour.bottom < 1):
         raise Unsuitable("the contour lies in the radial absorbing layer or on the lattice's lowest plane")
     size = 0 if contour is None else contour.size
-    arrays["contour_record"] = np.zeros((batch, samples, max(size, 1)), dtype)
+    arrays["contour_record"] = xp.zeros((batch, samples, max(size, 1)), dtype)
     numbers |= {
         "contour_column": -1 if contour is None else contour.column,
         "contour_bottom": 0 if contour is None else contour.bottom,
@@ -201,7 +210,7 @@ def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtyp
     frequencies = np.zeros(0) if box is None else np.asarray(box.frequencies)
     phase = 2 * np.pi * frequencies[:, None] * times
     arrays["wave"] = np.stack([np.cos(phase), -np.sin(phase)]).astype(dtype)
-    arrays["sums"] = np.zeros((batch, *((1, 2, 3, 1, 1) if box is None else box.shape)), dtype)
+    arrays["sums"] = xp.zeros((batch, *((1, 2, 3, 1, 1) if box is None else box.shape)), dtype)
     numbers |= {
         "map_bottom": 0 if box is None else box.rows[0],
         "map_top": 0 if box is None else box.rows[1],

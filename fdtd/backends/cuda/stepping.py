@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.arrays import library
 from fdtd.backends.cuda.device import Device, Program
 from fdtd.backends.cuda.packing import Packed, pack
 from fdtd.backends.cuda.parameters import pack_parameters
@@ -112,12 +113,23 @@ class Batch:
         return self.fetch("active") != 0
 
     def records(self) -> Records:
-        """What the batch left behind."""
+        """What the batch left behind: on the host, or where the media are; then without the last fields."""
         problem, numbers = self._problem, self._start.numbers
         sampling, grid = problem.sampling, problem.grid
         now, _, ratio = self.fetch("energies")
         steps = np.where(self.running(), self.steps, self.fetch("taken")).astype(int)
         taken = steps // sampling.record_every
+        if library(problem.media.permittivity) is not np:
+            kept = slice(int(taken.max()))
+            return Records(
+                steps=steps,
+                energy=ratio if self.steps >= sampling.check_every else np.ones(self.size),
+                finite=np.isfinite(now),
+                port=self._buffers["port_record"][:, kept],
+                contour=self._buffers["contour_record"][:, kept, : int(numbers["contour_size"])],
+                field_map=None if problem.field_map is None else self._buffers["sums"],
+                final=None,
+            )
         port, contour = self.fetch("port_record"), self.fetch("contour_record")
         lead, size = self._start.lead, int(numbers["contour_size"])
         final = self.fetch("fields")[..., lead : lead + grid.nr]
