@@ -120,7 +120,7 @@ def test_solver_knows_no_optimiser() -> None:
 @pytest.mark.parametrize("reader", ["fdtd.ports", "fdtd.farfield"])
 def test_ports_and_far_field_read_records_only(reader: str) -> None:
     """They know the lattice and the monitors that made the records, not how fields are stepped."""
-    allowed = ("fdtd.errors", "fdtd.grid", "fdtd.monitors", reader)
+    allowed = ("fdtd.errors", "fdtd.arrays", "fdtd.grid", "fdtd.monitors", reader)
     used = {target for name, targets in graph().items() if within(name, reader) for target in targets}
     assert [target for target in used if within(target, "fdtd") and not any(within(target, a) for a in allowed)] == []
 

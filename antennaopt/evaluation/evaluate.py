@@ -13,6 +13,7 @@ from antennaopt.evaluation.fields import field_of, film_of, frames_wanted
 from antennaopt.evaluation.fit import misfit
 from antennaopt.evaluation.plan import SolverPlan
 from antennaopt.geometry import FAMILIES, stack
+from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
 from fdtd.farfield.metrics import (
     cross_polarisation,
@@ -20,13 +21,14 @@ from fdtd.farfield.metrics import (
     directivity,
     front_to_back,
     half_power_beamwidth,
+    or_none,
     side_lobe,
 )
 from fdtd.layout import Layout
 from fdtd.simulation import PATTERN_DEG, Solution, solve
 
 _SWEEP_POINTS = 41
-_AT_ONCE = 4  # antennas rasterised and recorded together: bounds a worker's memory, whatever the batch
+_AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch
 
 
 def evaluate(
@@ -49,7 +51,7 @@ def evaluate(
         family: Antenna family.
         designs: Full designs, SI, by dotted name.
         plan: As `SolverPlan.to_dict` wrote it.
-        backend: "cpu" or "reference".
+        backend: One of `fdtd.backends.BACKENDS`; "cuda" solves the whole batch at once.
         fields: Add the electric field at the frequencies (`field`) and S11 across the band (`sweep`).
         film: Add the first antenna's field over time (`film`).
         threads: Antennas solved at the same time.
@@ -63,8 +65,8 @@ def evaluate(
     Raises:
         Unsuitable: The backend is not there.
     """
-    if backend not in ("cpu", "reference"):
-        raise Unsuitable(f"backend = {backend!r} is not available here (allowed: cpu, reference)")
+    if backend not in BACKENDS:
+        raise Unsuitable(f"backend = {backend!r} is unknown (allowed: {', '.join(BACKENDS)})")
     solver = SolverPlan.from_dict(plan)
     refusals = [
         refusal or misfit(solver.layout, family, design)
@@ -76,8 +78,9 @@ def evaluate(
         for refusal in refusals
     ]
     sound = [place for place, refusal in enumerate(refusals) if refusal is None]
-    for first in range(0, len(sound), max(_AT_ONCE, threads)):
-        places = sound[first : first + max(_AT_ONCE, threads)]
+    together = len(sound) if backend == "cuda" else max(_AT_ONCE, threads)
+    for first in range(0, len(sound), together or 1):
+        places = sound[first : first + together]
         spent: dict[str, float] = {}
         snapshots = frames_wanted(solver.layout) if film and first == 0 else None
         start = time.perf_counter()
@@ -94,7 +97,7 @@ def evaluate(
             stages=spent,
             watch=watch,
         )
-        made = [_outcome(solver.layout, solution) for solution in solutions]
+        made = _outcomes(solver.layout, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
             if fields and "s11" in outcome:
                 outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
@@ -142,45 +145,61 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
-def _outcome(layout: Layout, solution: Solution) -> dict[str, Any]:
-    """Figures of merit of one antenna as plain numbers."""
-    status, error = _status(layout, solution)
-    outcome: dict[str, Any] = {
-        "status": status,
-        "error": error,
-        "steps": solution.steps,
-        "cells": layout.grid.cells,
-        "frequency_hz": list(layout.frequencies),
-    }
-    if (
-        status in ("diverged", "infeasible") or not np.isfinite(solution.s11).all()
-    ):  # stopped before anything came to the port
-        return outcome
-    e_plane, h_plane, _ = directivity(solution.e_plane, solution.h_plane)
+def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
+    """Figures of merit of antennas as plain numbers."""
+    outcomes: list[dict[str, Any]] = []
+    for solution in solutions:
+        status, error = _status(layout, solution)
+        outcomes.append(
+            {
+                "status": status,
+                "error": error,
+                "steps": solution.steps,
+                "cells": layout.grid.cells,
+                "frequency_hz": list(layout.frequencies),
+            }
+        )
+    measured = [
+        place
+        for place, (outcome, solution) in enumerate(zip(outcomes, solutions, strict=True))
+        if outcome["status"] not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
+    ]  # the others stopped before anything came to the port
+    if measured:
+        figures = _figures([solutions[place] for place in measured])
+        for at, place in enumerate(measured):
+            outcomes[place] |= {name: values[at] for name, values in figures.items()}
+            outcomes[place]["theta_deg"] = PATTERN_DEG.tolist()
+    return outcomes
+
+
+def _figures(solutions: Sequence[Solution]) -> dict[str, list]:
+    """Each figure of merit of a batch, one entry an antenna."""
+
+    def stacked(name: str) -> np.ndarray:
+        return np.stack([getattr(solution, name) for solution in solutions])
+
+    a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
+    e_plane, h_plane, _ = directivity(a, b)
     e_db, h_db = decibels(e_plane), decibels(h_plane)
-    efficiency = solution.radiated / solution.accepted
-    outcome |= {
-        "s11": [[float(value.real), float(value.imag)] for value in solution.s11],
-        "s11_db": decibels(np.abs(solution.s11) ** 2).tolist(),
-        "directivity_dbi": e_db[:, 0].tolist(),
-        "max_directivity_dbi": np.maximum(e_db, h_db).max(axis=1).tolist(),
-        "gain_dbi": (e_db[:, 0] + decibels(efficiency)).tolist(),
+    efficiency = radiated / accepted
+    return {
+        "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
+        "s11_db": decibels(np.abs(s11) ** 2).tolist(),
+        "directivity_dbi": e_db[..., 0].tolist(),
+        "max_directivity_dbi": np.maximum(e_db, h_db).max(axis=-1).tolist(),
+        "gain_dbi": (e_db[..., 0] + decibels(efficiency)).tolist(),
         "radiation_efficiency": efficiency.tolist(),
-        "hpbw_e_deg": [half_power_beamwidth(cut, PATTERN_DEG) for cut in e_db],
-        "hpbw_h_deg": [half_power_beamwidth(cut, PATTERN_DEG) for cut in h_db],
-        "sidelobe_db": [side_lobe([e, h], PATTERN_DEG) for e, h in zip(e_db, h_db, strict=True)],
-        "front_to_back_db": [front_to_back(cut) for cut in e_db],
-        "crosspol_db": [
-            cross_polarisation(a, b, PATTERN_DEG) for a, b in zip(solution.e_plane, solution.h_plane, strict=True)
-        ],
-        "power_balance": ((solution.radiated + solution.dissipated) / solution.accepted).tolist(),
-        "contour_balance": (solution.radiated / solution.through_contour).tolist(),
-        "decay_db": float(decibels(np.array(solution.energy))),
-        "theta_deg": PATTERN_DEG.tolist(),
+        "hpbw_e_deg": or_none(half_power_beamwidth(e_db, PATTERN_DEG)),
+        "hpbw_h_deg": or_none(half_power_beamwidth(h_db, PATTERN_DEG)),
+        "sidelobe_db": or_none(side_lobe(e_db, h_db, PATTERN_DEG)),
+        "front_to_back_db": front_to_back(e_db).tolist(),
+        "crosspol_db": cross_polarisation(a, b, PATTERN_DEG).tolist(),
+        "power_balance": ((radiated + stacked("dissipated")) / accepted).tolist(),
+        "contour_balance": (radiated / stacked("through_contour")).tolist(),
+        "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
         "e_plane_dbi": e_db.tolist(),
         "h_plane_dbi": h_db.tolist(),
     }
-    return outcome
 
 
 def _sweep(solution: Solution) -> dict[str, Any]:

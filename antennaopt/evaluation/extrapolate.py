@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from fdtd.errors import ConfigError
-from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, side_lobe
+from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, or_none, side_lobe
 
 COURANT_FRACTION = 0.5
 """Largest fraction of the stable time step for meshes to extrapolate from. A small one lets metal cut cells anywhere,
@@ -100,10 +100,10 @@ def extrapolate(
         "directivity_dbi": e_plane[:, 0].tolist(),
         "max_directivity_dbi": np.maximum(e_plane, h_plane).max(axis=1).tolist(),
         "gain_dbi": (e_plane[:, 0] + decibels(figures["radiation_efficiency"])).tolist(),
-        "hpbw_e_deg": [half_power_beamwidth(cut, theta) for cut in e_plane],
-        "hpbw_h_deg": [half_power_beamwidth(cut, theta) for cut in h_plane],
-        "sidelobe_db": [side_lobe([e, h], theta) for e, h in zip(e_plane, h_plane, strict=True)],
-        "front_to_back_db": [front_to_back(cut) for cut in e_plane],
+        "hpbw_e_deg": or_none(half_power_beamwidth(e_plane, theta)),
+        "hpbw_h_deg": or_none(half_power_beamwidth(h_plane, theta)),
+        "sidelobe_db": or_none(side_lobe(e_plane, h_plane, theta)),
+        "front_to_back_db": front_to_back(e_plane).tolist(),
         "crosspol_db": power("crosspol_db").tolist(),
         **{key: values.tolist() for key, values in figures.items()},
         "theta_deg": theta.tolist(),

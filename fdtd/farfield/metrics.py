@@ -43,52 +43,64 @@ def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return 4 * np.abs(a) ** 2 / safe, 4 * np.abs(b) ** 2 / safe, power
 
 
-def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> float | None:
-    """Full width at half of the boresight level, degrees; None where the level does not fall so far by 180 degrees."""
-    level = pattern_db[0] + 10 * np.log10(0.5)
-    below = np.nonzero(pattern_db < level)[0]
-    if len(below) == 0:
-        return None
-    k = int(below[0])
-    step = (pattern_db[k - 1] - level) / (pattern_db[k - 1] - pattern_db[k])
-    return float(2 * (theta_deg[k - 1] + step * (theta_deg[k] - theta_deg[k - 1])))
+def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.ndarray:
+    """Full width at half of the boresight level, degrees, of patterns (..., T); NaN where none falls so far by 180."""
+    level = pattern_db[..., :1] + 10 * np.log10(0.5)
+    below = pattern_db < level
+    k = np.maximum(np.argmax(below, axis=-1), 1)[..., None]
+    before, after = (np.take_along_axis(pattern_db, at, -1) for at in (k - 1, k))
+    falls = below.any(axis=-1, keepdims=True)
+    step = (before - level) / np.where(falls, before - after, 1.0)
+    width = 2 * (theta_deg[k - 1] + step * (theta_deg[k] - theta_deg[k - 1]))
+    return np.where(falls, width, np.nan)[..., 0]
 
 
-def side_lobe(patterns_db: list[np.ndarray], theta_deg: np.ndarray, limit_deg: float = 90.0) -> float | None:
-    """Highest local maximum beyond the first minimum of any cut, theta up to the limit, dB over boresight; or None."""
-    highest = None
-    for pattern in patterns_db:
-        rises = np.nonzero(np.diff(pattern) > 0)[0]
-        if len(rises) == 0:
-            continue
-        first_minimum = int(rises[0])
-        inner = np.arange(first_minimum + 1, len(pattern) - 1)
-        inner = inner[theta_deg[inner] <= limit_deg + 1e-9]
-        peaks = inner[(pattern[inner] >= pattern[inner - 1]) & (pattern[inner] > pattern[inner + 1])]
-        for peak in peaks:
-            level = float(_peak_level(pattern, int(peak)) - pattern[0])
-            highest = level if highest is None else max(highest, level)
-    return highest
+def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+    """Highest local maximum beyond the first minimum of either cut, theta up to the limit, dB over boresight.
+
+    Args:
+        e_db: One cut, (..., T).
+        h_db: The other, (..., T).
+        theta_deg: Angles, (T,).
+        limit_deg: Largest angle of a side lobe.
+
+    Returns:
+        Levels (...), NaN where there is none.
+    """
+    highest = np.maximum(*(_highest_lobe(cut, theta_deg, limit_deg) for cut in (e_db, h_db)))
+    return np.where(np.isfinite(highest), highest, np.nan)
 
 
-def _peak_level(pattern: np.ndarray, k: int) -> float:
-    """Height of the parabola through three samples around a maximum."""
-    left, centre, right = pattern[k - 1], pattern[k], pattern[k + 1]
+def _highest_lobe(pattern: np.ndarray, theta_deg: np.ndarray, limit_deg: float) -> np.ndarray:
+    """Of one cut, -inf where there is none; a peak's height is that of the parabola through three samples."""
+    rises = np.diff(pattern, axis=-1) > 0
+    first_minimum = np.where(rises.any(axis=-1), np.argmax(rises, axis=-1), pattern.shape[-1])[..., None]
+    left, centre, right = pattern[..., :-2], pattern[..., 1:-1], pattern[..., 2:]
+    inner = np.arange(1, pattern.shape[-1] - 1)
+    peak = (centre >= left) & (centre > right) & (inner > first_minimum) & (theta_deg[1:-1] <= limit_deg + 1e-9)
     bend = left - 2 * centre + right
-    return float(centre - (right - left) ** 2 / (8 * bend)) if bend < 0 else float(centre)
+    height = np.where(bend < 0, centre - (right - left) ** 2 / (8 * np.where(bend < 0, bend, -1.0)), centre)
+    return np.where(peak, height - pattern[..., :1], -np.inf).max(axis=-1)
 
 
-def front_to_back(e_plane_db: np.ndarray) -> float:
-    """Boresight over theta = 180 degrees, dB."""
-    return float(e_plane_db[0] - e_plane_db[-1])
+def front_to_back(e_plane_db: np.ndarray) -> np.ndarray:
+    """Boresight over theta = 180 degrees, dB, of patterns (..., T)."""
+    return e_plane_db[..., 0] - e_plane_db[..., -1]
 
 
-def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> float:
+def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
     """Largest cross-polar level in the 45-degree plane over co-polar boresight, dB (Ludwig's third definition, m = 1).
 
     References:
         Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at 45 degrees.
     """
     near = theta_deg <= limit_deg + 1e-9
-    cross = np.abs(a + b)[near].max() ** 2
-    return float(decibels(np.array(cross / max(np.abs(a[0] - b[0]) ** 2, np.finfo(float).tiny))))
+    cross = (np.abs(a + b) ** 2)[..., near].max(axis=-1)
+    return decibels(cross / np.maximum(np.abs(a[..., 0] - b[..., 0]) ** 2, np.finfo(float).tiny))
+
+
+def or_none(values: np.ndarray) -> list:
+    """Plain numbers of any shape, None for NaN."""
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return plain.tolist()

@@ -206,5 +206,5 @@ def test_stages_add_up() -> None:
 
 
 def test_unknown_backend() -> None:
-    with pytest.raises(Unsuitable, match=r"backend = 'abacus'.*cpu, reference"):
+    with pytest.raises(Unsuitable, match=r"backend = 'abacus'.*cpu, cuda, reference"):
         solved(SMALL, backend="abacus")
