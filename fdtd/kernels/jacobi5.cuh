@@ -3,7 +3,7 @@
 struct Stencil {
     enum Plane { PLANES = 2, KEPT = 1 };
     enum Coefficient { COEFFICIENTS = 0 };
-    enum { PHASES = 1, BACK = 0 };
+    enum { PHASES = 1, BACK = 0, IDLE = 0 };
     __device__ static constexpr int low(int) { return 1; }
     __device__ static constexpr int high(int) { return 1; }
     __device__ static constexpr int back(int) { return 0; }

@@ -14,30 +14,26 @@ __device__ inline real *place(int problem, int plane, int j, int i) {
 
 template <int PHASE> __device__ inline void phase(int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, problem = blockIdx.z;
-    if (i >= P.columns) return;
+    if (i >= P.columns - Stencil::IDLE) return;
     Cell<true> c;
     c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;
 #pragma unroll
     for (int j = first; j < first + ROWS; ++j) {
-        if (j >= P.rows) return;
+        if (j >= P.rows - Stencil::IDLE) break;
         c.here = place(problem, 0, j, i), c.below = c.here - P.pitch, c.above = c.here + P.pitch;
         c.middle = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * c.step + row_at(j) + i;
         c.low = c.middle - P.pitch, c.high = c.middle + P.pitch;
         c.psi = P.psi + (long long)problem * 4 * c.psi_stride + row_at(j) + i, c.j = j;
         Stencil::template update<PHASE>(c);
     }
+    impress(problem, step, PHASE, c.stride, [=](int row, int column) {
+        return column == i && row >= first && row < first + ROWS ? place(problem, 0, row, column) : (real *)0;
+    });
 }
 
 extern "C" __global__ void phase_0(int step) { phase<0>(step); }
 extern "C" __global__ void phase_1(int step) { phase<SECOND>(step); }
 extern "C" __global__ void phase_2(int step) { phase<THIRD>(step); }
-
-// Sources of one phase: one block a problem.
-extern "C" __global__ void drive(int step, int which) {
-    const int problem = blockIdx.x;
-    impress(problem, step, which, threadIdx.x, blockDim.x,
-            [=](int plane, int j, int i) { return place(problem, plane, j, i); });
-}
 
 // Samples after a step: one block a problem.
 extern "C" __global__ void probe(int step) {

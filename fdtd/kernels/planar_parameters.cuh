@@ -88,17 +88,25 @@ template <bool STRETCHED> struct Cell {
     __device__ bool inner() const { return j > 0 && i > 0 && j < P.rows - 1 && i < P.columns - 1; }
 };
 
-// Takes the sources of one phase and step off their fields, where `at(plane, row, column)` gives a place to do so.
-template <class At> __device__ inline void impress(int problem, int step, int phase, int thread, int threads, At at) {
-    for (int s = thread; s < P.source_count; s += threads) {
+// Whether any of `count` entries of `size` numbers, row and column last, is where `inside(row, column)` says.
+template <class Inside> __device__ inline bool any_place(const int *places, int count, int size, Inside inside) {
+    bool found = false;
+    for (int n = 0; n < count; ++n) found = found || inside(places[n * size + size - 2], places[n * size + size - 1]);
+    return found;
+}
+
+// Takes the sources of one phase and step off their fields. `own(row, column)` gives plane 0 of a cell that this thread
+// itself updates, or null, so that nobody has to wait; `stride` goes from plane to plane.
+template <class Own> __device__ inline void impress(int problem, int step, int phase, long long stride, Own own) {
+    for (int s = 0; s < P.source_count; ++s) {
         const int *source = P.sources + 4 * s;
         if (source[0] != phase) continue;
-        real *field = at(source[1], source[2], source[3]);
-        if (field) *field -= P.samples[((long long)problem * P.source_count + s) * P.steps + step];
+        real *cell = own(source[2], source[3]);
+        if (cell) cell[source[1] * stride] -= P.samples[((long long)problem * P.source_count + s) * P.steps + step];
     }
 }
 
-// Samples the fields after a step, where `at` gives a place to read.
+// Samples the fields after a step, where `at(plane, row, column)` gives a place to read, or null.
 template <class At> __device__ inline void sample(int problem, int step, int thread, int threads, At at) {
     for (int p = thread; p < P.probe_count; p += threads) {
         const int *probe = P.probes + 3 * p;

@@ -24,25 +24,24 @@ __device__ inline void send(int own, int halo, int rank) {
         for (int i = threadIdx.x; i < P.columns; i += WARP * WARPS) to[f * AREA + i] = slab(own)[f * AREA + i];
 }
 
-template <int PHASE> __device__ inline void phase(int problem, int step, int parity, int first, int rows) {
+template <int PHASE> __device__ inline void phase(int problem, int step, int parity, int first, int rows, bool driven) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     real *psi = P.psi + (long long)problem * 4 * plane_size();
     Cell<true> c;
     c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity;
-    for (int j = warp; j < rows; j += WARPS)
-        for (int i = lane; i < P.columns; i += WARP) {
+    for (int j = warp; j < min(rows, P.rows - Stencil::IDLE - first); j += WARPS)
+        for (int i = lane; i < P.columns - Stencil::IDLE; i += WARP) {
             c.here = slab(j) + i, c.below = c.here - ROW, c.above = c.here + ROW;
             c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
             c.psi = psi + row_at(first + j) + i, c.j = first + j, c.i = i;
             Stencil::template update<PHASE>(c);
         }
-    __syncthreads();  // all rows are done
-    if (P.source_count) {
-        impress(problem, step, PHASE, threadIdx.x, WARP * WARPS, [=](int plane, int row, int column) {
-            return row >= first && row < first + rows ? slab(row - first) + plane * AREA + column : (real *)0;
+    if (driven)
+        impress(problem, step, PHASE, AREA, [=](int row, int column) {
+            const int j = row - first;
+            return j >= 0 && j < rows && j % WARPS == warp && column % WARP == lane ? slab(j) + column : (real *)0;
         });
-        __syncthreads();  // sources are in before rows are sent
-    }
+    __syncthreads();  // all rows are done
     constexpr int next = (PHASE + 1) % Stencil::PHASES;
     constexpr bool up = Stencil::low(next), down = Stencil::high(next);
     if ((up && Stencil::low(PHASE)) || (down && Stencil::high(PHASE))) cluster_wait();  // neighbours have read the halo
@@ -71,16 +70,18 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int first_step, i
             for (int c = 0; c < Stencil::COEFFICIENTS; ++c)
                 slab(j)[(Stencil::PLANES + c) * AREA + i] = media[c * plane + place];
         }
+    const auto own = [=](int row, int) { return row >= first && row < first + rows; };
+    const bool driven = any_place(P.sources, P.source_count, 4, own);
+    const bool sampled = any_place(P.probes, P.probe_count, 3, own);
     cluster_wait();  // every block has its slab, halo included, and has started
     for (int step = 0; step < steps; ++step) {
-        phase<0>(problem, first_step + step, step & 1, first, rows);
-        if (Stencil::PHASES > 1) phase<SECOND>(problem, first_step + step, step & 1, first, rows);
-        if (Stencil::PHASES > 2) phase<THIRD>(problem, first_step + step, step & 1, first, rows);
-        if (P.probe_count) {
+        phase<0>(problem, first_step + step, step & 1, first, rows, driven);
+        if (Stencil::PHASES > 1) phase<SECOND>(problem, first_step + step, step & 1, first, rows, driven);
+        if (Stencil::PHASES > 2) phase<THIRD>(problem, first_step + step, step & 1, first, rows, driven);
+        if (sampled) {
             const int held = step + 1;
             sample(problem, first_step + step, threadIdx.x, WARP * WARPS, [=](int plane, int row, int column) {
-                const bool own = row >= first && row < first + rows;
-                return own ? slab(row - first) + Stencil::holds(plane, held) * AREA + column : (real *)0;
+                return own(row, column) ? slab(row - first) + Stencil::holds(plane, held) * AREA + column : (real *)0;
             });
             __syncthreads();  // samples are taken before the next step
         }

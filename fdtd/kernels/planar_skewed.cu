@@ -34,30 +34,31 @@ __device__ inline void fetch(const real *state, const real *media, int j) {
             copy_16_bytes(slot(j) + to * ROW + at, plane + row_at(j) - LEAD + at);
         }
     close_copies();
+    for (int n = threadIdx.x; n < (Stencil::PLANES - Stencil::KEPT) * ROW; n += WARP * GROUP * LEVELS)
+        slot(j)[Stencil::KEPT * ROW + n] = 0;  // what is never stepped is read as zero
 }
 
+enum { LAST = Stencil::PHASES - 1 };
+
+// Nobody waits after the last phase: the next iteration begins with a barrier.
 template <int PHASE> __device__ inline void phase(int problem, int step, int k, bool active) {
     const int j = k - Stencil::back(PHASE);
-    active = active && j >= 0 && j < P.rows;
-    if (active) {
+    if (active && j >= 0 && j < P.rows - Stencil::IDLE) {
         Cell<true> c;
         real *here = slot(j) + LEAD, *below = slot(j - 1) + LEAD, *above = slot(j + 1) + LEAD;
         real *psi = P.psi + (long long)problem * 4 * plane_size() + row_at(j);
         c.stride = c.step = ROW, c.psi_stride = plane_size(), c.j = j, c.parity = level() & 1;
-        for (int i = member(); i < P.columns; i += WARP * GROUP) {
+        for (int i = member(); i < P.columns - Stencil::IDLE; i += WARP * GROUP) {
             c.here = here + i, c.below = below + i, c.above = above + i;
             c.middle = c.here + Stencil::PLANES * ROW, c.low = c.below + Stencil::PLANES * ROW;
             c.high = c.above + Stencil::PLANES * ROW, c.psi = psi + i, c.i = i;
             Stencil::template update<PHASE>(c);
         }
-    }
-    __syncthreads();  // the next phase reads what this one wrote
-    if (P.source_count) {
-        if (active) impress(problem, step, PHASE, member(), WARP * GROUP, [=](int plane, int row, int column) {
-            return row == j ? slot(j) + LEAD + plane * ROW + column : (real *)0;
+        impress(problem, step, PHASE, ROW, [=](int row, int column) {
+            return row == j && column % (WARP * GROUP) == member() ? here + column : (real *)0;
         });
-        __syncthreads();  // sources are in before a neighbour reads them
     }
+    if (PHASE < LAST) __syncthreads();  // the next phase reads what this one wrote
 }
 
 extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS) march(int first_step, int steps) {
@@ -69,25 +70,26 @@ extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS) march(int firs
         const int count = min((int)LEVELS, steps - done), step = first_step + done + level();
         for (int j = -1; j < AHEAD; ++j) fetch(state, media, j);
         const int last = P.rows - 1 + LAG * (count - 1) + Stencil::BACK;
-        for (int n = 0; n <= last; ++n) {
+        for (int n = 0; n <= last + 1; ++n) {
             wait_copies<AHEAD - 2>();
-            __syncthreads();  // everybody's part of row n + 1 is there; the slot of row n + AHEAD is free
-            fetch(state, media, n + AHEAD);
-            const int k = n - LAG * level(), ready = k - Stencil::BACK;
+            __syncthreads();  // row n + 1 is there; the last phases are done; the slot of row n + AHEAD is free
+            const int k = n - LAG * level(), ready = k - 1 - Stencil::BACK;
             const bool active = level() < count, finished = active && ready >= 0 && ready < P.rows;
-            phase<0>(problem, step, k, active);
-            if (Stencil::PHASES > 1) phase<SECOND>(problem, step, k, active);
-            if (Stencil::PHASES > 2) phase<THIRD>(problem, step, k, active);
             if (P.probe_count && finished)
                 sample(problem, step, member(), WARP * GROUP, [=](int plane, int row, int column) {
                     const int held = Stencil::holds(plane, level() + 1);
                     return row == ready ? slot(ready) + LEAD + held * ROW + column : (real *)0;
                 });
             if (finished && level() == count - 1)
-                for (int i = member(); i < P.columns; i += WARP * GROUP)
+                for (int i = member(); i < P.columns - Stencil::IDLE; i += WARP * GROUP)
 #pragma unroll
                     for (int f = 0; f < Stencil::KEPT; ++f)
                         state[f * plane + row_at(ready) + i] = slot(ready)[Stencil::holds(f, count) * ROW + LEAD + i];
+            if (n > last) break;
+            fetch(state, media, n + AHEAD);
+            phase<0>(problem, step, k, active);
+            if (Stencil::PHASES > 1) phase<SECOND>(problem, step, k, active);
+            if (Stencil::PHASES > 2) phase<THIRD>(problem, step, k, active);
         }
         wait_copies<0>();
         __syncthreads();  // the rows are in memory before they are read again

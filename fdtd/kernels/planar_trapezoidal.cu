@@ -30,11 +30,14 @@ struct Window {
     }
 };
 
-template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity) {
+// A thread has the same cells in every phase: rows and columns first + its own number + multiples.
+template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity, bool driven) {
     w.low += Stencil::low(PHASE), w.high += Stencil::high(PHASE);
-    const int end_row = w.row_end(), end_column = w.column_end(), warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int j = w.row_begin() + warp; j < end_row; j += WARPS)
-        for (int i = w.column_begin() + lane; i < end_column; i += WARP) {
+    const int begin_row = w.row_begin(), begin_column = w.column_begin(), end_row = w.row_end();
+    const int end_column = w.column_end(), warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    for (int j = w.first_row + warp; j < end_row; j += WARPS)
+        for (int i = w.first_column + lane; i < end_column; i += WARP) {
+            if (j < begin_row || i < begin_column) continue;
             Cell<LAYERED> c;
             c.here = w.at(j, i), c.below = c.here - PITCH, c.above = c.here + PITCH;
             c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
@@ -43,13 +46,12 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
             c.j = j, c.i = i, c.parity = parity;
             Stencil::template update<PHASE>(c);
         }
-    __syncthreads();  // the next phase reads what neighbours wrote
-    if (P.source_count) {
-        impress(problem, step, PHASE, threadIdx.x, WARP * WARPS, [=](int plane, int j, int i) {
-            return w.holds(j, i) ? w.at(j, i) + plane * AREA : (real *)0;
+    if (driven)
+        impress(problem, step, PHASE, AREA, [=](int row, int column) {
+            const bool own = (row - w.first_row) % WARPS == warp && (column - w.first_column) % WARP == lane;
+            return own && w.holds(row, column) ? w.at(row, column) : (real *)0;
         });
-        __syncthreads();  // sources are in before a neighbour reads them
-    }
+    __syncthreads();  // the next phase reads what neighbours wrote
 }
 
 // `odd`: from `other` to `state`, else from `state` to `other`.
@@ -77,12 +79,16 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int step, int cou
             for (int m = 0; m < MEMORIES; ++m)
                 here[(Stencil::PLANES + Stencil::COEFFICIENTS + m) * AREA] = from_psi[m * plane + place];
         }
+    const bool driven = any_place(P.sources, P.source_count, 4, [=](int j, int i) { return w.holds(j, i); });
+    const bool sampled = any_place(P.probes, P.probe_count, 3, [=](int j, int i) {
+        return j >= row && j < core_end && i >= column && i < core_right;
+    });
     __syncthreads();  // the tile is complete
     for (int s = 0; s < count; ++s) {
-        phase<0>(w, problem, step + s, s & 1);
-        if (Stencil::PHASES > 1) phase<SECOND>(w, problem, step + s, s & 1);
-        if (Stencil::PHASES > 2) phase<THIRD>(w, problem, step + s, s & 1);
-        if (P.probe_count) {
+        phase<0>(w, problem, step + s, s & 1, driven);
+        if (Stencil::PHASES > 1) phase<SECOND>(w, problem, step + s, s & 1, driven);
+        if (Stencil::PHASES > 2) phase<THIRD>(w, problem, step + s, s & 1, driven);
+        if (sampled) {
             sample(problem, step + s, threadIdx.x, WARP * WARPS, [=](int plane, int j, int i) {
                 const bool own = j >= row && j < core_end && i >= column && i < core_right;
                 return own ? w.at(j, i) + Stencil::holds(plane, s + 1) * AREA : (real *)0;

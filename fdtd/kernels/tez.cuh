@@ -6,7 +6,7 @@
 struct Stencil {
     enum Plane { H_Z, E_X, E_Y, KEPT, C_X = KEPT, C_Y, PLANES = KEPT + 2 * COUPLED };
     enum Coefficient { GAIN_H, LENGTH_X, LENGTH_Y, KEEP_X, KEEP_Y, GAIN_X, GAIN_Y, COUPLING, COEFFICIENTS = 7 + COUPLED };
-    enum { PHASES = 2 + COUPLED, BACK = COUPLED };
+    enum { PHASES = 2 + COUPLED, BACK = COUPLED, IDLE = 1 };
     __device__ static constexpr int low(int phase) { return phase >= 1; }
     __device__ static constexpr int high(int phase) { return phase == 0 || phase == 2; }
     __device__ static constexpr int back(int phase) { return phase == 2; }

@@ -1,11 +1,12 @@
 // TM_z: h_x -= S/l_y dy e_z, h_y += S/l_x dx e_z, then eps de_z = S (dx h_y - dy h_x) with loss (see fdtd/planar.py).
 //
-// A stencil has PHASES that must follow each other everywhere. Phase p reads planes up to LOW cells before and HIGH
-// cells after its own and writes its own cell only; BACK is how many rows behind the first phase it can first be done.
+// A stencil has PHASES that must follow each other everywhere. Phase p reads planes up to low(p) cells before and high(p)
+// cells after its own and writes its own cell only; it can be done back(p) rows behind the first phase, at most BACK. The
+// last IDLE rows and columns never change: walls and padding.
 struct Stencil {
     enum Plane { E_Z, H_X, H_Y, PLANES, KEPT = PLANES };
     enum Coefficient { GAIN_X, GAIN_Y, KEEP, GAIN, COEFFICIENTS };
-    enum { PHASES = 2, BACK = 0 };
+    enum { PHASES = 2, BACK = 0, IDLE = 1 };
     __device__ static constexpr int low(int phase) { return phase == 1; }
     __device__ static constexpr int high(int phase) { return phase == 0; }
     __device__ static constexpr int back(int) { return 0; }

@@ -21,6 +21,7 @@ class PlanarStencil:
         low: Cells before its own that a step reads, all phases together.
         high: Cells after its own.
         back: Rows behind the first phase at which the last one can be done.
+        idle: Last rows and columns that never change, walls and padding.
     """
 
     name: str
@@ -33,23 +34,24 @@ class PlanarStencil:
     low: int
     high: int
     back: int
+    idle: int
 
 
 TMZ_CELL = PlanarStencil(
     name="tmz", macros={"STENCIL": "TMZ"}, kept=3, planes=3, coefficients=4, memories=4,
-    phases=2, low=1, high=1, back=0,
+    phases=2, low=1, high=1, back=0, idle=1,
 )  # fmt: skip
 TEZ_CELL = PlanarStencil(
     name="tez", macros={"STENCIL": "TEZ", "COUPLED": 0}, kept=3, planes=3, coefficients=7, memories=4,
-    phases=2, low=1, high=1, back=0,
+    phases=2, low=1, high=1, back=0, idle=1,
 )  # fmt: skip
 COUPLED_TEZ_CELL = PlanarStencil(
     name="tez", macros={"STENCIL": "TEZ", "COUPLED": 1}, kept=3, planes=5, coefficients=8, memories=4,
-    phases=3, low=2, high=2, back=1,
+    phases=3, low=2, high=2, back=1, idle=1,
 )  # fmt: skip
 JACOBI5_CELL = PlanarStencil(
     name="jacobi5", macros={"STENCIL": "JACOBI5"}, kept=1, planes=2, coefficients=0, memories=0,
-    phases=1, low=1, high=1, back=0,
+    phases=1, low=1, high=1, back=0, idle=0,
 )  # fmt: skip
 
 TMZ = Stencil(

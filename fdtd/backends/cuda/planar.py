@@ -23,7 +23,7 @@ from fdtd.tiling.planar import one_step, resident, skewed, streamed, trapezoidal
 PARAMETERS = "planar_parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
 _OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
-_SMALL_BLOCK = 128  # threads for sources and samples
+_SMALL_BLOCK = 128  # threads for samples
 
 
 class PlanarBatch:
@@ -120,8 +120,9 @@ March = Callable[[int], None]
 
 
 def _one_step(batch: PlanarBatch) -> March:
-    """A launch a phase, and one each for sources and samples where there are any."""
-    plan = one_step.plan(batch.rows, batch.columns)
+    """A launch a phase, and one for samples where there are any."""
+    idle = batch.stencil.idle
+    plan = one_step.plan(batch.rows - idle, batch.columns - idle)
     program = batch.program("planar_one_step.cu", plan.macros)
     done = 0
 
@@ -131,8 +132,6 @@ def _one_step(batch: PlanarBatch) -> March:
         for step in range(done, done + steps):
             for phase in range(batch.stencil.phases):
                 program.launch(f"phase_{phase}", (*plan.blocks, batch.count), plan.threads, step)
-                if batch.numbers["source_count"]:
-                    program.launch("drive", (batch.count,), _SMALL_BLOCK, step, phase)
             if batch.numbers["probe_count"]:
                 program.launch("probe", (batch.count,), _SMALL_BLOCK, step)
         done += steps

@@ -29,8 +29,8 @@ def plan(rows: int, columns: int, *, threads: int = 128, cells: int = 4) -> OneS
     """Any size works.
 
     Args:
-        rows: Of the lattice.
-        columns: Of the lattice.
+        rows: Of the lattice that change.
+        columns: Likewise.
         threads: Most of a block.
         cells: A thread takes so many, one above the other.
     """

@@ -70,7 +70,7 @@ def plan(
     for count in range(_MOST_LEVELS, 1, -1) if levels is None else (levels,):
         need = slots(stencil, count) * slot
         if need <= limits.shared_bytes:
-            group = max(1, min(_MOST_WARPS // count, -(-columns // 128)))
+            group = max(1, min(_MOST_WARPS // count, -(-(columns - stencil.idle) // 128)))
             return SkewedPlan(levels=count, group=group, row=row, shared_bytes=need)
     count = 2 if levels is None else levels
     most = limits.shared_bytes // (slots(stencil, count) * (stencil.planes + stencil.coefficients) * size)
