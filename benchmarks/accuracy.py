@@ -31,7 +31,7 @@ from antennaopt.bench.kernels import device_name
 from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
-EXTRAPOLATED_MM = (0.3, 0.2, 0.15)  # solved with the time step of `simulate --extrapolate`, to fit its orders to
+EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to
 HEADINGS = ("D dB", "S11", "E dB", "H dB", "efficiency")
 DENSITY_GHZ, DENSITY_PERMITTIVITY = 31.5, 2.53  # what the goals' cells a wavelength are counted in
 
@@ -115,21 +115,27 @@ def open_waveguide_figures(outcomes):
 
 
 def sweep(names, cells_mm, pair, order, changes, jobs):
-    """Rows of all antennas and meshes, the extrapolated one of each last; orders that these took; all outcomes."""
+    """Solve everything.
+
+    Returns:
+        Rows of all antennas and meshes, the extrapolated one of each last; rows of the meshes solved for that; the
+        orders it took; outcomes by antenna and mesh.
+    """
     outcomes = solve_all(names, cells_mm, changes, jobs)
     rows = {name: [row(name, cell, cell, outcomes[name, cell]) for cell in cells_mm] for name in names}
-    orders = {}
+    orders, slow_rows = {}, []
     if all(cell in cells_mm for cell in pair):
         slower = {"courant_fraction": COURANT_FRACTION, **changes}
         meshes = {*pair, *(cell for cell in EXTRAPOLATED_MM if cell in cells_mm)} if not order else set(pair)
         smooth = solve_all(names, sorted(meshes, reverse=True), slower, jobs)
         orders = chosen_orders(smooth, order)
+        slow_rows = [row(name, cell, cell, outcome) for (name, cell), outcome in smooth.items()]
         for name in names:
             first, second = (smooth[name, cell] for cell in pair)
             found = extrapolate(first, second, ratio=pair[0] / pair[1], order=orders[ALL[name]["family"]])
             found["seconds"] = first["seconds"] + second["seconds"]
             rows[name].append(row(name, EXTRAPOLATED, pair[1], found))
-    return [row for name in names for row in rows[name]], orders, outcomes
+    return [row for name in names for row in rows[name]], slow_rows, orders, outcomes
 
 
 def columns_of(row, starred):
@@ -161,7 +167,12 @@ def print_summary(rows):
                 largest = {key: max(row[key] for row in ours) for key in COLUMNS}
                 missed = {key for row in ours for key in misses(row)}
                 print(f"{'holdout' if holdout else 'reference':33}{mesh_name(mesh):>6}{columns_of(largest, missed)}")
-    print(f"\n{'order of':33}" + "".join(f"{key:>12}" for key in FITTED))
+    print_orders(rows, "order of")
+
+
+def print_orders(rows, heading):
+    """Fitted orders of both sets."""
+    print(f"\n{heading:33}" + "".join(f"{key:>12}" for key in FITTED))
     for holdout in (False, True):
         for family, found in fitted_orders([row for row in rows if row["holdout"] == holdout]).items():
             name = family + (" (h)" if holdout else "")
@@ -188,14 +199,20 @@ def main():
             changes[key] = value
     names, cells_mm = chosen_cases(arguments.cases), sorted(set(arguments.cells), reverse=True)
     pair = tuple(sorted(arguments.pair, reverse=True))
-    rows, orders, outcomes = sweep(names, cells_mm, pair, arguments.order, changes, arguments.jobs)
+    rows, slow_rows, orders, outcomes = sweep(names, cells_mm, pair, arguments.order, changes, arguments.jobs)
     print_rows(rows)
     print_summary(rows)
+    print_orders(slow_rows, f"order with {COURANT_FRACTION:g} of the step")
     for family, used in orders.items():
         print(f"{family + ', to extrapolate':33}" + ", ".join(f"{key} {value:.2f}" for key, value in used.items()))
     if arguments.json:
         found = {"device": device_name(), "settings": changes, "extrapolated_from_mm": pair}
-        found |= {"reference_uncertainty": reference_uncertainty(names), "orders": orders, "rows": rows}
+        found |= {
+            "reference_uncertainty": reference_uncertainty(names),
+            "orders": orders,
+            "rows": rows,
+            "half_step_rows": slow_rows,
+        }
         found["open_waveguide"] = open_waveguide_figures(outcomes)
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(compact(json.dumps(found, indent=1)) + "\n", "utf-8")

@@ -120,14 +120,16 @@ def antenna_table(rows):
     return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "cells", "steps"), found)
 
 
-def order_table(rows):
-    """Fitted orders of both sets."""
+def order_table(rows, half_step_rows):
+    """Fitted orders of both sets, with the usual time step and with that of meshes to extrapolate from."""
     found = []
-    for holdout in (False, True):
-        for family, orders in fitted_orders([row for row in rows if row["holdout"] == holdout]).items():
-            name = "holdout" if holdout else "reference"
-            found.append([family, name, *(f"{orders[key]:.2f}" if key in orders else "" for key in FITTED)])
-    return table(("family", "fitted to", *FITTED), sorted(found, key=lambda line: line[0]))
+    for step, chosen in (("largest", rows), ("half", half_step_rows)):
+        for holdout in (False, True):
+            for family, orders in fitted_orders([row for row in chosen if row["holdout"] == holdout]).items():
+                name = "holdout" if holdout else "reference"
+                found.append([family, name, step, *(f"{orders[key]:.2f}" if key in orders else "" for key in FITTED)])
+    found.sort(key=lambda line: (line[0], line[2] == "half"))
+    return table(("family", "set", "time step", *FITTED), found)
 
 
 def extrapolation_table(orders):
