@@ -293,18 +293,17 @@ def _near_field(
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Power lost in bodies, (batch, F), and what else was asked for, an antenna each."""
     kept, where = problem.snapshots, problem.field_map
-    lost = np.zeros((len(members), 1 if where is None else len(where.frequencies)))
     extras: list[dict[str, Any]] = [{} for _ in members]
+    lost = np.zeros((len(members), 1))
+    if records.field_map is not None and where is not None:
+        lost = _dissipated(problem, where, records.field_map, slice(members.start, members.stop))
     for at, index in enumerate(members):
-        if records.field_map is not None:
-            field = _unscaled(problem, records.field_map[index], index)
-            lost[at] = _dissipated(problem, field, index)
-            if fields:
-                extras[at] = {
-                    "field": on_host(field),
-                    "permittivity": on_host(problem.media.permittivity[index, 1]),
-                    "metal": on_host(problem.media.open_length[index, 1] == 0),
-                }
+        if fields and records.field_map is not None:
+            extras[at] = {
+                "field": on_host(_unscaled(problem, records.field_map[index], index)),
+                "permittivity": on_host(problem.media.permittivity[index, 1]),
+                "metal": on_host(problem.media.open_length[index, 1] == 0),
+            }
         if records.snapshots is not None and kept is not None and kept.antenna == index:
             extras[at]["snapshots"] = _frames(problem, kept, records.snapshots)
     return lost, extras
@@ -352,14 +351,18 @@ def _frames(problem: Problem, kept: Snapshots, frames: np.ndarray) -> np.ndarray
     return field
 
 
-def _dissipated(problem: Problem, field: np.ndarray, index: int) -> np.ndarray:
-    """Power lost in conductivity, (F,): sigma |E|^2 over each component's cells, with the lattice's time average."""
-    grid, where = problem.grid, problem.field_map
-    if where is None:
-        return np.zeros(field.shape[0])
+def _dissipated(problem: Problem, where: FieldMap, sums: np.ndarray, group: slice) -> np.ndarray:
+    """Power lost in conductivity, (batch, F): sigma |E|^2 over each component's cells, with the lattice's time average.
+
+    The sums are of open length times E, of E_phi also times its radius in cells.
+    """
+    xp, grid = library(sums), problem.grid
     rows, columns = slice(*where.rows), slice(*where.columns)
-    node = library(field).arange(*where.columns, dtype=float)
-    weights = np.stack([node + 0.5, node, node])
-    loss = problem.media.conductivity[index][:, rows, columns] * problem.media.open_length[index][:, rows, columns]
-    losses = np.einsum("ckr,cr,fckr->f", loss, weights, np.abs(field) ** 2)
-    return on_host(losses) * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
+    length = problem.media.open_length[group, :, rows, columns]
+    node = xp.arange(*where.columns, dtype=float)
+    radial = np.stack([node + 0.5, np.where(node > 0, 1 / np.maximum(node, 1.0), 0.0), node])
+    weight = problem.media.conductivity[group, :, rows, columns] / np.where(length > 0, length, 1.0) * radial[:, None]
+    power = (sums[group].astype(float) ** 2).sum(axis=2)
+    batch, frequencies = power.shape[:2]
+    losses = power.reshape(batch, frequencies, -1) @ weight.reshape(batch, -1, 1)
+    return on_host(losses[..., 0]) * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)

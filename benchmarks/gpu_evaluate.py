@@ -1,0 +1,100 @@
+"""Populations of the four families on the device and on the CPU: the same figures, and the time of each stage.
+
+python benchmarks/gpu_evaluate.py [--batch N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from antennaopt.evaluation.evaluate import evaluate
+from antennaopt.evaluation.plan import plan
+
+FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 20e-3}
+SOLVER = {
+    "frequencies": [28.5e9, 30e9, 31.5e9],
+    "design_frequency": 30e9,
+    "cell": 0.3e-3,
+    "courant_fraction": 0.98,
+    "pml_cells": 10,
+    "decay_db": 60.0,
+    "precision": "float32",
+    "surfaces": "diagonal",
+}
+FIGURES = ("directivity_dbi", "gain_dbi", "s11_db", "sidelobe_db", "front_to_back_db", "crosspol_db")
+
+
+def designs(family, count, rng):
+    """Random antennas of a family, and the ends of their ranges."""
+    lens = {"lens.permittivity": 2.53, "lens.loss_tangent": 6.6e-4}
+    ranges = {
+        "open_waveguide": {},
+        "hemispherical_lens": {"lens.radius": (8e-3, 13e-3), "lens.extension": (1e-3, 6e-3)},
+        "shaped_lens": {f"lens.radii.{place}": (8e-3, 18e-3) for place in range(8)},
+        "conical_horn": {"horn.length": (10e-3, 25e-3), "horn.aperture_radius": (6e-3, 11e-3)},
+    }[family]
+    fixed = FEED | ({"horn.wall": 0.6e-3} if family == "conical_horn" else lens if "lens" in family else {})
+    many = [fixed | {name: rng.uniform(low, high) for name, (low, high) in ranges.items()} for _ in range(count)]
+    return many, [fixed | {name: ends[side] for name, ends in ranges.items()} for side in (0, 1)]
+
+
+def difference(ours, theirs, name):
+    """Largest difference of a figure over the frequencies, dB; S11 in dB where it is above -30."""
+    a, b = (np.array(outcome[name], dtype=float) for outcome in (ours, theirs))
+    keep = (b > -30) if name == "s11_db" else np.isfinite(b)
+    return float(np.abs(a - b)[keep].max(initial=0.0))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, default=264)
+    parser.add_argument("--compared", type=int, default=6)
+    parser.add_argument(
+        "--families", nargs="*", default=["shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide"]
+    )
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = []
+    for family in options.families:
+        many, ends = designs(family, options.batch, np.random.default_rng(1))
+        if family == "open_waveguide":
+            many = many[:4]
+        made = plan(family, *ends, SOLVER).to_dict()
+        evaluate(family, many, made, backend="cuda")  # compile, fill caches
+        stages, start = {}, time.perf_counter()
+        device = evaluate(family, many, made, backend="cuda", stages=stages)
+        seconds = time.perf_counter() - start
+        few = many[: options.compared]
+        host = evaluate(family, few, made, backend="cpu", threads=8)
+        alone = evaluate(family, few[-1:], made, backend="cuda")[0]
+        again = device[len(few) - 1]
+        worst = {name: max(difference(a, b, name) for a, b in zip(device, host, strict=False)) for name in FIGURES}
+        off = max(np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False))
+        rows.append(
+            {
+                "family": family,
+                "batch": len(many),
+                "grid": [made["nr"], made["nz"]],
+                "steps": [outcome["steps"] for outcome in device[:8]],
+                "same_steps": [a["steps"] == b["steps"] for a, b in zip(device, host, strict=False)],
+                "ok": sum(outcome["status"] == "ok" for outcome in device),
+                "seconds": seconds,
+                "antennas_per_s": len(many) / seconds,
+                "stage_seconds": {**stages, "rest": seconds - sum(stages.values())},
+                "worst_db": worst,
+                "worst_s11": float(off),
+                "alone_equals_in_batch": all(alone[name] == again[name] for name in (*FIGURES, "s11", "steps")),
+            }
+        )
+        print(json.dumps(rows[-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
