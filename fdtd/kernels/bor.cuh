@@ -41,33 +41,33 @@ __device__ inline void stretch_cells(int antenna, int k, int lane, int filter, i
     }
 }
 
+// One lane's cells of a row of coefficients, `plain` beyond the row's reach.
+__device__ inline void read_reached(const real *row, int lane, int reach, real plain, real *to) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) to[v * WIDTH + w] = plain;
+        if (lane * CELLS + v * WIDTH < reach) unpack(reinterpret_cast<const vector *>(row + lane * CELLS)[v], to + v * WIDTH);
+    }
+}
+
 // e <- ca e + cb (gain curl), with ca = cb = 1 in air.
 __device__ inline void drive_e(
     real *e, const real *curl, const real *gain, real less, int component, int reach, int lane, const real *media
 ) {
+    real a[CELLS], b[CELLS];
+    read_reached(media + component * P.pitch, lane, reach, 1, a);
+    read_reached(media + (3 + component) * P.pitch, lane, reach, 1, b);
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        real a[WIDTH], b[WIDTH];
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
-        if (lane * CELLS + v * WIDTH < reach) {
-            unpack(reinterpret_cast<const vector *>(media + component * P.pitch + lane * CELLS)[v], a);
-            unpack(reinterpret_cast<const vector *>(media + (3 + component) * P.pitch + lane * CELLS)[v], b);
-        }
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) {
-            const int j = v * WIDTH + w;
-            e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
-        }
-    }
+    for (int j = 0; j < CELLS; ++j) e[j] = a[j] * e[j] + b[j] * ((gain[j] - less) * curl[j]);
 }
 
 // What the r-z entries at the nodes of plane k make of the curls around them, for e_r, e_z of the row and e_z below.
-__device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int lane, int antenna, int k) {
+__device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int lane, int reach, int antenna, int k) {
     const real m = P.order;
     const real h_outside = from_left(row.h, lane), below_outside = from_left(below.h, lane);
     real x[CELLS], axial[CELLS], radial[CELLS];
-    read_cells(node_coupling(antenna, k), lane, x);
+    read_reached(node_coupling(antenna, k), lane, reach, 0, x);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real left = j ? row.h[j - 1] : h_outside, left_below = j ? below.h[j - 1] : below_outside;
@@ -135,7 +135,7 @@ __device__ inline void advance_e_full(
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
     drive_e(row.e_z, curl, c.node, 0, 2, reach, lane, media);
-    if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, antenna, k);
+    if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, reach, antenna, k);
     if (RARELY(word & (ROW_SOURCE | ROW_PLANE))) {
         if (word & ROW_SOURCE) drive_source(row, lane, step);
         if (word & ROW_PLANE) {
@@ -146,9 +146,9 @@ __device__ inline void advance_e_full(
 }
 
 // Multiplies a curl with 1 / open area.
-__device__ inline void open_faces(real *curl, int antenna, int k, int component, int lane) {
+__device__ inline void open_faces(real *curl, int antenna, int k, int component, int lane, int reach) {
     real f[CELLS];
-    read_cells(open_face(antenna, k, component), lane, f);
+    read_reached(open_face(antenna, k, component), lane, reach, 1, f);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] *= f[j];
 }
@@ -179,7 +179,7 @@ __device__ inline void advance_h_full(
     if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 3, 3, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] += m * row.e_z[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 0, lane);
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 0, lane, word & ROW_REACH);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl[j];
 #pragma unroll
@@ -187,12 +187,12 @@ __device__ inline void advance_h_full(
     if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 2, 3, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 1, lane);
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 1, lane, word & ROW_REACH);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) row.h[j] += c.rising[j] * curl[j];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e[j + 1] : e_outside) - row.e[j]) + m * row.e_r[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 2, lane);
+    if (word & ROW_CUT) open_faces(curl, antenna, k, 2, lane, word & ROW_REACH);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) row.h_z[j] -= c.half[j] * curl[j];
 }

@@ -18,6 +18,12 @@ __device__ inline void copy_16_cached(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
+// The same for one number.
+template <class T> __device__ inline void copy_number(T *shared, const T *global) {
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(sizeof(T)) : "memory");
+}
+
 // The warp's number in its block, in a way that tells the compiler that all lanes agree.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 

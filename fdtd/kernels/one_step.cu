@@ -41,13 +41,24 @@ __device__ inline void couple(int antenna, int k, int j, real &e_r, real &e_z) {
     }
 }
 
-// Advances one filter of the radial layer and returns its memory; b and c stand at `filters`.
-__device__ inline real filtered(const real *filters, real *psi, real curl) {
-    return *psi = filters[0] * *psi + filters[P.radial_pitch] * curl;
-}
-
 __device__ inline void load(const real *from, real *to) { unpack(*reinterpret_cast<const vector *>(from), to); }
 __device__ inline void store(real *to, const real *from) { *reinterpret_cast<vector *>(to) = packed(from); }
+
+__device__ inline void scale(const real *factors, real *values) {
+    real f[WIDTH];
+    load(factors, f);
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) values[w] *= f[w];
+}
+
+// Adds what one filter of the radial layer makes of a curl and advances its memory; `f` and `psi` at its first column.
+__device__ inline void add_filtered(const real *f, real *psi, const real *curl, real *sum) {
+    real b[WIDTH], c[WIDTH], p[WIDTH];
+    load(f, b), load(f + P.radial_pitch, c), load(psi, p);
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) p[w] = b[w] * p[w] + c[w] * curl[w], sum[w] += p[w];
+    store(psi, p);
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step) {
     const int vectors = P.pitch / WIDTH, place = blockIdx.x * THREADS + threadIdx.x, antenna = blockIdx.y;
@@ -76,26 +87,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step)
                 dz_h[w] = stretched(axial_memory(antenna, k, 1) + j + w, dz_h[w], 0, k);
             }
     }
+    real curl_r[WIDTH], curl_phi[WIDTH], curl_z[WIDTH];
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) {
-        const real h_left = w ? h[w - 1] : h_outside, hz_left = w ? hz[w - 1] : hz_outside;
-        const real curl_r = P.order * hz[w] - dz_h[w], curl_phi = dz_hr[w] - (hz[w] - hz_left);
-        const real curl_z = (h[w] - h_left) - P.order * hr[w];
-        real drive_r = g_r[w] * curl_r, drive_phi = g_phi[w] * curl_phi, drive_z = g_z[w] * curl_z;
-        const int c = j + w - P.lead - P.radial_start, n = P.radial_pitch;
-        if (RARELY(c >= 0 && c < P.radial_cells)) {
-            const real *f = P.filters + c;
-            real *psi = radial_memory(antenna, k, 0) + c;
-            drive_r += filtered(f, psi, curl_r), drive_phi += filtered(f + 2 * n, psi + n, curl_phi);
-            drive_z += filtered(f + 4 * n, psi + 2 * n, curl_z) + filtered(f + 6 * n, psi + 3 * n, curl_z);
-        }
-        if (RARELY(j + w < (word & ROW_REACH))) {
-            const real *media = medium(antenna, k, 0) + j + w;
-            e_r[w] *= media[0], e[w] *= media[P.pitch], e_z[w] *= media[2 * P.pitch];
-            drive_r *= media[3 * P.pitch], drive_phi *= media[4 * P.pitch], drive_z *= media[5 * P.pitch];
-        }
-        e_r[w] += drive_r, e[w] += drive_phi, e_z[w] += drive_z;
+        curl_r[w] = P.order * hz[w] - dz_h[w], curl_phi[w] = dz_hr[w] - (hz[w] - (w ? hz[w - 1] : hz_outside));
+        curl_z[w] = (h[w] - (w ? h[w - 1] : h_outside)) - P.order * hr[w];
+        g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
     }
+    const int c = j - P.lead - P.radial_start, n = P.radial_pitch;
+    if (RARELY(c >= 0 && c < P.radial_cells)) {
+        const real *f = P.filters + c;
+        real *psi = radial_memory(antenna, k, 0) + c;
+        add_filtered(f, psi, curl_r, g_r), add_filtered(f + 2 * n, psi + n, curl_phi, g_phi);
+        add_filtered(f + 4 * n, psi + 2 * n, curl_z, g_z), add_filtered(f + 6 * n, psi + 3 * n, curl_z, g_z);
+    }
+    const int reach = word & ROW_REACH;
+    if (RARELY(j < reach)) {
+        const real *media = medium(antenna, k, 0) + j;
+        scale(media, e_r), scale(media + P.pitch, e), scale(media + 2 * P.pitch, e_z);
+        scale(media + 3 * P.pitch, g_r), scale(media + 4 * P.pitch, g_phi), scale(media + 5 * P.pitch, g_z);
+    }
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) e_r[w] += g_r[w], e[w] += g_phi[w], e_z[w] += g_z[w];
     if (RARELY((word & (ROW_SOURCE | ROW_PLANE)) || (word | above) & ROW_COUPLED)) {
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) {
@@ -103,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step)
                 e_r[w] -= P.source[j + w] * P.waveform[step];
                 e[w] -= P.source[P.pitch + j + w] * P.waveform[step];
             }
-            if ((word | above) & ROW_COUPLED && j + w < P.lead + P.nr) couple(antenna, k, j + w, e_r[w], e_z[w]);
+            if ((word | above) & ROW_COUPLED && j + w < max(reach, above & ROW_REACH)) couple(antenna, k, j + w, e_r[w], e_z[w]);
             if (word & ROW_PLANE) e_r[w] = 0, e[w] = 0;
         }
     }
@@ -138,31 +151,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) h_step(int step)
                 dz_e[w] = stretched(axial_memory(antenna, k, 3) + j + w, dz_e[w], 3, k);
             }
     }
-    if (RARELY(word & ROW_CUT)) {
-        real f[WIDTH];
-        load(open_face(antenna, k, 0) + j, f);
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) g_r[w] *= f[w];
-        load(open_face(antenna, k, 1) + j, f);
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) g_phi[w] *= f[w];
-        load(open_face(antenna, k, 2) + j, f);
-#pragma unroll
-        for (int w = 0; w < WIDTH; ++w) g_z[w] *= f[w];
+    if (RARELY(word & ROW_CUT && j < (word & ROW_REACH))) {
+        const real *face = open_face(antenna, k, 0) + j;
+        scale(face, g_r), scale(face + P.pitch, g_phi), scale(face + 2 * P.pitch, g_z);
     }
+    real curl_r[WIDTH], curl_phi[WIDTH], curl_z[WIDTH];
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) {
-        const real e_right = w + 1 < WIDTH ? e[w + 1] : e_outside, ez_right = w + 1 < WIDTH ? e_z[w + 1] : ez_outside;
-        const real curl_r = dz_e[w] + P.order * e_z[w], curl_phi = (ez_right - e_z[w]) - dz_er[w];
-        const real curl_z = (e_right - e[w]) + P.order * e_r[w];
-        hr[w] += g_r[w] * curl_r, h[w] += g_phi[w] * curl_phi, hz[w] -= g_z[w] * curl_z;
-        const int c = j + w - P.lead - P.radial_start, n = P.radial_pitch;
-        if (RARELY(c >= 0 && c < P.radial_cells)) {
-            const real *f = P.filters + 8 * n + c;
-            real *psi = radial_memory(antenna, k, 4) + c;
-            hr[w] += filtered(f, psi, curl_r), h[w] += filtered(f + 2 * n, psi + n, curl_phi);
-            hz[w] -= filtered(f + 4 * n, psi + 2 * n, curl_z) + filtered(f + 6 * n, psi + 3 * n, curl_z);
-        }
+        curl_r[w] = dz_e[w] + P.order * e_z[w];
+        curl_phi[w] = ((w + 1 < WIDTH ? e_z[w + 1] : ez_outside) - e_z[w]) - dz_er[w];
+        curl_z[w] = ((w + 1 < WIDTH ? e[w + 1] : e_outside) - e[w]) + P.order * e_r[w];
+        g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
     }
+    const int c = j - P.lead - P.radial_start, n = P.radial_pitch;
+    if (RARELY(c >= 0 && c < P.radial_cells)) {
+        const real *f = P.filters + 8 * n + c;
+        real *psi = radial_memory(antenna, k, 4) + c;
+        add_filtered(f, psi, curl_r, g_r), add_filtered(f + 2 * n, psi + n, curl_phi, g_phi);
+        add_filtered(f + 4 * n, psi + 2 * n, curl_z, g_z), add_filtered(f + 6 * n, psi + 3 * n, curl_z, g_z);
+    }
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) hr[w] += g_r[w], h[w] += g_phi[w], hz[w] -= g_z[w];
     store(state + 3 * P.pitch, hr), store(state + 4 * P.pitch, h), store(state + 5 * P.pitch, hz);
 }

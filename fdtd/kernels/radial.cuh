@@ -1,7 +1,78 @@
-// The columns of the radial layer for the wavefront: a lane holds one column at RADIAL_LEVELS time levels, in step with the
-// main warps; cells and their eight filter memories go from level to level through shared memory.
+// The radial warps of the wavefront: columns of the radial layer, rows from memory, recording.
 //
-// With the last main column it exchanges h_z and h (as a level meets them) for e_z and e (as it leaves them).
+// A radial lane holds one column at RADIAL_LEVELS time levels, in step with the main warps; cells and their eight filter
+// memories go from level to level through shared memory. With the last main column it exchanges h_z and h (as a level
+// meets them) for e_z and e (as it leaves them).
+
+// Brings one lane's part of a row that full updates read into the first-level cache.
+__device__ inline void warm(const Shared &s, int lane, const real *row) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) copy_16_cached(s.spill + lane, row + lane * CELLS + v * WIDTH);
+}
+
+__device__ inline void warm_row(const Shared &s, const Place &p, int k, int word) {
+    const int column = p.lane * CELLS;
+    if (column < (word & ROW_REACH)) {
+#pragma unroll 1
+        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n));
+        if (word & ROW_CUT) {
+#pragma unroll 1
+            for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n));
+        }
+        if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k));
+    }
+    if (word & ROW_AXIAL && column < P.axial_rows[k]) {
+#pragma unroll 1
+        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, k, n));
+    }
+}
+
+// Which row is fetched next: its place k, the step that meets it, its number since the start.
+struct Fetch {
+    int k, step, number;
+};
+
+// Asks for the next row, main columns and radial cells, and for what a full update of it reads.
+__device__ inline void ask(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
+    if (next.step < passes.last && next.k < P.nz) {
+        const real *row = field(p.antenna, next.k, 0);
+        vector *to = s.ring + (next.number & (RING - 1)) * ROW_VECTORS + p.lane;
+#pragma unroll
+        for (int n = 0; n < 6; ++n)
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                copy_16_bytes(to + (n * VECTORS + v) * 32, row + n * P.pitch + p.lane * CELLS + v * WIDTH);
+        if (RADIAL_COLUMNS && p.lane < 14) {
+            const bool filter = p.lane >= 6;
+            const real *cells = filter ? radial_memory(p.antenna, next.k, p.lane - 6)
+                                       : row + p.lane * P.pitch + P.lead + P.radial_start;
+            real *inlet = s.inlet + (next.number & 7) * INLET;
+#pragma unroll 1
+            for (int n = 0; n < RADIAL_COLUMNS; ++n) copy_number(inlet + p.lane * RADIAL_COLUMNS + n, cells + n);
+            if (p.lane == 4 || p.lane == 5) copy_number(inlet + 14 * RADIAL_COLUMNS + (5 - p.lane), cells - 1);
+        }
+        const int word = s.words[next.k];
+        if (RARELY(word & (ROW_REACH | ROW_AXIAL))) warm_row(s, p, next.k, word);
+    } else {
+        vector *to = s.ring + (next.number & (RING - 1)) * ROW_VECTORS + p.lane;
+        const real zero[WIDTH] = {};
+#pragma unroll 1
+        for (int n = 0; n < 6 * VECTORS; ++n) to[n * 32] = packed(zero);
+#pragma unroll 1
+        for (int n = p.lane; n < INLET; n += 32) s.inlet[(next.number & 7) * INLET + n] = 0;
+    }
+    close_copies();
+    ++next.number;
+    if (++next.k > P.nz) next.k = 0, next.step += LEVELS;
+}
+
+// The first four rows; two of them have arrived.
+__device__ inline void begin(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
+    next = {0, passes.first, 0};
+#pragma unroll 1
+    for (int n = 0; n < RING; ++n) ask(next, passes, p, s);
+    wait_copies<RING - 2>();
+}
 
 // Records what the main warps left in the iteration before.
 __device__ inline void record_taps(const Shared &s, const Place &p, int before) {
@@ -15,6 +86,15 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
     }
 }
 
+// What radial warps do besides their columns; at iteration t row t + RING is asked for, and row t + 2 arrives.
+__device__ inline void serve(Fetch &fetch, const Passes &passes, const Place &p, const Shared &s, int t) {
+    if (p.helper == 0) {
+        ask(fetch, passes, p, s);
+        wait_copies<RING - 2>();
+    }
+    if (p.helper == min(1, RADIAL_WARPS - 1)) record_taps(s, p, (t & 1) ^ 1);
+}
+
 #if RADIAL_COLUMNS
 #define RADIAL_GROUPS (32 / RADIAL_COLUMNS)
 #if RADIAL_COLUMNS > 32 || RADIAL_WARPS * RADIAL_GROUPS * RADIAL_LEVELS < LEVELS
@@ -25,15 +105,6 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
 struct Cell {
     real e_r, e, e_z, h_r, h, h_z, psi[8];
 };
-
-__device__ inline void read_cell(int antenna, int k, int column, Cell &cell) {
-    const real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
-    cell.e_r = at[0], cell.e = at[P.pitch], cell.e_z = at[2 * P.pitch];
-    cell.h_r = at[3 * P.pitch], cell.h = at[4 * P.pitch], cell.h_z = at[5 * P.pitch];
-    const real *psi = radial_memory(antenna, k, 0) + column;
-#pragma unroll
-    for (int n = 0; n < 8; ++n) cell.psi[n] = psi[n * P.radial_pitch];
-}
 
 __device__ inline void write_cell(int antenna, int k, int column, const Cell &cell) {
     real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
@@ -103,48 +174,25 @@ __device__ inline void radial_h(
     cell.h_z -= f.gain[5] * curl_z + (cell.psi[6] + cell.psi[7]);
 }
 
-// A finished cell on its way to the next level: what E's update leaves of its filters goes an iteration before the rest.
-__device__ inline real *link_of(const Shared &s, int t, int level, int column) {
-    return s.chain + ((t & 3) * LEVELS + level) * 14 * RADIAL_COLUMNS + column;
-}
-
-__device__ inline void read_link(const Shared &s, int t, int level, int column, Cell &cell) {
-    const real *rest = link_of(s, t - 2, level, column), *filters = link_of(s, t - 3, level, column);
-    cell.e_r = rest[0], cell.e = rest[RADIAL_COLUMNS], cell.e_z = rest[2 * RADIAL_COLUMNS];
-    cell.h_r = rest[3 * RADIAL_COLUMNS], cell.h = rest[4 * RADIAL_COLUMNS], cell.h_z = rest[5 * RADIAL_COLUMNS];
+__device__ inline void read_link(const real *link, Cell &cell) {
+    cell.e_r = link[0], cell.e = link[RADIAL_COLUMNS], cell.e_z = link[2 * RADIAL_COLUMNS];
+    cell.h_r = link[3 * RADIAL_COLUMNS], cell.h = link[4 * RADIAL_COLUMNS], cell.h_z = link[5 * RADIAL_COLUMNS];
 #pragma unroll
-    for (int n = 0; n < 4; ++n) {
-        cell.psi[n] = filters[(10 + n) * RADIAL_COLUMNS];
-        cell.psi[4 + n] = rest[(6 + n) * RADIAL_COLUMNS];
-    }
+    for (int n = 0; n < 8; ++n) cell.psi[n] = link[(6 + n) * RADIAL_COLUMNS];
 }
 
-__device__ inline void write_link(const Shared &s, int t, int level, int column, const Cell &cell, const Cell &done) {
-    real *to = link_of(s, t, level, column);
-    to[0] = done.e_r, to[RADIAL_COLUMNS] = done.e, to[2 * RADIAL_COLUMNS] = done.e_z;
-    to[3 * RADIAL_COLUMNS] = done.h_r, to[4 * RADIAL_COLUMNS] = done.h, to[5 * RADIAL_COLUMNS] = done.h_z;
+__device__ inline void write_link(real *link, const Cell &cell) {
+    link[0] = cell.e_r, link[RADIAL_COLUMNS] = cell.e, link[2 * RADIAL_COLUMNS] = cell.e_z;
+    link[3 * RADIAL_COLUMNS] = cell.h_r, link[4 * RADIAL_COLUMNS] = cell.h, link[5 * RADIAL_COLUMNS] = cell.h_z;
 #pragma unroll
-    for (int n = 0; n < 4; ++n) {
-        to[(6 + n) * RADIAL_COLUMNS] = done.psi[4 + n];
-        to[(10 + n) * RADIAL_COLUMNS] = cell.psi[n];
-    }
+    for (int n = 0; n < 8; ++n) link[(6 + n) * RADIAL_COLUMNS] = cell.psi[n];
 }
 
-// The first level's cells, asked for one row ahead of time, and the last main column's h_z, h.
-struct Ahead {
-    Cell cell;
-    real h_z, h;
-};
-
-__device__ inline void look_ahead(Ahead &ahead, int antenna, int k, int column, int at) {
-    read_cell(antenna, k, column, ahead.cell);
-    ahead.h_z = field(antenna, k, 5)[at - 1], ahead.h = field(antenna, k, 4)[at - 1];
-}
-
-__device__ inline void radial_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
+__device__ inline void radial_warp(
+    const Shared &s, const Passes &passes, const Place &p, Fetch &fetch, int iterations
+) {
     const int group = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
-    const int lowest = ((p.warp - LEVELS) * RADIAL_GROUPS + group) * RADIAL_LEVELS;
-    const int at = P.lead + P.radial_start + column;
+    const int lowest = (p.helper * RADIAL_GROUPS + group) * RADIAL_LEVELS, at = P.lead + P.radial_start + column;
     RadialColumn f;
 #pragma unroll
     for (int n = 0; n < 6; ++n) f.gain[n] = P.gains[n * P.pitch + at];
@@ -155,70 +203,62 @@ __device__ inline void radial_warp(const Shared &s, const Passes &passes, const 
     }
     Level levels[RADIAL_LEVELS];
     Cell waiting[RADIAL_LEVELS];
-    Ahead ahead;
-    bool works[RADIAL_LEVELS];
 #pragma unroll
     for (int v = 0; v < RADIAL_LEVELS; ++v) {
-        works[v] = group < RADIAL_GROUPS && lowest + v < LEVELS;
-        place(levels[v], works[v] ? lowest + v : 0, passes, s.words);
+        place(levels[v], min(lowest + v, LEVELS - 1), passes, s.words);
         clear(waiting[v]);
     }
-    clear(ahead.cell), ahead.h_z = ahead.h = 0;
-    const bool reads = works[0] && lowest == 0;
-    if (reads && levels[0].life) look_ahead(ahead, p.antenna, 0, column, at);
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
 #pragma unroll
         for (int v = 0; v < RADIAL_LEVELS; ++v) {
             Level &here = levels[v];
-            const int level = works[v] ? lowest + v : 0;
+            const bool works = group < RADIAL_GROUPS && lowest + v < LEVELS;
+            const int level = min(lowest + v, LEVELS - 1), row = t - lag(level);
             Cell cell, &below = waiting[v];
-            real hz_edge = 0, h_edge = 0;
-            if (v == 0 && reads) {
-                cell = ahead.cell, hz_edge = ahead.h_z, h_edge = ahead.h;
-                const bool wrap = here.k == P.nz;
-                const int k = wrap ? 0 : here.k + 1, step = here.step + (wrap ? LEVELS : 0);
-                if (step < passes.last && k < P.nz) look_ahead(ahead, p.antenna, k, column, at);
-                else clear(ahead.cell);
-            } else {
-                read_link(s, t, max(level - 1, 0), column, cell);
-                const real *edge = s.h_edge + (((t - 2) & 3) * LEVELS + max(level - 1, 0)) * 2;
-                hz_edge = edge[0], h_edge = edge[1];
-            }
+            const real *link = level ? s.chain + ((row & 3) * LEVELS + level - 1) * 14 * RADIAL_COLUMNS
+                                     : s.inlet + (row & 7) * INLET;
+            const real *edge = level ? s.h_edge + ((row & 3) * LEVELS + level - 1) * 2 : link + 14 * RADIAL_COLUMNS;
+            read_link(link + column, cell);
             real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
-            if (column == 0) hz_left = hz_edge, h_left = h_edge;
-            const bool live = works[v] && here.life == 2;
-            if (live && here.k < P.nz)
+            if (column == 0) hz_left = edge[0], h_left = edge[1];
+            const bool live = works && here.life == 2;
+            if (live && here.k < P.nz) {
                 radial_e(cell, below, h_left, hz_left, f, here.word, p.antenna, here.k, at);
-            if (works[v] && column == 0) {
-                real *edge = s.e_edge + ((t & 1) * LEVELS + level) * 2;
-                edge[0] = cell.e_z, edge[1] = cell.e;
+                if (column == 0) {
+                    real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
+                    out[0] = cell.e_z, out[1] = cell.e;
+                }
             }
             real e_right = __shfl_down_sync(ALL_LANES, below.e, 1), ez_right = __shfl_down_sync(ALL_LANES, below.e_z, 1);
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
             const int k = here.k - 1;
             if (live && k >= 0) {
                 radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, k, at);
-                const int i = at - P.lead;
-                if (RARELY(here.sample >= 0) && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
-                    record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
+                if (RARELY(here.sample >= 0 && P.map_right > P.radial_start)) {
+                    const int i = at - P.lead;
+                    if (i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
+                        record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
+                }
             }
-            if (works[v]) {
-                if (level < LEVELS - 1) write_link(s, t, level, column, cell, below);
-                else if (here.life && k >= 0) write_cell(p.antenna, k, column, below);
-            }
+            if (level < LEVELS - 1) {
+                if (works)
+                    write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * 14 * RADIAL_COLUMNS + column, below);
+            } else if (works && here.life > 0 && k >= 0) write_cell(p.antenna, k, column, below);
             below = cell;
             move_on(here, passes, s.words);
         }
-        if (p.warp == LEVELS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
+        serve(fetch, passes, p, s, t);
         __syncthreads();  // see wavefront.cu
     }
 }
 #else
-__device__ inline void radial_warp(const Shared &s, const Passes &, const Place &p, int iterations) {
+__device__ inline void radial_warp(
+    const Shared &s, const Passes &passes, const Place &p, Fetch &fetch, int iterations
+) {
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
-        if (p.warp == LEVELS + RADIAL_WARPS - 1) record_taps(s, p, (t & 1) ^ 1);
+        serve(fetch, passes, p, s, t);
         __syncthreads();  // see wavefront.cu
     }
 }

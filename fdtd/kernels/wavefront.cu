@@ -1,29 +1,31 @@
 // The wavefront: one block an antenna, one warp a time level, rows streamed along z (time skewing of populations).
 //
-// At iteration t level l advances E of row k = t - LAG l, then H of row k - 1, and hands row k - 1 on. A row is handed on
-// two iterations before the next level needs it, so that it can be asked for before the barrier that ends the iteration:
-// one barrier a row, and nothing to wait for after it. A warp keeps two rows in registers, which change roles. After the
-// last row of the lattice comes a row of zeros, the conductor in the plane k = nz, and right behind it the first row
-// again, LEVELS steps later. The columns of the radial layer belong to warps of their own (radial.cuh), in step with the
-// others; the last of them also records the rows that the main warps leave for it.
+// At iteration t level l advances E of row t - lag(l), then H of the row below, hands that row on and loads its next row:
+// one barrier an iteration. Even levels hand on before the barrier, odd levels after it, so that one half of the warps
+// moves rows while the other half computes. A warp keeps
+// two rows in registers, which change roles. After the last row of the lattice comes a row of zeros, the conductor in the
+// plane k = nz, and right behind it the first row again, LEVELS steps later.
 //
-// Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), AHEAD (rows that the first
-// warp asks for ahead of time), RADIAL_COLUMNS, RADIAL_WARPS (at least one), RADIAL_LEVELS (levels a radial lane), TAPS
-// (samples under way at a time, 2^n).
+// Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory,
+// recording. Radial warps do it, in step with the others: every fourth warp, so that they share one of the
+// multiprocessor's four parts and its instruction cache.
+//
+// Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
+// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n).
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps.
-#if !defined(LEVELS) || !defined(AHEAD) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS)
-#error "LEVELS, AHEAD, RADIAL_COLUMNS, RADIAL_WARPS and RADIAL_LEVELS must be set"
+#if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
+#error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
-#ifndef TAPS
-#error "TAPS must be set"
+#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || RADIAL_WARPS * 4 > LEVELS + RADIAL_WARPS + 3
+#error "TAPS must be a power of two, and RADIAL_WARPS between one and a fourth of all warps"
 #endif
-#if AHEAD < 1 || TAPS & (TAPS - 1) || RADIAL_WARPS < 1
-#error "AHEAD and RADIAL_WARPS must be at least one, and TAPS a power of two"
-#endif
-#define LAG 3
 #define THREADS (32 * (LEVELS + RADIAL_WARPS))
+#define RING 4  // rows on their way from memory
 #include "bor.cuh"
 #include "recording.cuh"
+
+// Rows that level l is behind the first: 2 from an even level to the odd one after it, 4 from an odd one to the next.
+__device__ inline int lag(int level) { return 3 * level - (level & 1); }
 
 struct Passes {
     int first, end, last;  // steps asked for: [first, end); steps of all passes: [first, last)
@@ -43,7 +45,7 @@ __device__ inline void judge(Level &at, const Passes &passes) {
 
 // Level `level` in iteration 0, where only the first level has begun.
 __device__ inline void place(Level &at, int level, const Passes &passes, const int *words) {
-    at.k = level ? P.nz + 1 - LAG * level : 0;
+    at.k = level ? P.nz + 1 - lag(level) : 0;
     at.step = passes.first + level - (level ? LEVELS : 0);
     at.word = words[at.k], at.word_below = 0;
     judge(at, passes);
@@ -56,82 +58,46 @@ __device__ inline void move_on(Level &at, const Passes &passes, const int *words
 }
 
 struct Place {
-    int antenna, warp, lane;
+    int antenna, level, helper, lane;  // level of a main warp, or -1; number of a radial warp, or -1
 };
 
 struct Shared {
     vector *links;  // [LEVELS - 1][2][ROW_VECTORS]: finished rows on their way to the next level
-    vector *ring;   // [AHEAD + 1][ROW_VECTORS]: rows from memory
+    vector *ring;   // [RING][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
     vector *spill;  // [32]: where copies go that are made for the cache
-    real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column, as level l leaves them
+    real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column of a level's finished row
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
     real *chain;    // [4][LEVELS][14][RADIAL_COLUMNS]: the radial layer's finished cells
+    real *inlet;    // [8][14 RADIAL_COLUMNS + 2]: the same from memory, with the last main column's h_z, h
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
     int *words;     // [nz + 1]
 };
+#define INLET (14 * RADIAL_COLUMNS + 2)
 
 __device__ inline Shared carve(unsigned char *base, int &bytes) {
     Shared s;
     s.links = reinterpret_cast<vector *>(base);
     s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
-    s.taps = s.ring + (AHEAD + 1) * ROW_VECTORS;
+    s.taps = s.ring + RING * ROW_VECTORS;
     s.spill = s.taps + 2 * TAPS * ROW_VECTORS;
     s.h_edge = reinterpret_cast<real *>(s.spill + 32);
     s.e_edge = s.h_edge + 8 * LEVELS;
     s.chain = s.e_edge + 4 * LEVELS;
-    s.posts = reinterpret_cast<int2 *>(s.chain + 4 * LEVELS * 14 * RADIAL_COLUMNS);
+    s.inlet = s.chain + 4 * LEVELS * 14 * RADIAL_COLUMNS;
+    s.posts = reinterpret_cast<int2 *>(s.inlet + 8 * INLET);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
 #include "radial.cuh"
 
-// Brings part of a row that later branches read into the first-level cache.
-__device__ inline void warm(const Shared &s, int lane, const real *row) {
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v) copy_16_cached(s.spill + lane, row + lane * CELLS + v * WIDTH);
-}
-
-__device__ inline void warm_row(const Shared &s, const Place &p, int k, int word) {
-    const int column = p.lane * CELLS;
-    if (word & ROW_REACH && column < (word & ROW_REACH)) {
-#pragma unroll 1
-        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n));
-    }
-    if (word & ROW_CUT) {
-#pragma unroll 1
-        for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n));
-    }
-    if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k));
-    if (word & ROW_AXIAL && column < P.axial_rows[k]) {
-#pragma unroll 1
-        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, k, n));
-    }
-}
-
-// Asks for row k from memory into its slot of the ring.
-__device__ inline void ask(const Shared &s, const Place &p, int k, bool wanted, int slot) {
-    if (wanted && k < P.nz) {
-        const real *row = field(p.antenna, k, 0) + p.lane * CELLS;
-        vector *to = s.ring + slot * ROW_VECTORS + p.lane;
-#pragma unroll
-        for (int n = 0; n < 6; ++n)
-#pragma unroll
-            for (int v = 0; v < VECTORS; ++v)
-                copy_16_bytes(to + (n * VECTORS + v) * 32, row + n * P.pitch + v * WIDTH);
-        const int word = s.words[k];
-        if (RARELY(word & (ROW_REACH | ROW_CUT | ROW_COUPLED | ROW_AXIAL))) warm_row(s, p, k, word);
-    }
-    close_copies();
-}
-
 // One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
 __device__ inline void advance(
     Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int now
 ) {
     if (RARELY(at.life < 2)) return;
-    const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.warp) * 2;
+    const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.level) * 2;
     const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
         if (at.k < P.nz) advance_e_full(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
@@ -147,39 +113,23 @@ __device__ inline void advance(
     }
 }
 
-// Hands the finished row `below` on and loads the row after the present one in its place; `slot`: of the ring, the next
-// row's.
-__device__ inline void hand_on(
-    Row &below, Level &at, int &slot, const Passes &passes, const Place &p, const Shared &s, int now
-) {
-    if (p.warp + 1 < LEVELS) {
-        write_shared(s.links + (p.warp * 2 + now) * ROW_VECTORS, p.lane, below);
-    } else if (at.life && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
-    move_on(at, passes, s.words);
-    if (p.warp > 0) read_shared(s.links + ((p.warp - 1) * 2 + (now ^ 1)) * ROW_VECTORS, p.lane, below);
-    else {
-        wait_copies<AHEAD - 1>();
-        if (at.life && at.k < P.nz) read_shared(s.ring + slot * ROW_VECTORS, p.lane, below);
-        else clear(below);
-        const bool wraps = at.k + AHEAD > P.nz;
-        const int k = at.k + AHEAD - (wraps ? P.nz + 1 : 0), step = at.step + (wraps ? LEVELS : 0);
-        ask(s, p, k, step >= passes.first && step < passes.last, slot == 0 ? AHEAD : slot - 1);
-        slot = slot == AHEAD ? 0 : slot + 1;
-    }
-}
-
 __device__ inline void iterate(
-    Row &row, Row &below, Level &at, int &slot, int t, const Columns &c, const Passes &passes, const Place &p,
-    const Shared &s
+    Row &row, Row &below, Level &at, int t, const Columns &c, const Passes &passes, const Place &p, const Shared &s
 ) {
-    const int now = t & 1;
+    const int now = t & 1, odd = p.level & 1;
     advance(row, below, at, c, p, s, now);
-    if (p.lane == 31) {
-        real *edge = s.h_edge + ((t & 3) * LEVELS + p.warp) * 2;
+    if (RADIAL_COLUMNS && p.lane == 31) {
+        real *edge = s.h_edge + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * 2;
         edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
     }
-    hand_on(below, at, slot, passes, p, s, now);
-    __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
+    if (odd) __syncthreads();  // see below
+    if (p.level + 1 < LEVELS) write_shared(s.links + (p.level * 2 + now) * ROW_VECTORS, p.lane, below);
+    else if (at.life && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
+    move_on(at, passes, s.words);
+    const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
+                                 : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;
+    read_shared(from, p.lane, below);
+    if (!odd) __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
 }
 
 __device__ inline void main_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
@@ -188,35 +138,33 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     Columns c;
     read_columns(p.lane, c);
     Level at;
-    place(at, p.warp, passes, s.words);
-    int slot = 1;
-    if (p.warp == 0) {
-#pragma unroll 1
-        for (int k = 0; k <= AHEAD; ++k) ask(s, p, k, true, k);
-        wait_copies<AHEAD>();
-        read_shared(s.ring, p.lane, x);
-    }
+    place(at, p.level, passes, s.words);
+    if (p.level == 0) read_shared(s.ring, p.lane, x);
 #pragma unroll 1
     for (int t = 0; t < iterations; t += 2) {
-        iterate(x, y, at, slot, t, c, passes, p, s);
-        iterate(y, x, at, slot, t + 1, c, passes, p, s);
+        iterate(x, y, at, t, c, passes, p, s);
+        iterate(y, x, at, t + 1, c, passes, p, s);
     }
-    wait_copies<0>();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count) {
-    const Place p{int(blockIdx.x), warp_index(), int(threadIdx.x % 32)};
-    if (!P.active[p.antenna]) return;
+    if (!P.active[blockIdx.x]) return;
+    const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < RADIAL_WARPS ? warp / 4 : -1;
+    const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, RADIAL_WARPS) : -1, helper,
+                  int(threadIdx.x % 32)};
     int bytes;
     const Shared s = carve(shared_base(), bytes);
     for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
     __syncthreads();  // nothing is cleared after it has been set
     for (int k = threadIdx.x; k <= P.nz; k += THREADS) s.words[k] = row_word(p.antenna, k);
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
-    __syncthreads();  // shared memory is ready
+    __syncthreads();  // words are there
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
-    const int iterations = (rounds * (P.nz + 1) + LAG * LEVELS + 1) / 2 * 2;
-    if (p.warp < LEVELS) main_warp(s, passes, p, iterations);
-    else radial_warp(s, passes, p, iterations);
+    const int iterations = (rounds * (P.nz + 1) + lag(LEVELS - 1) + 2) / 2 * 2;
+    Fetch fetch;
+    if (helper == 0) begin(fetch, passes, p, s);
+    __syncthreads();  // the first rows are there
+    if (helper < 0) main_warp(s, passes, p, iterations);
+    else radial_warp(s, passes, p, fetch, iterations);
 }

@@ -18,7 +18,7 @@ class OneStepPlan:
         threads: Of a block.
         resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
         blocks: Of an antenna.
-        lead: Zero columns before the axis.
+        lead: Zero columns before the axis; the radial layer starts with a whole vector.
         pitch: Stored columns, at least one zero column after the last.
         size: Bytes of a number.
     """
@@ -36,25 +36,29 @@ class OneStepPlan:
         return {"THREADS": self.threads, "RESIDENT": self.resident, "REAL_BYTES": self.size}
 
 
-def plan(stencil: Stencil, nr: int, nz: int, *, size: int, threads: int = 128, resident: int = 8) -> OneStepPlan:
+def plan(
+    stencil: Stencil, nr: int, nz: int, *, layer: int, size: int, threads: int = 128, resident: int = 8
+) -> OneStepPlan:
     """Any stencil and size works.
 
     Args:
         stencil: What is stepped.
         nr: Columns.
         nz: Rows.
+        layer: Columns of the radial layer.
         size: Bytes of a number.
         threads: Of a block.
         resident: Blocks that a multiprocessor should hold.
     """
     del stencil
     unit = _SECTOR // size
-    pitch = -(-(nr + 1) // unit) * unit
+    lead = (layer - nr) % (_VECTOR // size)
+    pitch = -(-(lead + nr + 1) // unit) * unit
     return OneStepPlan(
         threads=threads,
         resident=resident,
         blocks=-(-pitch * size // _VECTOR * nz // threads),
-        lead=0,
+        lead=lead,
         pitch=pitch,
         size=size,
     )

@@ -8,11 +8,10 @@ from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
 from fdtd.tiling.limits import Limits
 
-LAG = 3  # rows from one time level to the next
 _LANES = 32
-_AHEAD = 2  # rows
+_RING = 4  # rows on their way from memory
 _CELLS = {4: (4, 8, 12), 8: (2, 4, 6)}  # cells a lane that registers can hold, by bytes of a number
-_DEEPEST = 2  # time levels a radial lane
+_DEEPEST = 1  # time levels a radial lane
 _WARPS = (16, 12, 8)  # warps of a block that leave each of them registers enough
 
 
@@ -26,7 +25,6 @@ class WavefrontPlan:
         radial_columns: Columns of the radial layer, in warps of their own.
         radial_warps: Those warps; one of them records.
         radial_levels: Time levels a lane of theirs.
-        ahead: Rows asked for ahead of time.
         taps: Samples that can be under way at a time.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
@@ -39,7 +37,6 @@ class WavefrontPlan:
     radial_columns: int
     radial_warps: int
     radial_levels: int
-    ahead: int
     taps: int
     lead: int
     pitch: int
@@ -57,7 +54,6 @@ class WavefrontPlan:
         return {
             "CELLS": self.cells,
             "LEVELS": self.levels,
-            "AHEAD": self.ahead,
             "TAPS": self.taps,
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
@@ -77,7 +73,6 @@ def plan(
     limits: Limits,
     levels: int | None = None,
     radial_warps: int | None = None,
-    ahead: int = _AHEAD,
 ) -> WavefrontPlan:
     """The most time levels that registers, shared memory and the lattice's height allow.
 
@@ -91,7 +86,6 @@ def plan(
         limits: Of the device.
         levels: Time levels; chosen if None.
         radial_warps: Chosen if None.
-        ahead: Rows asked for ahead of time.
 
     Raises:
         Unsuitable: The rows are wider than a warp's registers, the layer wider than a warp, or the lattice too low.
@@ -114,9 +108,10 @@ def plan(
         radial = radial_warps or (-(-depth // (groups * _DEEPEST)) if layer else 1)
         if layer:
             deep = -(-depth // (groups * radial))
+        radial = max(radial, 1)
         taps = 1 << (-(-depth // record_every) - 1).bit_length()
-        shared = _shared_bytes(cells, depth, taps, layer, ahead, size, nz)
-        fits = (levels or depth + radial <= total) and LAG * (depth - 1) + ahead + 3 <= nz
+        shared = _shared_bytes(cells, depth, taps, layer, size, nz)
+        fits = (levels or depth + radial <= total) and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
             return WavefrontPlan(
                 cells=cells,
@@ -124,7 +119,6 @@ def plan(
                 radial_columns=layer,
                 radial_warps=radial,
                 radial_levels=deep,
-                ahead=ahead,
                 taps=taps,
                 lead=_LANES * cells - main,
                 pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
@@ -137,8 +131,13 @@ def plan(
     )
 
 
-def _shared_bytes(cells: int, levels: int, taps: int, layer: int, ahead: int, size: int, nz: int) -> int:
-    """Links, ring, taps, edges, chain, posts and row words of the kernel's `Shared`."""
-    rows = 2 * (levels - 1) + ahead + 1 + 2 * taps
-    numbers = rows * 6 * cells * _LANES + (12 + 56 * layer) * levels
+def lag(level: int) -> int:
+    """Rows that a time level is behind the first: 2 from even to odd, 4 from odd to even levels."""
+    return 3 * level - level % 2
+
+
+def _shared_bytes(cells: int, levels: int, taps: int, layer: int, size: int, nz: int) -> int:
+    """Links, ring, taps, edges, chain, inlet, posts and row words of the kernel's `Shared`."""
+    rows = 2 * (levels - 1) + _RING + 2 * taps
+    numbers = rows * 6 * cells * _LANES + (12 + 56 * layer) * levels + 8 * (14 * layer + 2)
     return numbers * size + 16 * _LANES + 16 * taps + 4 * (nz + 1)

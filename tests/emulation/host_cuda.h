@@ -206,6 +206,9 @@ using std::min;
 // What fdtd/kernels/machine.cuh spells in PTX.
 inline unsigned char *shared_base() { return host::aligned(host::shared_memory[host::now->rank]); }
 inline void copy_16_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 16}); }
+template <class T> inline void copy_number(T *shared, const T *global) {
+    host::now->copies.back().push_back({shared, global, sizeof(T)});
+}
 inline void copy_16_cached(void *, const void *) {}
 inline int warp_index() { return host::now->thread.x / 32; }
 inline void close_copies() { host::now->copies.emplace_back(); }
@@ -228,3 +231,19 @@ template <class T> T *in_block(T *own, int rank) {
     const auto offset = reinterpret_cast<unsigned char *>(own) - host::aligned(host::shared_memory[host::now->rank]);
     return reinterpret_cast<T *>(host::aligned(host::shared_memory[rank]) + offset);
 }
+
+// What fdtd/kernels/signals.cuh spells in PTX.
+struct signal_word {
+    short givers, missing;
+    int turns;
+};
+inline void prepare_signal(signal_word *s, int givers) { *s = {short(givers), short(givers), 0}; }
+inline void publish_signals() {}
+inline void give_signal(signal_word *s) {
+    if (--s->missing == 0) s->missing = s->givers, ++s->turns, ++host::progress;
+}
+inline void await_signal(signal_word *s, int turn) {
+    while (((s->turns ^ turn) & 1) == 0) host::yield();
+}
+inline void await_cluster_signal(signal_word *s, int turn) { await_signal(s, turn); }
+inline void give_signal(signal_word *s, int rank) { give_signal(in_block(s, rank)); }

@@ -99,7 +99,9 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     coefficients = np.concatenate(
         [(1 - loss) / (1 + loss), media.open_length / (media.permittivity * (1 + loss))], axis=1
     )
-    filled = (coefficients != 1).any(axis=1)
+    filled = (coefficients != 1).any(axis=1) | (media.open_area != 1).any(axis=1)
+    if media.coupling is not None:
+        filled |= media.coupling != 0
     last = np.where(filled.any(axis=2), grid.nr - np.argmax(filled[..., ::-1], axis=2), 0)
     words[:, :-1] |= np.where(last > 0, last + lead, 0)
     words[:, :-1] |= np.where(last > grid.nr - problem.radial_layer.cells, ROW_RADIAL, 0)

@@ -18,7 +18,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -
     """Two launches a step."""
     del limits
     grid = problem.grid
-    plan = one_step.plan(BOR, grid.nr, grid.nz, size=_BYTES[precision], **tuning)
+    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=_BYTES[precision], **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         for n in range(step, end):
