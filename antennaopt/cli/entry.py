@@ -31,7 +31,7 @@ COMMANDS = (
 )
 """In the order of `--help`; each is a module of this package that holds a command of its name."""
 
-SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "KernelBuildError": 5}
+SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "OutOfMemory": 5, "KernelBuildError": 5}
 """By the name of an error of `fdtd.errors`; the others are bugs."""
 
 BROKEN_PIPE = 141

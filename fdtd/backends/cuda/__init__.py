@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 
+from fdtd.backends.cuda.choice import choose
 from fdtd.backends.cuda.device import CudaDevice, Device
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
@@ -11,6 +13,10 @@ from fdtd.errors import ConfigError
 from fdtd.problem import Problem, Records, Watch
 
 _PRECISIONS = ("float32", "float64")
+
+_STEPPING = threading.Lock()
+"""One batch steps at a time: kernels of equal text share their constant memory. Another thread may prepare the next
+batch meanwhile, or look at what the last one left."""
 
 
 @lru_cache(maxsize=1)
@@ -23,7 +29,7 @@ def run(
     problem: Problem,
     *,
     precision: str = "float32",
-    scheme: str = "one_step",
+    scheme: str | None = None,
     watch: Watch | None = None,
     on: Device | None = None,
 ) -> Records:
@@ -32,7 +38,8 @@ def run(
     Args:
         problem: What to step.
         precision: "float32" or "float64".
-        scheme: The order in which cells are visited, one of `SCHEMES`.
+        scheme: The order in which cells are visited, one of `SCHEMES`; the fastest that can if None (see
+            `fdtd.backends.cuda.choice.choose`).
         watch: Told of every look at the first antenna's energy.
         on: Where to run; the CUDA device if None.
 
@@ -47,17 +54,19 @@ def run(
     """
     if precision not in _PRECISIONS:
         raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_PRECISIONS)})")
-    if scheme not in SCHEMES:
+    if scheme is not None and scheme not in SCHEMES:
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = device() if on is None else on
-    batch = Batch(where, problem, SCHEMES[scheme](problem, precision, where.limits), precision)
+    name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
+    batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits), precision)
     sampling = problem.sampling
-    while batch.steps < sampling.steps:
-        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
-        if batch.steps % sampling.check_every:
-            break
-        if watch is not None:
-            watch(batch.steps, float(batch.fetch("energies")[2, 0]))
-        if not batch.running().any():
-            break
-    return batch.records()
+    with _STEPPING:
+        while batch.steps < sampling.steps:
+            batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
+            if batch.steps % sampling.check_every:
+                break
+            if watch is not None:
+                watch(batch.steps, float(batch.fetch("energies")[2, 0]))
+            if not batch.running().any():
+                break
+        return batch.records()

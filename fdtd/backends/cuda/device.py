@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from fdtd.errors import DeviceError, KernelBuildError
+from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
 from fdtd.tiling.limits import Limits
 
 
@@ -86,7 +87,7 @@ class CudaDevice:
             return single if copies == 1 else self._cupy.concatenate([single] * copies)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             free, size = self._cupy.cuda.Device().mem_info[0], array.nbytes * copies
-            raise DeviceError(
+            raise OutOfMemory(
                 f"the device has {free / 1e9:.1f} GB free, too little for another {size / 1e9:.1f} GB; "
                 "use a smaller batch"
             ) from error
@@ -103,6 +104,14 @@ class CudaDevice:
         """One of the device's `cudaDeviceAttr`, by number."""
         return int(self._cupy.cuda.runtime.deviceGetAttribute(which, self._cupy.cuda.Device().id))
 
+    def free_bytes(self) -> int:
+        """Memory that is free, or kept by this process for its next arrays."""
+        return int(self._cupy.cuda.Device().mem_info[0]) + int(self._cupy.get_default_memory_pool().free_bytes())
+
+    def release(self) -> None:
+        """Give back what is kept for the next arrays."""
+        self._cupy.get_default_memory_pool().free_all_blocks()
+
     @property
     def identity(self) -> str:
         """Device, compute capability and driver: what timings hold for."""
@@ -115,11 +124,14 @@ class CudaDevice:
 
     def program(self, text: str) -> CudaProgram:
         """Compile a flattened text, or take it from CuPy's cache."""
-        return CudaProgram(self._cupy, text, self.limits)
+        with _COMPILING:
+            return CudaProgram(self._cupy, text, self.limits)
 
 
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters need the kernel's consent
 _NON_PORTABLE_CLUSTERS = 14  # CUfunction_attribute
+
+_COMPILING = threading.Lock()  # of two threads with the same text, one compiles and the other finds it done
 
 # CuPy keeps one module, and so one constant memory, for equal texts: what was last copied there, by text.
 _LAST_PARAMETERS: dict[str, bytes] = {}

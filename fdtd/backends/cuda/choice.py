@@ -1,0 +1,86 @@
+"""Which scheme steps a problem, and how many antennas a device takes at a time."""
+
+from __future__ import annotations
+
+from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.errors import OutOfMemory, Unsuitable
+from fdtd.problem import Problem
+from fdtd.tiling.limits import Limits
+
+PREFERENCE = ("wavefront", "trapezoidal", "resident", "one_step")
+"""Fastest first, as measured on batches of whole populations (`docs/performance.md`)."""
+
+_BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
+_RECORD_COPIES = 4  # the contour's record, the same in double precision, and its product's operands
+_SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
+
+
+def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
+    """The scheme that steps a problem.
+
+    It depends on the lattice, the precision and the device alone, not on how many antennas there are: an antenna gives
+    the same bits alone and in any batch.
+
+    Args:
+        problem: What to step; its lattice, layers and sampling are looked at.
+        precision: "float32" or "float64".
+        limits: Of the device.
+
+    Returns:
+        Its name, and why no faster one was taken.
+
+    Raises:
+        Unsuitable: There is none; the message says why for each.
+    """
+    reasons = []
+    for name in PREFERENCE:
+        if name not in SCHEMES:
+            continue
+        try:
+            SCHEMES[name](problem, precision, limits)
+        except Unsuitable as error:
+            reasons.append(f"{name}: {error}")
+            continue
+        return name, "; ".join(reasons) or "the fastest there is for populations"
+    raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
+
+
+def antenna_bytes(problem: Problem, precision: str) -> int:
+    """Device memory that one antenna of a batch takes, at most, from rasterising it to its figures of merit.
+
+    Args:
+        problem: What to step.
+        precision: "float32" or "float64".
+    """
+    size = 4 if precision == "float32" else 8
+    sampling, box = problem.sampling, problem.field_map
+    contour = 0 if problem.contour is None else problem.contour.size
+    record = max(sampling.steps // sampling.record_every, 1) * contour * size
+    sums = 0
+    if box is not None:
+        sums = 6 * len(box.frequencies) * (box.rows[1] - box.rows[0]) * (box.columns[1] - box.columns[0])
+    return problem.grid.cells * 8 * _BYTES_PER_CELL + record * _RECORD_COPIES + sums * (size + 16)
+
+
+def batch_limit(free_bytes: int, per_antenna: int, limits: Limits, batches: int = 1) -> int:
+    """Antennas that a device can hold in one batch: whole waves of one antenna a multiprocessor, where it has room.
+
+    Args:
+        free_bytes: Device memory that is free.
+        per_antenna: From `antenna_bytes`.
+        limits: Of the device.
+        batches: Held at a time.
+
+    Raises:
+        OutOfMemory: There is no room for one antenna.
+    """
+    room = int(_SHARE * free_bytes / batches) // per_antenna
+    if room < 1 and int(_SHARE * free_bytes) >= per_antenna:
+        room = 1
+    if room < 1:
+        raise OutOfMemory(
+            f"one antenna needs about {per_antenna / 1e9:.2g} GB of device memory, and {free_bytes / 1e9:.2g} GB are "
+            "free; use a larger cell, fewer steps, a smaller antenna, or --backend cpu"
+        )
+    wave = limits.multiprocessors
+    return room // wave * wave or room
