@@ -163,10 +163,10 @@ def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, l
         if rows[0, start:stop].any():
             raise ConfigError("two axial absorbing layers share a row; move them apart")
         rows[0, start:stop] = lead + layer.columns
-        rows[1, start:stop] = count + np.arange(stop - start)
         table[:3, start:stop] = layer.filters(problem.grid, 0.0)
         table[3:, start:stop] = layer.filters(problem.grid, 0.5)
         count += stop - start
+    rows[1] = np.cumsum(rows[0] > 0) - (rows[0] > 0)  # in the order of the rows, however the layers come
     arrays["axial_rows"], arrays["axial"] = rows, table
     arrays["axial_psi"] = library(problem.media.permittivity).zeros(
         (problem.media.batch, max(count, 1), 4, pitch), dtype

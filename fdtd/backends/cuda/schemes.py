@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Scheme
 from fdtd.problem import Problem
 from fdtd.stencils import BOR
-from fdtd.tiling import one_step, wavefront
+from fdtd.tiling import one_step, trapezoidal, wavefront
 from fdtd.tiling.limits import Limits
 
 _BYTES = {"float32": 4, "float64": 8}
@@ -64,7 +65,46 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
     )
 
 
+def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
+    """A launch every few steps, from one buffer to the other and back."""
+    grid = problem.grid
+    plan = trapezoidal.plan(
+        BOR,
+        grid.nr,
+        grid.nz,
+        layer=problem.radial_layer.cells,
+        axial=tuple(layer.rows for layer in problem.axial_layers),
+        record_every=problem.sampling.record_every,
+        coupled=_coupled(problem),
+        size=_BYTES[precision],
+        limits=limits,
+        **tuning,
+    )
+
+    def advance(program: Program, batch: int, step: int, end: int) -> None:
+        blocks = min(limits.multiprocessors, batch * plan.tiles[0] * plan.tiles[1])
+        for odd, count in enumerate(plan.launches(end - step)):
+            program.launch("trapezoidal", (blocks,), plan.threads, step, count, odd % 2, shared=plan.shared_bytes)
+            step += count
+
+    return Scheme(
+        name="trapezoidal",
+        text="trapezoidal.cu",
+        macros=plan.macros,
+        lead=plan.lead,
+        pitch=plan.pitch,
+        advance=advance,
+        records=False,
+        doubled=True,
+    )
+
+
+def _coupled(problem: Problem) -> bool:
+    """Whether nodes couple e_r and e_z."""
+    return problem.media.coupling is not None and bool(problem.media.coupling.any())
+
+
 Maker = Callable[..., Scheme]
 """Plans a scheme for a problem, a precision and a device's limits; keywords are the plan's own. Raises `Unsuitable`."""
 
-SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront}
+SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront, "trapezoidal": _trapezoidal}

@@ -26,6 +26,8 @@ _OF_ANTENNAS = (
     "fields", "media", "faces", "coupling", "rows", "radial_psi", "axial_psi", "port_record", "contour_record", "sums",
     "active", "taken",
 )  # fmt: skip
+# What a scheme with two buffers has twice, the second after the first.
+_DOUBLED = ("fields", "radial_psi", "axial_psi")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,7 @@ class Scheme:
         lead, pitch: Layout of the rows.
         advance: Starts the launches.
         records: Whether its launches record; if not, `advance` is never taken past a sample.
+        doubled: Whether it has two buffers of fields; `advance` ends in the first.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Scheme:
     pitch: int
     advance: Advance
     records: bool
+    doubled: bool = False
 
 
 class Batch:
@@ -75,7 +79,11 @@ class Batch:
         packed.numbers["batch"] = self.size
         packed.arrays["energies"] = np.zeros((3, self.size))
         self._buffers: dict[str, Any] = {
-            name: device.upload(array, copies if name in _OF_ANTENNAS and len(array) == problem.media.batch else 1)
+            name: device.upload(
+                array,
+                (copies if name in _OF_ANTENNAS and len(array) == problem.media.batch else 1)
+                * (2 if scheme.doubled and name in _DOUBLED else 1),
+            )
             for name, array in packed.arrays.items()
         }
         self._start: Packed = packed
@@ -106,7 +114,8 @@ class Batch:
 
     def fetch(self, name: str) -> np.ndarray:
         """A copy of one of the arrays of `Parameters`."""
-        return self._device.download(self._buffers[name])
+        buffer = self._buffers[name]
+        return self._device.download(buffer[: len(buffer) // 2] if self._scheme.doubled and name in _DOUBLED else buffer)
 
     def running(self) -> np.ndarray:
         """Which antennas have not stopped, (batch,)."""

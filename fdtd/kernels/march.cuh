@@ -1,0 +1,234 @@
+// A block of WARPS patches, one above the other, and the strips of the radial layer beside them, in step: each warp waits
+// only for the rows and columns that its neighbours send, by signals in shared memory.
+//
+// A row is sent as soon as its half step is done and asked for as late as possible. One slot an edge is enough: two
+// neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
+//
+// Settings: those of patch.cuh; WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial layer); CLUSTERED (1:
+// the blocks of a cluster stand one above the other, and send across).
+#if !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
+#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
+#endif
+#include "patch.cuh"
+#if RADIAL_WARPS
+#include "strip.cuh"
+#endif
+
+#define HEIGHT (WARPS * ROWS)
+#define THREADS (32 * (WARPS + RADIAL_WARPS))
+// Signals, rows [warp][e, h][2][WIDE], edges [row][e, h][2], strip rows [warp][e, h][2][RADIAL_COLUMNS].
+#define SIGNAL_BYTES ((8 * 3 * (WARPS + RADIAL_WARPS) + 15) / 16 * 16)
+#define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
+#define MAIL_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
+
+// Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
+// the last main column.
+enum Signal { E_ROW, H_ROW, E_COLUMN, STRIP_E_ROW, STRIP_H_ROW, H_COLUMN };
+
+__device__ inline signal_word *signal_of(Signal kind, int warp) {
+    const int place = kind < STRIP_E_ROW ? kind * WARPS : 3 * WARPS + (kind - STRIP_E_ROW) * RADIAL_WARPS;
+    return reinterpret_cast<signal_word *>(shared_base()) + place + warp;
+}
+__device__ inline real *mail() { return reinterpret_cast<real *>(shared_base() + SIGNAL_BYTES); }
+__device__ inline real *row_slot(int warp, int half) { return mail() + (warp * 2 + half) * 2 * WIDE; }
+__device__ inline real *edge_slot(int row, int half) { return mail() + WARPS * 4 * WIDE + (row * 2 + half) * 2; }
+__device__ inline real *strip_slot(int warp, int half) {
+    return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
+}
+
+// One thread, before all threads meet.
+__device__ inline void prepare_signals() {
+    for (int w = 0; w < WARPS; ++w)
+        prepare_signal(signal_of(E_ROW, w), 1), prepare_signal(signal_of(H_ROW, w), 1), prepare_signal(signal_of(E_COLUMN, w), 1);
+#if RADIAL_WARPS
+    for (int v = 0; v < RADIAL_WARPS; ++v) {
+        prepare_signal(signal_of(STRIP_E_ROW, v), 1), prepare_signal(signal_of(STRIP_H_ROW, v), 1);
+        const int first = v * STRIP_HEIGHT / ROWS, end = (v + 1) * STRIP_HEIGHT / ROWS;
+        prepare_signal(signal_of(H_COLUMN, v), (end < WARPS ? end : WARPS) - first);
+    }
+#endif
+}
+
+// The same in the block `by` above this one.
+template <class T> __device__ inline T *in_neighbour(T *own, int by) {
+#if CLUSTERED
+    if (by) return in_block(own, cluster_rank() + by);
+#endif
+    return own;
+}
+__device__ inline void give(signal_word *own, int by) {
+#if CLUSTERED
+    if (by) {
+        give_signal(own, cluster_rank() + by);
+        return;
+    }
+#endif
+    give_signal(own);
+}
+__device__ inline void await(signal_word *own, int turn) {
+#if CLUSTERED
+    await_cluster_signal(own, turn);
+#else
+    await_signal(own, turn);
+#endif
+}
+
+// Two lane-wise components of a row in a slot, free of bank conflicts.
+__device__ inline void load_slot(const real *slot, int lane, real *first, real *second) {
+    const piece *from = reinterpret_cast<const piece *>(slot) + lane;
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v)
+        spread(from[v * 32], first + v * PIECE), spread(from[(CELLS / PIECE + v) * 32], second + v * PIECE);
+}
+__device__ inline void store_slot(real *slot, int lane, const real *first, const real *second) {
+    piece *to = reinterpret_cast<piece *>(slot) + lane;
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v)
+        to[v * 32] = gather(first + v * PIECE), to[(CELLS / PIECE + v) * 32] = gather(second + v * PIECE);
+}
+
+// Whom a warp meets, and in which turn of their signals.
+struct Course {
+    int warp, local;     // local: the lane's first column in the axial memory
+    bool below, above;   // whether there is a patch
+    bool radial;         // the layer's columns follow the warp's last
+    int turn, edge_turn;
+};
+
+// After the load, and after every step but the last: H for the patch above and for the layer's columns.
+__device__ inline void send_h(const Patch &f, const Ground &g, const Course &c) {
+    if (c.above) {
+        const int by = c.warp == WARPS - 1, to = by ? 0 : c.warp + 1;
+        store_slot(in_neighbour(row_slot(to, 1), by), g.lane, f.h_r[ROWS - 1], f.h[ROWS - 1]);
+        __syncwarp();  // the row is whole before it is announced
+        if (g.lane == 0) give(signal_of(H_ROW, to), by);
+    }
+#if RADIAL_WARPS
+    if (c.radial) {
+        if (g.lane == 31) {
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                real *slot = edge_slot(c.warp * ROWS + r, 1);
+                slot[0] = f.h_z[r][CELLS - 1], slot[1] = f.h[r][CELLS - 1];
+            }
+            give(signal_of(H_COLUMN, c.warp * ROWS / STRIP_HEIGHT), 0);
+        }
+    }
+#endif
+}
+
+template <bool PLAIN> __device__ inline void patch_e(Patch &f, const Ground &g, const Course &c, int step) {
+#pragma unroll
+    for (int r = ROWS - 1; r > 0; --r) row_e<PLAIN>(f, r, f.h_r[r - 1], f.h[r - 1], g, c.local, step);
+    real hr_below[CELLS], h_below[CELLS];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) hr_below[j] = h_below[j] = 0;
+    if (c.below) {
+        await(signal_of(H_ROW, c.warp), c.turn);
+        load_slot(row_slot(c.warp, 1), g.lane, hr_below, h_below);
+    }
+    row_e<PLAIN>(f, 0, hr_below, h_below, g, c.local, step);
+    if (c.below) {
+        const int by = c.warp == 0 ? -1 : 0, to = by ? WARPS - 1 : c.warp - 1;
+        store_slot(in_neighbour(row_slot(to, 0), by), g.lane, f.e_r[0], f.e[0]);
+        __syncwarp();  // the row is whole before it is announced
+        if (g.lane == 0) give(signal_of(E_ROW, to), by);
+    }
+}
+
+template <bool PLAIN> __device__ inline void patch_h(Patch &f, const Ground &g, const Course &c) {
+    real edge[ROWS][2];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) edge[r][0] = edge[r][1] = 0;
+#if RADIAL_WARPS
+    if (c.radial) {
+        await(signal_of(E_COLUMN, c.warp), c.edge_turn);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const real *slot = edge_slot(c.warp * ROWS + r, 0);
+            edge[r][0] = slot[0], edge[r][1] = slot[1];
+        }
+    }
+#endif
+#pragma unroll
+    for (int r = 0; r + 1 < ROWS; ++r) row_h<PLAIN>(f, r, f.e_r[r + 1], f.e[r + 1], edge[r][0], edge[r][1], g, c.local);
+    real er_above[CELLS], e_above[CELLS];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) er_above[j] = e_above[j] = 0;
+    if (c.above) {
+        await(signal_of(E_ROW, c.warp), c.turn);
+        load_slot(row_slot(c.warp, 0), g.lane, er_above, e_above);
+    }
+    row_h<PLAIN>(f, ROWS - 1, er_above, e_above, edge[ROWS - 1][0], edge[ROWS - 1][1], g, c.local);
+}
+
+// One step of a patch; `more`: another follows before the next load.
+__device__ inline void march_patch(Patch &f, const Ground &g, Course &c, int step, bool more) {
+    if (g.plain) patch_e<true>(f, g, c, step), patch_h<true>(f, g, c);
+    else patch_e<false>(f, g, c, step), patch_h<false>(f, g, c);
+    ++c.turn, c.edge_turn += c.radial;
+    if (more) send_h(f, g, c);
+}
+
+#if RADIAL_WARPS
+__device__ inline void send_strip_h(const StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+    if (!c.above) return;
+    const int by = c.warp == RADIAL_WARPS - 1, to = by ? 0 : c.warp + 1;
+    if (g.works && g.top) {
+        real *slot = in_neighbour(strip_slot(to, 1), by);
+        slot[g.column] = x[STRIP_ROWS - 1].h_r, slot[RADIAL_COLUMNS + g.column] = x[STRIP_ROWS - 1].h;
+    }
+    __syncwarp();  // the row is whole before it is announced
+    if (g.lane == 0) give(signal_of(STRIP_H_ROW, to), by);
+}
+
+__device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+    real hr_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h_r, RADIAL_COLUMNS);
+    real h_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h, RADIAL_COLUMNS);
+    if (g.group == 0) hr_below = h_below = 0;
+    await(signal_of(H_COLUMN, c.warp), c.edge_turn);
+    if (c.below) {
+        await(signal_of(STRIP_H_ROW, c.warp), c.turn);
+        const real *slot = strip_slot(c.warp, 1) + g.column;
+        if (g.group == 0) hr_below = slot[0], h_below = slot[RADIAL_COLUMNS];
+    }
+#pragma unroll
+    for (int r = STRIP_ROWS - 1; r >= 0; --r) {
+        real edge_hz = 0, edge_h = 0;
+        if (g.works && g.column == 0) edge_hz = edge_slot(g.row + r, 1)[0], edge_h = edge_slot(g.row + r, 1)[1];
+        strip_e(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r, c.local);
+        if (g.works && g.column == 0) edge_slot(g.row + r, 0)[0] = x[r].e_z, edge_slot(g.row + r, 0)[1] = x[r].e;
+    }
+    const int by = c.warp == 0 ? -1 : 0, to = by ? RADIAL_WARPS - 1 : c.warp - 1;
+    if (c.below && g.group == 0) {
+        real *slot = in_neighbour(strip_slot(to, 0), by) + g.column;
+        slot[0] = x[0].e_r, slot[RADIAL_COLUMNS] = x[0].e;
+    }
+    __syncwarp();  // edge and row are whole before they are announced
+    const int main = c.warp * STRIP_HEIGHT / ROWS + g.lane;
+    if (g.lane < STRIP_HEIGHT / ROWS && main < WARPS) give(signal_of(E_COLUMN, main), 0);
+    if (c.below && g.lane == 0) give(signal_of(STRIP_E_ROW, to), by);
+}
+
+__device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+    real er_above = __shfl_down_sync(WHOLE_WARP, x[0].e_r, RADIAL_COLUMNS);
+    real e_above = __shfl_down_sync(WHOLE_WARP, x[0].e, RADIAL_COLUMNS);
+    if (g.top) er_above = e_above = 0;
+    if (c.above) {
+        await(signal_of(STRIP_E_ROW, c.warp), c.turn);
+        const real *slot = strip_slot(c.warp, 0) + g.column;
+        if (g.top) er_above = slot[0], e_above = slot[RADIAL_COLUMNS];
+    }
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r)
+        strip_h(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e_r : er_above,
+                r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e : e_above, g, r, c.local);
+}
+
+// One step of a strip.
+__device__ inline void march_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
+    strip_half_e(x, g, c), strip_half_h(x, g, c);
+    ++c.turn, ++c.edge_turn;
+    if (more) send_strip_h(x, g, c);
+}
+#endif

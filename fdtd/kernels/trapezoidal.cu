@@ -1,0 +1,213 @@
+// Redundant computation: a block reads a tile with a halo that is wide enough for `count` steps, steps it in registers, and
+// writes the tile. All tiles are independent: they read one buffer of fields and filter memories and write the other.
+//
+// Blocks stay and take one tile after the other: while a tile is stepped, the next one's fields are on their way to shared
+// memory. Memories of the axial filters lie in shared memory, those of the radial layer in the registers of its strips.
+//
+// Settings: REAL; those of march.cuh; DEPTH (most steps); TILES_R, TILES_Z (tiles of an antenna), STRIDE_R, STRIDE_Z
+// (columns and rows between them), HALO_R; AXIAL_ROWS (most of a tile); SHARED_BYTES.
+// Launch: any number of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
+#if !defined(DEPTH) || !defined(TILES_R) || !defined(TILES_Z) || !defined(STRIDE_R) || !defined(STRIDE_Z)
+#error "DEPTH, TILES_R, TILES_Z, STRIDE_R and STRIDE_Z must be set"
+#endif
+#if !defined(HALO_R) || !defined(AXIAL_ROWS) || !defined(SHARED_BYTES)
+#error "HALO_R, AXIAL_ROWS and SHARED_BYTES must be set"
+#endif
+#define CLUSTERED 0
+#include "march.cuh"
+
+#define STAGE_NUMBERS (6 * ROWS * WIDE)  // of a warp
+#define CHUNK (16 / REAL_BYTES)          // numbers of a copy
+#define AXIAL_PITCH (WIDE + RADIAL_COLUMNS)
+static_assert(MAIL_BYTES + (WARPS * STAGE_NUMBERS + AXIAL_ROWS * 4 * AXIAL_PITCH) * REAL_BYTES == SHARED_BYTES,
+              "the plan counts shared memory otherwise");
+
+__device__ inline real *stage(int warp) {
+    return reinterpret_cast<real *>(shared_base() + MAIL_BYTES) + warp * STAGE_NUMBERS;
+}
+__device__ inline real *axial_stage() { return stage(WARPS); }
+
+// A tile: where it starts, and the part of it that is written.
+struct Tile {
+    int antenna, row, column;
+    int bottom, top, left, right;
+    bool radial;
+};
+
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE_Z, P.nz - HEIGHT)); }
+__device__ inline int tile_column(int r) { return min(r * STRIDE_R, P.lead + P.radial_start - WIDE); }
+
+__device__ inline Tile tile_of(int n) {
+    const int place = n % (TILES_R * TILES_Z), r = place % TILES_R, z = place / TILES_R;
+    Tile t;
+    t.antenna = n / (TILES_R * TILES_Z), t.row = tile_row(z), t.column = tile_column(r);
+    t.bottom = z ? t.row + DEPTH : 0, t.top = z + 1 < TILES_Z ? tile_row(z + 1) + DEPTH : P.nz;
+    t.left = r ? t.column + HALO_R : 0;
+    t.right = r + 1 < TILES_R ? tile_column(r + 1) + HALO_R : P.lead + P.radial_start;
+    t.radial = RADIAL_WARPS && r + 1 == TILES_R;
+    return t;
+}
+
+// The block's first tile, from number n on, whose antenna still runs.
+__device__ inline int next_tile(int n) {
+    while (n < P.batch * TILES_R * TILES_Z && !P.active[n / (TILES_R * TILES_Z)]) n += gridDim.x;
+    return n;
+}
+
+// Offsets of the buffers that a launch reads and writes.
+struct Buffers {
+    bool odd;
+    __device__ real *fields(bool write, int antenna, int k) const {
+        return field(antenna + (odd != write ? P.batch : 0), k, 0);
+    }
+    __device__ real *axial(bool write, int antenna, int k) const {
+        return axial_memory(antenna + (odd != write ? P.batch : 0), k, 0);
+    }
+    __device__ real *radial(bool write, int antenna, int k) const {
+        return radial_memory(antenna + (odd != write ? P.batch : 0), k, 0);
+    }
+};
+
+// Asks for a warp's part of a tile and, lane by lane, for its row words.
+__device__ inline int fetch(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, rows = 6 * (P.nz - first);
+    const real *from = buffers.fields(false, t.antenna, first) + t.column;
+    real *to = stage(warp);
+#pragma unroll
+    for (int n = 0; n < (STAGE_NUMBERS / CHUNK + 31) / 32; ++n) {
+        const int chunk = n * 32 + lane, row = chunk / (WIDE / CHUNK), column = chunk % (WIDE / CHUNK) * CHUNK;
+        if (row >= 6 * ROWS) continue;
+        if (row < rows) copy_16_bytes(to + row * WIDE + column, from + row * P.pitch + column);
+        else {
+#pragma unroll
+            for (int c = 0; c < CHUNK; ++c) to[row * WIDE + column + c] = 0;
+        }
+    }
+    close_copies();
+    return lane < ROWS && first + lane < P.nz ? row_word(t.antenna, first + lane) : int(ROW_PLANE);
+}
+
+__device__ inline void take(Patch &f, int warp, int lane) {
+    const real *from = stage(warp) + lane * CELLS;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        load_lane(from + (r * 6 + 0) * WIDE, f.e_r[r]), load_lane(from + (r * 6 + 1) * WIDE, f.e[r]);
+        load_lane(from + (r * 6 + 2) * WIDE, f.e_z[r]), load_lane(from + (r * 6 + 3) * WIDE, f.h_r[r]);
+        load_lane(from + (r * 6 + 4) * WIDE, f.h[r]), load_lane(from + (r * 6 + 5) * WIDE, f.h_z[r]);
+    }
+}
+
+__device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const Buffers &buffers) {
+    if (g.column < t.left || g.column >= t.right) return;
+    real *to = buffers.fields(true, t.antenna, g.first) + g.column;
+    const int n = P.pitch;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        if (g.first + r >= t.bottom && g.first + r < t.top) {
+            store_lane(to, f.e_r[r]), store_lane(to + n, f.e[r]), store_lane(to + 2 * n, f.e_z[r]);
+            store_lane(to + 3 * n, f.h_r[r]), store_lane(to + 4 * n, f.h[r]), store_lane(to + 5 * n, f.h_z[r]);
+        }
+        to += 6 * n;
+    }
+}
+
+// A lane's columns of the axial memories of its rows, to shared memory or, of the tile proper, back to the other buffer.
+__device__ inline void move_axial(const Ground &g, const Tile &t, int local, const Buffers &buffers, bool write) {
+#pragma unroll 1
+    for (int r = 0; r < ROWS; ++r) {
+        const int k = g.first + r;
+        if (k >= P.nz || !P.axial_rows[k]) continue;
+        if (write && (k < t.bottom || k >= t.top || g.column < t.left || g.column >= t.right)) continue;
+        real *away = buffers.axial(write, t.antenna, k) + g.column;
+#pragma unroll
+        for (int filter = 0; filter < 4; ++filter) {
+            real *here = g.axial.at(k, filter, local);
+#pragma unroll
+            for (int j = 0; j < CELLS; ++j)
+                if (write) away[filter * P.pitch + j] = here[j];
+                else here[j] = away[filter * P.pitch + j];
+        }
+    }
+}
+
+__device__ inline AxialMemory axial_memory_of(const Tile &t) {
+    return AxialMemory{axial_stage(), P.axial_rows[P.nz + t.row], AXIAL_PITCH};
+}
+
+__device__ inline void main_warp(int warp, int lane, int step, int count, const Buffers &buffers) {
+    Course c{warp, lane * CELLS, warp > 0, warp < WARPS - 1, false, 0, 0};
+    int n = next_tile(blockIdx.x), coming = 0;
+    if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
+#pragma unroll 1
+    while (n < P.batch * TILES_R * TILES_Z) {
+        const Tile t = tile_of(n);
+        Patch f;
+        Ground g;
+        wait_copies<0>();
+        __syncwarp();  // all lanes' copies are there
+        take(f, warp, lane);
+        place(g, t.antenna, lane, t.row + warp * ROWS, t.column + lane * CELLS, coming);
+        read_factors(g);
+        g.axial = axial_memory_of(t);
+        __syncwarp();  // all lanes have what they need of the stage
+        n = next_tile(n + gridDim.x);
+        if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
+        if (!g.plain) move_axial(g, t, c.local, buffers, false);
+        c.radial = t.radial;
+        if (count > 0) send_h(f, g, c);
+#pragma unroll 1
+        for (int s = 0; s < count; ++s) march_patch(f, g, c, step + s, s + 1 < count);
+        put(f, g, t, buffers);
+        if (!g.plain) move_axial(g, t, c.local, buffers, true);
+    }
+}
+
+#if RADIAL_WARPS
+__device__ inline void strip_warp(int warp, int lane, int step, int count, const Buffers &buffers) {
+    Course c{warp, WIDE + lane % RADIAL_COLUMNS, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
+    Strip g;
+    g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
+    read_factors(g);
+#pragma unroll 1
+    for (int n = next_tile(blockIdx.x); n < P.batch * TILES_R * TILES_Z; n = next_tile(n + gridDim.x)) {
+        const Tile t = tile_of(n);
+        if (!t.radial) continue;
+        StripCell x[STRIP_ROWS];
+        survey(g, t.antenna, warp, lane, t.row, HEIGHT);
+        g.axial = axial_memory_of(t);
+#pragma unroll
+        for (int r = 0; r < STRIP_ROWS; ++r) {
+            const int k = g.first + r;
+            if (g.works && k < P.nz)
+                load_strip_cell(x[r], buffers.fields(false, t.antenna, k) + g.at, buffers.radial(false, t.antenna, k) + g.column);
+            else clear(x[r]);
+            if (g.works && g.word[r] & ROW_AXIAL)
+                for (int filter = 0; filter < 4; ++filter)
+                    *g.axial.at(k, filter, c.local) = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
+        }
+        if (count > 0) send_strip_h(x, g, c);
+#pragma unroll 1
+        for (int s = 0; s < count; ++s) march_strip(x, g, c, s + 1 < count);
+#pragma unroll
+        for (int r = 0; r < STRIP_ROWS; ++r) {
+            const int k = g.first + r;
+            if (!g.works || k < t.bottom || k >= t.top) continue;
+            store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
+            if (g.word[r] & ROW_AXIAL)
+                for (int filter = 0; filter < 4; ++filter)
+                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = *g.axial.at(k, filter, c.local);
+        }
+    }
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, int count, int odd) {
+    if (threadIdx.x == 0) prepare_signals();
+    __syncthreads();  // signals are ready
+    const Buffers buffers{odd != 0};
+    const int warp = warp_index(), lane = threadIdx.x % 32;
+    if (warp < WARPS) main_warp(warp, lane, step, count, buffers);
+#if RADIAL_WARPS
+    else strip_warp(warp - WARPS, lane, step, count, buffers);
+#endif
+}

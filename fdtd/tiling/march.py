@@ -1,0 +1,108 @@
+"""What a block of patches and strips holds (`march.cuh`): the same for tiles and for antennas that stay on chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fdtd.errors import Unsuitable
+
+_LANES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarchPlan:
+    """Warps of a block.
+
+    Attributes:
+        cells: Columns a lane of a patch.
+        rows: Rows a lane of a patch.
+        warps: Patches, one above the other.
+        radial_columns: Of the radial layer.
+        radial_warps: Strips of it, one above the other.
+        strip_rows: Rows a lane of a strip.
+        size: Bytes of a number.
+    """
+
+    cells: int
+    rows: int
+    warps: int
+    radial_columns: int
+    radial_warps: int
+    strip_rows: int
+    size: int
+
+    @property
+    def wide(self) -> int:
+        """Columns of the patches."""
+        return _LANES * self.cells
+
+    @property
+    def height(self) -> int:
+        """Rows of the block."""
+        return self.warps * self.rows
+
+    @property
+    def threads(self) -> int:
+        """Of the block."""
+        return _LANES * (self.warps + self.radial_warps)
+
+    @property
+    def mail_bytes(self) -> int:
+        """Shared memory for signals, rows and columns on their way between warps."""
+        signals = -(-8 * 3 * (self.warps + self.radial_warps) // 16) * 16
+        numbers = self.warps * 4 * self.wide + self.radial_warps * 4 * self.radial_columns
+        numbers += 4 * self.height if self.radial_warps else 0
+        return -(-(signals + numbers * self.size) // 128) * 128
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        return {
+            "CELLS": self.cells,
+            "ROWS": self.rows,
+            "WARPS": self.warps,
+            "RADIAL_COLUMNS": self.radial_columns,
+            "RADIAL_WARPS": self.radial_warps,
+            "STRIP_ROWS": self.strip_rows,
+            "REAL_BYTES": self.size,
+        }
+
+
+def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
+    """Put strips of the radial layer beside patches, in at most `most` warps.
+
+    Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only.
+
+    Args:
+        cells: Columns a lane of a patch.
+        rows: Rows a lane of a patch.
+        warps: Patches.
+        layer: Columns of the radial layer.
+        size: Bytes of a number.
+        most: Warps for strips.
+
+    Raises:
+        Unsuitable: The layer is wider than a warp, or needs more warps.
+    """
+    if layer > _LANES:
+        raise Unsuitable(f"strips hold radial layers of at most {_LANES} columns, and this one has {layer}")
+    height, strip_rows, radial_warps = warps * rows, 0, 0
+    if layer:
+        groups = _LANES // layer
+        for strip_rows in range(1, height + 1):
+            radial_warps = -(-height // (groups * strip_rows))
+            if height % strip_rows == 0 and groups * strip_rows % rows == 0 and radial_warps <= most:
+                break
+        else:
+            raise Unsuitable(
+                f"strips of a radial layer of {layer} columns do not fit beside {warps} patches of {rows} rows"
+            )
+    return MarchPlan(
+        cells=cells,
+        rows=rows,
+        warps=warps,
+        radial_columns=layer,
+        radial_warps=radial_warps,
+        strip_rows=strip_rows,
+        size=size,
+    )
