@@ -88,7 +88,8 @@ def problem_of(variant: Variant, steps: int, distinct: int = DISTINCT) -> Planar
     """Everything on, from noise."""
     rng = np.random.default_rng(7)
     if variant.stencil == "jacobi5":
-        return JacobiProblem(initial=rng.standard_normal((min(distinct, variant.batch), *variant.shape)), steps=steps)
+        shape = (min(distinct, variant.batch), *variant.shape)
+        return JacobiProblem(initial=rng.standard_normal(shape, dtype=np.float32), steps=steps)
     nx, ny = variant.shape
     grid = PlanarGrid(nx=nx, ny=ny, cell=1e-3, courant_number=0.6, polarisation=variant.stencil[:2].upper())
     ground = replace(free_space(grid), conductivity=np.full_like(free_space(grid).conductivity, 1e-3))
@@ -135,14 +136,31 @@ class Recorder:
 
 def compile_one(index: int) -> None:
     """Leave a variant's machine code in CuPy's cache; errors come again, with a name, in the parent."""
-    variant, device = VARIANTS[index], CudaDevice()
+    device, check_index = CudaDevice(), index - len(VARIANTS)
     recorder = Recorder(device.limits)
     with contextlib.suppress(FdtdError):
-        made = problem_of(variant, 1, 2)
-        batch = planar.PlanarBatch(recorder, made, "float32", max(1, variant.batch // 2))
-        planar.prepare(batch, variant.scheme, **variant.choice)(ROUND)
+        if check_index >= 0:
+            stencil, scheme = CHECKS[check_index]
+            made, choice = check_problem(stencil), {}
+            batch = planar.PlanarBatch(recorder, made, "float32")
+            steps = made.steps
+        else:
+            variant = VARIANTS[index]
+            scheme, choice, steps = variant.scheme, variant.choice, ROUND
+            batch = planar.PlanarBatch(recorder, problem_of(variant, 1, 2), "float32", max(1, variant.batch // 2))
+        planar.prepare(batch, scheme, **choice)(steps)
         for text in recorder.texts:
             device.program(text)
+
+
+CHECKS = [(stencil, scheme) for stencil in ("tmz", "tez", "jacobi5") for scheme in planar.PLANAR_SCHEMES]
+
+
+def check_problem(stencil: str) -> PlanarProblem | JacobiProblem:
+    """Small and odd."""
+    if stencil == "jacobi5":
+        return JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 301, 517)), steps=43)
+    return problem_of(Variant(stencil, "", {}, (101, 83)), 300, 3)
 
 
 def check(device: CudaDevice) -> list[dict[str, Any]]:
@@ -150,7 +168,7 @@ def check(device: CudaDevice) -> list[dict[str, Any]]:
     rows = []
     for stencil in ("tmz", "tez"):
         for scheme in planar.PLANAR_SCHEMES:
-            made = problem_of(Variant(stencil, scheme, {}, (101, 83)), 300, 3)
+            made = check_problem(stencil)
             assert isinstance(made, PlanarProblem)
             expected = planar_reference.run(made)
             rows.append({"stencil": stencil, "scheme": scheme})
@@ -166,7 +184,8 @@ def check(device: CudaDevice) -> list[dict[str, Any]]:
             rows[-1]["samples"] = float(np.abs(measured.samples[0] - expected.samples[0]).max() / scale[0])
             rows[-1]["same_bits"] = bool(np.array_equal(measured.final, again.final))
     for scheme in planar.PLANAR_SCHEMES:
-        made = JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 301, 517)), steps=43)
+        made = check_problem("jacobi5")
+        assert isinstance(made, JacobiProblem)
         rows.append({"stencil": "jacobi5", "scheme": scheme})
         try:
             measured = planar.run_sum(made, device, scheme=scheme)
@@ -195,12 +214,12 @@ def time_group(device: CudaDevice, variants: list[Variant], repeat: int, seconds
         fields = batch.fields()[:distinct]
         if expected is None:
             expected = fields
-        difference = float(np.abs(fields - expected).max() / np.abs(expected).max())
+        differences[variant] = float(np.abs(fields - expected).max() / np.abs(expected).max())
         start = time.perf_counter()
         march(ROUND)
         device.synchronize()
         rounds = int(seconds / (time.perf_counter() - start))
-        marches[variant], differences[variant] = march, difference
+        marches[variant] = march
         counts[variant] = min(LONGEST, max(ROUND, rounds * ROUND))
     rates: dict[Variant, list[float]] = {variant: [] for variant in marches}
     for _ in range(repeat):
@@ -243,7 +262,8 @@ def main() -> None:
     ]
     start = time.perf_counter()
     with ProcessPoolExecutor(15, mp_context=get_context("spawn")) as pool:
-        list(pool.map(compile_one, wanted))
+        checks_too = [] if arguments.no_check else list(range(len(VARIANTS), len(VARIANTS) + len(CHECKS)))
+        list(pool.map(compile_one, [*checks_too, *wanted]))
     device = CudaDevice()
     print(f"{device.name}, compiled in {time.perf_counter() - start:.1f} s", flush=True)
     checks = [] if arguments.no_check else check(device)
@@ -253,10 +273,12 @@ def main() -> None:
     for index in wanted:
         variant = VARIANTS[index]
         groups.setdefault((variant.stencil, variant.shape, variant.batch), []).append(variant)
-    rows = [row for group in groups.values() for row in time_group(device, group, arguments.repeat, arguments.seconds)]
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps({"checks": checks, "rows": rows}, indent=1))
+    rows: list[dict[str, Any]] = []
+    for group in groups.values():
+        rows += time_group(device, group, arguments.repeat, arguments.seconds)
+        if arguments.json:  # after each group: a run that is cut short keeps what it has
+            arguments.json.parent.mkdir(parents=True, exist_ok=True)
+            arguments.json.write_text(json.dumps({"command": sys.argv[1:], "checks": checks, "rows": rows}, indent=1))
     print(f"done after {time.perf_counter() - start:.1f} s")
 
 
