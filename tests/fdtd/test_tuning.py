@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from antennaopt.bench.kernels import reference_problem
 from fdtd.backends.cuda import tuning
+from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
 from fdtd.jacobi import JacobiProblem
 from fdtd.tiling.candidates import Candidate, best_few
@@ -90,6 +92,22 @@ def test_timed_once_then_remembered(tmp_path, monkeypatch):
     assert tune()[1] > 0
     assert len(json.loads(file.read_text())["winners"]) == 4
     assert [path.name for path in file.parent.iterdir()] == ["tuned.json"]
+
+
+def test_antennas_are_timed_too(tmp_path):
+    """Every scheme whose plan takes the problem is a candidate; the winner is one of them and is remembered."""
+    file, problem = tmp_path / "tuned.json", reference_problem((64, 128), 8, 1)
+    found = tuning.antenna_candidates(problem, "float32", H200, 264)
+    assert {one.scheme for one in found} <= set(SCHEMES)
+    assert found[-1].scheme == "one_step"  # 51 G by the model, the others above 200
+    known = {"identity": "a card", "wait": lambda: None, "copies": 2, "file": file}
+    first = Counter()
+    winner = tuning.tuned(problem, first, H200, **known)
+    assert winner in found
+    assert first.launches > 0
+    second = Counter()
+    assert tuning.tuned(problem, second, H200, **known) == winner
+    assert second.launches == 0
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 0, "winners": {}}', '{"version": 1, "winners": []}'])

@@ -20,11 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
+from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import FdtdError, Unsuitable
 from fdtd.jacobi import JacobiProblem
 from fdtd.planar import PlanarProblem
+from fdtd.problem import Problem
 from fdtd.tiling.candidates import Candidate, best_few
 from fdtd.tiling.machine import Machine
+from fdtd.tiling.rates import predict
 
 _VERSION = 1
 _STEPS = 48  # of one timing, at least
@@ -111,16 +115,17 @@ def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], floa
 
 
 def tuned(
-    problem: PlanarProblem | JacobiProblem,
+    problem: Problem | PlanarProblem | JacobiProblem,
     device: Any,
     machine: Machine,
     *,
     identity: str,
     wait: Wait,
     precision: str = "float32",
+    copies: int = 1,
     file: Path | None = None,
 ) -> Candidate:
-    """The fastest scheme and plan for a planar problem on a device, timed if it is not remembered.
+    """The fastest scheme and plan for a problem on a device, timed if it is not remembered.
 
     Args:
         problem: What will be stepped.
@@ -129,37 +134,85 @@ def tuned(
         identity: What must not change for a winner to hold: device, compute capability, driver.
         wait: Waits for the device.
         precision: "float32" or "float64".
+        copies: How often the problem's batch is stepped side by side.
         file: The cache; the user's if None.
 
     Raises:
         Unsuitable: No scheme runs.
     """
-    batch = PlanarBatch(device, problem, precision)
-    shape = (batch.rows, batch.columns, batch.count, batch.layer)
     place = cache_file() if file is None else file
-    name, coupled = batch.stencil.name, batch.stencil.phases
-    key = f"{identity}, text {kernel_digest()}, {name} {coupled} {'x'.join(map(str, shape))} {precision}"
+    if isinstance(problem, Problem):
+        grid, batch = problem.grid, problem.media.batch * copies
+        kind = f"bor {grid.nr}x{grid.nz} m {grid.azimuthal_order} x{batch}, every {problem.sampling.record_every}"
+        found = antenna_candidates(problem, precision, machine, batch)
+
+        def start(candidate: Candidate) -> tuple[Callable[[int], None], int]:
+            made = SCHEMES[candidate.scheme](problem, precision, device.limits, **candidate.choice)
+            stepped = Batch(device, problem, made, precision, copies)
+            return lambda steps: stepped.advance(stepped.steps + steps), grid.nr * grid.nz * batch
+
+        steps = problem.sampling.steps
+    else:
+        layout = PlanarBatch(_Nowhere(), problem, precision, copies)
+        shape = (layout.rows, layout.columns, layout.count, layout.layer)
+        kind = f"{layout.stencil.name} {layout.stencil.phases} {'x'.join(map(str, shape))}"
+        found = best_few(
+            layout.stencil.name, machine,
+            rows=layout.rows, columns=layout.columns, batch=layout.count, layer=layout.layer, size=layout.size,
+        )  # fmt: skip
+
+        def start(candidate: Candidate) -> tuple[Callable[[int], None], int]:
+            batch = PlanarBatch(device, problem, precision, copies)
+            return prepare(batch, candidate.scheme, **candidate.choice), batch.rows * batch.columns * batch.count
+
+        steps = problem.steps
+    key = f"{identity}, text {kernel_digest()}, {kind} {precision}"
     known = recall(key, place)
     if known is not None:
         return known
-    found = best_few(
-        name, machine, rows=batch.rows, columns=batch.columns, batch=batch.count, layer=batch.layer, size=batch.size
-    )
-    del batch
-    winner, rate = fastest(found, lambda candidate: _rate(problem, device, candidate, precision, wait))
+    winner, rate = fastest(found, lambda candidate: _rate(*start(candidate), candidate, steps, wait))
     remember(key, winner, rate, place)
     return winner
 
 
-def _rate(
-    problem: PlanarProblem | JacobiProblem, device: Any, candidate: Candidate, precision: str, wait: Wait
-) -> float:
-    """Cell-steps a second, median; as many steps as any depth and the problem's record allow."""
-    batch = PlanarBatch(device, problem, precision)
-    march = prepare(batch, candidate.scheme, **candidate.choice)
-    most = max(1, problem.steps // (_TIMINGS + 1))
+def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch: int) -> tuple[Candidate, ...]:
+    """Every scheme of the axisymmetric stencil that can step a problem as its plan would, best guess first."""
+    found = []
+    for scheme, make in SCHEMES.items():
+        try:
+            make(problem, precision, machine.limits)
+            made = predict(
+                "bor", scheme, machine, rows=problem.grid.nz, columns=problem.grid.nr, batch=batch,
+                size=4 if precision == "float32" else 8,
+            )  # fmt: skip
+        except Unsuitable:
+            continue
+        found.append(Candidate(scheme=scheme, predicted=made.rate))
+    return tuple(sorted(found, key=lambda candidate: -candidate.predicted))
+
+
+class _Nowhere:
+    """Where a batch is laid out only to know its size."""
+
+    limits: Any = None
+
+    def upload(self, array: Any, copies: int = 1) -> Any:
+        del array, copies
+
+    def address(self, buffer: Any) -> int:
+        raise NotImplementedError
+
+    def download(self, buffer: Any) -> Any:
+        raise NotImplementedError
+
+    def program(self, text: str) -> Any:
+        raise NotImplementedError
+
+
+def _rate(march: Callable[[int], None], cells: int, candidate: Candidate, most_steps: int, wait: Wait) -> float:
+    """Cell-steps a second, median; as many steps as the depth divides and the problem's record allows."""
     depth = candidate.choice.get("depth") or candidate.choice.get("levels") or 1
-    steps = min(-(-_STEPS // depth) * depth, most)
+    steps = min(-(-_STEPS // depth) * depth, max(1, most_steps // (_TIMINGS + 1)))
     march(steps)  # compiles, and fills what the first launch fills
     seconds = []
     for _ in range(_TIMINGS):
@@ -168,7 +221,7 @@ def _rate(
         march(steps)
         wait()
         seconds.append(time.perf_counter() - start)
-    return batch.rows * batch.columns * batch.count * steps / statistics.median(seconds)
+    return cells * steps / statistics.median(seconds)
 
 
 def _read(file: Path) -> dict[str, Any]:
