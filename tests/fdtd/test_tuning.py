@@ -103,7 +103,7 @@ def test_antennas_are_timed_too(tmp_path):
     known = {"identity": "a card", "wait": lambda: None, "copies": 2, "file": file}
     first = Counter()
     winner = tuning.tuned(problem, first, H200, **known)
-    assert winner in found
+    assert winner.scheme in {one.scheme for one in found}
     assert first.launches > 0
     second = Counter()
     assert tuning.tuned(problem, second, H200, **known) == winner
