@@ -129,13 +129,12 @@ class Batch:
         steps = np.where(self.running(), self.steps, self.fetch("taken")).astype(int)
         taken = steps // sampling.record_every
         if library(problem.media.permittivity) is not np:
-            kept = slice(int(taken.max()))
             return Records(
                 steps=steps,
                 energy=ratio if self.steps >= sampling.check_every else np.ones(self.size),
                 finite=np.isfinite(now),
-                port=self._buffers["port_record"][:, kept],
-                contour=self._buffers["contour_record"][:, kept, : int(numbers["contour_size"])],
+                port=self._buffers["port_record"],
+                contour=self._buffers["contour_record"][:, :, : int(numbers["contour_size"])],
                 field_map=None if problem.field_map is None else self._buffers["sums"],
                 final=None,
             )
