@@ -25,6 +25,7 @@ from fdtd.rims import edge_conditions
 from fdtd.scene import Scene, on_library
 from fdtd.sources import ModalSource
 
+_TOGETHER = 32  # antennas of a device's records that are transformed at a time: always so many, for the same bits
 PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 
@@ -185,8 +186,8 @@ def solve(
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
-    whole = not isinstance(records.contour, list)  # a device's records are transformed together
-    groups = [slice(None)] if whole else [slice(one, one + 1) for one in range(scene.batch)]
+    many = 1 if isinstance(records.contour, list) else _TOGETHER
+    groups = [slice(first, min(first + many, scene.batch)) for first in range(0, scene.batch, many)]
     solutions = [
         solution for group in groups for solution in _solutions(layout, problem, mode, records, group, fields, sweep)
     ]
@@ -221,8 +222,8 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
     phase = 2 * np.pi * frequencies[:, None] * times
-    wide = samples.astype(float)
-    return xp.asarray(np.cos(phase)) @ wide - 1j * (xp.asarray(np.sin(phase)) @ wide)
+    sums = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)])) @ samples.astype(float)
+    return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
 
 
 def _reflection(
@@ -243,8 +244,8 @@ def _solutions(
 ) -> list[Solution]:
     """Turn the records of a part of the batch into spectra, powers and patterns.
 
-    Records of a device are one array, zero after an antenna's own stop; all other records are transformed one antenna
-    at a time.
+    Records of a device are one array, zero after an antenna's own stop; all others are transformed one antenna at a
+    time.
     """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
     port, contour = (_stacked(part, group) for part in (records.port, records.contour))
@@ -284,8 +285,15 @@ def _solutions(
 
 
 def _stacked(part: Any, group: slice) -> Any:
-    """Records of a part of the batch as one array (batch, samples, numbers)."""
-    return np.stack(part[group]) if isinstance(part, list) else part[group]
+    """Records of a part of the batch as one array (batch, samples, numbers); a device's filled up with zeros.
+
+    Products of matrices round differently for other shapes: an antenna must have the same bits in any batch.
+    """
+    if isinstance(part, list):
+        return np.stack(part[group])
+    found = library(part).zeros((_TOGETHER, *part.shape[1:]), part.dtype)
+    found[: group.stop - group.start] = part[group]
+    return found
 
 
 def _near_field(
