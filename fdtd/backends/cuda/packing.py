@@ -105,11 +105,11 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     last = np.where(filled.any(axis=2), grid.nr - np.argmax(filled[..., ::-1], axis=2), 0)
     words[:, :-1] |= np.where(last > 0, last + lead, 0)
     words[:, :-1] |= np.where(last > grid.nr - problem.radial_layer.cells, ROW_RADIAL, 0)
-    arrays["media"] = np.ascontiguousarray(np.moveaxis(padded(coefficients), 1, 2))
+    arrays["media"] = np.moveaxis(padded(coefficients), 1, 2).copy()
     cut = (media.open_area != 1).any(axis=(1, 3))
     words[:, :-1] |= np.where(cut, ROW_CUT, 0)
     faces = padded(1 / media.open_area) if cut.any() else library(cut).zeros((1, 3, 1, 1), arrays["media"].dtype)
-    arrays["faces"] = np.ascontiguousarray(np.moveaxis(faces, 1, 2))
+    arrays["faces"] = np.moveaxis(faces, 1, 2).copy()
     if media.coupling is not None and media.coupling.any():
         coupled = media.coupling != 0
         words[:, :-1] |= np.where(coupled.any(axis=2), ROW_COUPLED, 0)
@@ -157,10 +157,10 @@ def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, 
 def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, lead: int, pitch: int) -> None:
     """Per row: stretched columns and the place of their memory; 1/kappa, b, c for E and for H."""
     nz = problem.grid.nz
-    rows, table, count = np.zeros((2, nz), np.int32), np.zeros((6, nz), dtype), 0
+    rows, table, count = np.zeros(nz + 1, np.int32), np.zeros((6, nz), dtype), 0
     for layer in problem.axial_layers:
         start, stop = layer.rows
-        if rows[0, start:stop].any():
+        if rows[start:stop].any():
             raise ConfigError("two axial absorbing layers share a row; move them apart")
         rows[0, start:stop] = lead + layer.columns
         table[:3, start:stop] = layer.filters(problem.grid, 0.0)
