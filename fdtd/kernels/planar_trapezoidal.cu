@@ -33,19 +33,22 @@ struct Window {
 // A thread has the same cells in every phase: rows and columns first + its own number + multiples.
 template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity, bool driven) {
     w.low += Stencil::low(PHASE), w.high += Stencil::high(PHASE);
-    const int begin_row = w.row_begin(), begin_column = w.column_begin(), end_row = w.row_end();
-    const int end_column = w.column_end(), warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int j = w.first_row + warp; j < end_row; j += WARPS)
-        for (int i = w.first_column + lane; i < end_column; i += WARP) {
-            if (j < begin_row || i < begin_column) continue;
-            Cell<LAYERED> c;
-            c.here = w.at(j, i), c.below = c.here - PITCH, c.above = c.here + PITCH;
+    const int begin = w.row_begin() - w.first_row, end = w.row_end(), warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const int start = w.first_row + warp + max(0, begin - warp + WARPS - 1) / WARPS * WARPS;
+#pragma unroll
+    for (int b = 0; b < (WIDTH + WARP - 1) / WARP; ++b) {
+        const int i = w.first_column + lane + b * WARP;
+        if (i < w.column_begin() || i >= w.column_end()) continue;
+        Cell<LAYERED> c;
+        c.here = w.at(start, i), c.stride = c.step = c.psi_stride = AREA, c.i = i, c.parity = parity;
+#pragma unroll 4
+        for (int j = start; j < end; j += WARPS, c.here += WARPS * PITCH) {
+            c.below = c.here - PITCH, c.above = c.here + PITCH;
             c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
-            c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA;
-            c.stride = c.step = c.psi_stride = AREA;
-            c.j = j, c.i = i, c.parity = parity;
+            c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA, c.j = j;
             Stencil::template update<PHASE>(c);
         }
+    }
     if (driven)
         impress(problem, step, PHASE, AREA, [=](int row, int column) {
             const bool own = (row - w.first_row) % WARPS == warp && (column - w.first_column) % WARP == lane;
