@@ -20,11 +20,11 @@ __device__ inline void read_columns(int lane, Columns &c) {
 #define H_FULL (ROW_AXIAL | ROW_CUT)
 
 // Stretches the differences of one row along z and advances their memory, in the columns that the layer covers.
-__device__ inline void stretch_cells(int antenna, int k, int lane, int filter, int table, real *d) {
-    const int columns = P.axial_rows[k];
+__device__ inline void stretch_cells(int antenna, int k, int layer, int lane, int filter, int table, real *d) {
+    const int columns = layer_columns(layer);
     const real *t = P.axial + table * P.nz + k;
     const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
-    real *memory = axial_memory(antenna, k, filter) + lane * CELLS;
+    real *memory = layer_memory(antenna, layer, filter) + lane * CELLS;
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         const int at = lane * CELLS + v * WIDTH;
@@ -114,7 +114,7 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns
 
 // The same with everything that the row's word asks for; below.e_z changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
-    Row &row, Row &below, const Columns &c, int lane, int word, int antenna, int k, int step
+    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step
 ) {
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
     const real *media = medium(antenna, k, 0);
@@ -122,13 +122,13 @@ __device__ inline void advance_e_full(
     real curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h[j] - below.h[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 1, 0, curl);
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 1, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = m * row.h_z[j] - curl[j];
     drive_e(row.e_r, curl, c.half, 0, 0, reach, lane, media);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h_r[j] - below.h_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 0, 0, curl);
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 0, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
     drive_e(row.e, curl, c.rising, P.half_courant, 1, reach, lane, media);
@@ -170,13 +170,14 @@ __device__ inline void advance_h_plain(
 
 // The same inside an axial layer or with faces that a conductor cuts.
 __device__ inline void advance_h_full(
-    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int antenna, int k
+    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
+    int k
 ) {
     const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
     real curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = above.e[j] - row.e[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 3, 3, curl);
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 3, 3, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] += m * row.e_z[j];
     if (word & ROW_CUT) open_faces(curl, antenna, k, 0, lane, word & ROW_REACH);
@@ -184,7 +185,7 @@ __device__ inline void advance_h_full(
     for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl[j];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = above.e_r[j] - row.e_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, lane, 2, 3, curl);
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 2, 3, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
     if (word & ROW_CUT) open_faces(curl, antenna, k, 1, lane, word & ROW_REACH);

@@ -118,4 +118,11 @@ __device__ inline real *axial_memory(int antenna, int k, int filter) {
     return P.axial_psi + (((long long)antenna * P.axial_count + P.axial_rows[P.nz + k]) * 4 + filter) * P.pitch;
 }
 
+// The same with the row's columns and place in one number, place 16 bits up.
+__device__ inline int row_layer(int k) { return P.axial_rows[k] | P.axial_rows[P.nz + k] << 16; }
+__device__ inline int layer_columns(int layer) { return layer & 0xffff; }
+__device__ inline real *layer_memory(int antenna, int layer, int filter) {
+    return P.axial_psi + (((long long)antenna * P.axial_count + (layer >> 16)) * 4 + filter) * P.pitch;
+}
+
 __device__ inline int row_word(int antenna, int k) { return P.rows[(long long)antenna * (P.nz + 1) + k]; }

@@ -4,74 +4,121 @@
 // memories go from level to level through shared memory. With the last main column it exchanges h_z and h (as a level
 // meets them) for e_z and e (as it leaves them).
 
-// Brings one lane's part of a row that full updates read into the first-level cache.
-__device__ inline void warm(const Shared &s, int lane, const real *row) {
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v) copy_16_cached(s.spill + lane, row + lane * CELLS + v * WIDTH);
-}
-
-__device__ inline void warm_row(const Shared &s, const Place &p, int k, int word) {
-    const int column = p.lane * CELLS;
-    if (column < (word & ROW_REACH)) {
-#pragma unroll 1
-        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n));
-        if (word & ROW_CUT) {
-#pragma unroll 1
-            for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n));
-        }
-        if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k));
-    }
-    if (word & ROW_AXIAL && column < P.axial_rows[k]) {
-#pragma unroll 1
-        for (int n = 0; n < 4; ++n) warm(s, p.lane, axial_memory(p.antenna, k, n));
-    }
-}
-
-// Which row is fetched next: its place k, the step that meets it, its number since the start.
+// Where a helper stands that runs ahead of the first level: row k (nz: the row of zeros), the step that meets it, its
+// number since the start.
 struct Fetch {
     int k, step, number;
 };
 
-// Asks for the next row, main columns and radial cells, and for what a full update of it reads.
-__device__ inline void ask(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
-    if (next.step < passes.last && next.k < P.nz) {
-        const real *row = field(p.antenna, next.k, 0);
-        vector *to = s.ring + (next.number & (RING - 1)) * ROW_VECTORS + p.lane;
+__device__ inline bool wanted(const Fetch &next, const Passes &passes) {
+    return next.step < passes.last && next.k < P.nz;
+}
+
+__device__ inline bool move_on(Fetch &next) {
+    ++next.number;
+    if (RARELY(++next.k > P.nz)) {
+        next.k = 0, next.step += LEVELS;
+        return true;
+    }
+    return false;
+}
+
+// The main columns of the rows, from memory into the ring.
+struct RowFetch {
+    Fetch next;
+    const real *from;  // this lane's first cell of row k
+};
+
+__device__ inline void begin(RowFetch &rows, const Passes &passes, const Place &p) {
+    rows.next = {0, passes.first, 0};
+    rows.from = field(p.antenna, 0, 0) + p.lane * CELLS;
+}
+
+__device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p, const Shared &s) {
+    vector *to = s.ring + (rows.next.number & (RING - 1)) * ROW_VECTORS + p.lane;
+    if (wanted(rows.next, passes)) {
 #pragma unroll
         for (int n = 0; n < 6; ++n)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
-                copy_16_bytes(to + (n * VECTORS + v) * 32, row + n * P.pitch + p.lane * CELLS + v * WIDTH);
-        if (RADIAL_COLUMNS && p.lane < 14) {
-            const bool filter = p.lane >= 6;
-            const real *cells = filter ? radial_memory(p.antenna, next.k, p.lane - 6)
-                                       : row + p.lane * P.pitch + P.lead + P.radial_start;
-            real *inlet = s.inlet + (next.number & 7) * INLET;
-#pragma unroll 1
-            for (int n = 0; n < RADIAL_COLUMNS; ++n) copy_number(inlet + p.lane * RADIAL_COLUMNS + n, cells + n);
-            if (p.lane == 4 || p.lane == 5) copy_number(inlet + 14 * RADIAL_COLUMNS + (5 - p.lane), cells - 1);
-        }
-        const int word = s.words[next.k];
-        if (RARELY(word & (ROW_REACH | ROW_AXIAL))) warm_row(s, p, next.k, word);
+                copy_16_bytes(to + (n * VECTORS + v) * 32, rows.from + n * P.pitch + v * WIDTH);
     } else {
-        vector *to = s.ring + (next.number & (RING - 1)) * ROW_VECTORS + p.lane;
         const real zero[WIDTH] = {};
 #pragma unroll 1
         for (int n = 0; n < 6 * VECTORS; ++n) to[n * 32] = packed(zero);
-#pragma unroll 1
-        for (int n = p.lane; n < INLET; n += 32) s.inlet[(next.number & 7) * INLET + n] = 0;
     }
-    close_copies();
-    ++next.number;
-    if (++next.k > P.nz) next.k = 0, next.step += LEVELS;
+    rows.from += 6 * P.pitch;
+    if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * P.pitch;
 }
 
-// The first four rows; two of them have arrived.
-__device__ inline void begin(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
-    next = {0, passes.first, 0};
+// The radial layer's cells and the h_z, h beside them, from memory into the inlet.
+#define INLET_PARTS ((INLET + 31) / 32)
+struct CellFetch {
+    Fetch next;
+    const real *from[INLET_PARTS];
+    int stride[INLET_PARTS];
+};
+
+__device__ inline void begin(CellFetch &cells, const Passes &passes, const Place &p) {
+    cells.next = {0, passes.first, 0};
+#if RADIAL_COLUMNS
+    const real *row = field(p.antenna, 0, 0) + P.lead + P.radial_start;
+#pragma unroll
+    for (int n = 0; n < INLET_PARTS; ++n) {
+        const int place = p.lane + 32 * n, part = place / RADIAL_COLUMNS, column = place % RADIAL_COLUMNS;
+        cells.stride[n] = 6 * P.pitch;
+        if (place >= 14 * RADIAL_COLUMNS) cells.from[n] = row + (place == 14 * RADIAL_COLUMNS ? 5 : 4) * P.pitch - 1;
+        else if (part < 6) cells.from[n] = row + part * P.pitch + column;
+        else {
+            cells.from[n] = radial_memory(p.antenna, 0, part - 6) + column;
+            cells.stride[n] = 8 * P.radial_pitch;
+        }
+    }
+#endif
+}
+
+__device__ inline void ask(CellFetch &cells, const Passes &passes, const Place &p, const Shared &s) {
+#if RADIAL_COLUMNS
+    real *to = s.inlet + (cells.next.number & 7) * INLET + p.lane;
+    const bool copies = wanted(cells.next, passes);
+#pragma unroll
+    for (int n = 0; n < INLET_PARTS; ++n) {
+        if (p.lane + 32 * n < INLET) {
+            if (copies) copy_number(to + 32 * n, cells.from[n]);
+            else to[32 * n] = 0;
+        }
+        cells.from[n] += cells.stride[n];
+    }
+    if (move_on(cells.next)) {
+#pragma unroll
+        for (int n = 0; n < INLET_PARTS; ++n) cells.from[n] -= (P.nz + 1) * cells.stride[n];
+    }
+#endif
+}
+
+// Brings the first `columns` of a row that full updates read into the first-level cache, a memory sector a lane.
+__device__ inline void warm(const Shared &s, int lane, const real *row, int columns) {
+    const int sector = 32 / REAL_BYTES;
 #pragma unroll 1
-    for (int n = 0; n < RING; ++n) ask(next, passes, p, s);
-    wait_copies<RING - 2>();
+    for (int at = lane * sector; at < columns; at += 32 * sector) copy_16_cached(s.spill + lane, row + at);
+}
+
+__device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
+    const int k = next.k, word = wanted(next, passes) ? s.words[k] : 0, reach = word & ROW_REACH;
+    if (RARELY(reach)) {
+#pragma unroll 1
+        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n), reach);
+        if (word & ROW_CUT) {
+#pragma unroll 1
+            for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n), reach);
+        }
+        if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k), reach);
+    }
+    if (RARELY(word & ROW_AXIAL)) {
+#pragma unroll 1
+        for (int n = 0; n < 4; ++n) warm(s, p.lane, layer_memory(p.antenna, s.layers[k], n), layer_columns(s.layers[k]));
+    }
+    move_on(next);
 }
 
 // Records what the main warps left in the iteration before.
@@ -86,13 +133,36 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
     }
 }
 
-// What radial warps do besides their columns; at iteration t row t + RING is asked for, and row t + 2 arrives.
-__device__ inline void serve(Fetch &fetch, const Passes &passes, const Place &p, const Shared &s, int t) {
-    if (p.helper == 0) {
-        ask(fetch, passes, p, s);
-        wait_copies<RING - 2>();
+// What radial warps do besides their columns, shared out among them; at iteration t row t + RING is asked for, and row
+// t + 2 has arrived.
+#define ROW_HELPER 0
+#define CELL_HELPER (RADIAL_WARPS > 1 ? 1 : 0)
+#define WARM_HELPER (RADIAL_WARPS - 1)
+struct Service {
+    RowFetch rows;
+    CellFetch cells;
+    Fetch warmed;
+};
+
+__device__ inline void begin(Service &service, const Passes &passes, const Place &p, const Shared &s) {
+    begin(service.rows, passes, p), begin(service.cells, passes, p);
+    service.warmed = {0, passes.first, 0};
+#pragma unroll 1
+    for (int n = 0; n < RING; ++n) {
+        if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
+        if (p.helper == CELL_HELPER) ask(service.cells, passes, p, s);
+        if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
+        close_copies();
     }
-    if (p.helper == min(1, RADIAL_WARPS - 1)) record_taps(s, p, (t & 1) ^ 1);
+    wait_copies<0>();
+}
+
+__device__ inline void serve(Service &service, const Passes &passes, const Place &p, const Shared &s, int t) {
+    if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
+    if (p.helper == CELL_HELPER) ask(service.cells, passes, p, s), record_taps(s, p, (t & 1) ^ 1);
+    if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
+    close_copies();
+    wait_copies<RING - 2>();
 }
 
 #if RADIAL_COLUMNS
@@ -127,14 +197,14 @@ struct RadialColumn {
 };
 
 __device__ inline void radial_e(
-    Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, int word, int antenna, int k,
-    int at
+    Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, int word, int layer, int antenna,
+    int k, int at
 ) {
     const real m = P.order;
     real dz_hr = cell.h_r - below.h_r, dz_h = cell.h - below.h;
-    if (RARELY(word & ROW_AXIAL) && at < P.axial_rows[k]) {
-        dz_hr = stretched(axial_memory(antenna, k, 0) + at, dz_hr, 0, k);
-        dz_h = stretched(axial_memory(antenna, k, 1) + at, dz_h, 0, k);
+    if (RARELY(word & ROW_AXIAL) && at < layer_columns(layer)) {
+        dz_hr = stretched(layer_memory(antenna, layer, 0) + at, dz_hr, 0, k);
+        dz_h = stretched(layer_memory(antenna, layer, 1) + at, dz_h, 0, k);
     }
     const real curl_r = m * cell.h_z - dz_h, curl_phi = dz_hr - (cell.h_z - hz_left);
     const real curl_z = (cell.h - h_left) - m * cell.h_r;
@@ -154,14 +224,14 @@ __device__ inline void radial_e(
 }
 
 __device__ inline void radial_h(
-    Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, int word, int antenna, int k,
-    int at
+    Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, int word, int layer, int antenna,
+    int k, int at
 ) {
     const real m = P.order;
     real dz_er = above.e_r - cell.e_r, dz_e = above.e - cell.e;
-    if (RARELY(word & ROW_AXIAL) && at < P.axial_rows[k]) {
-        dz_er = stretched(axial_memory(antenna, k, 2) + at, dz_er, 3, k);
-        dz_e = stretched(axial_memory(antenna, k, 3) + at, dz_e, 3, k);
+    if (RARELY(word & ROW_AXIAL) && at < layer_columns(layer)) {
+        dz_er = stretched(layer_memory(antenna, layer, 2) + at, dz_er, 3, k);
+        dz_e = stretched(layer_memory(antenna, layer, 3) + at, dz_e, 3, k);
     }
     const real curl_r = dz_e + m * cell.e_z, curl_phi = (ez_right - cell.e_z) - dz_er;
     const real curl_z = (e_right - cell.e) + m * cell.e_r;
@@ -189,7 +259,7 @@ __device__ inline void write_link(real *link, const Cell &cell) {
 }
 
 __device__ inline void radial_warp(
-    const Shared &s, const Passes &passes, const Place &p, Fetch &fetch, int iterations
+    const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
 ) {
     const int group = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
     const int lowest = (p.helper * RADIAL_GROUPS + group) * RADIAL_LEVELS, at = P.lead + P.radial_start + column;
@@ -224,7 +294,7 @@ __device__ inline void radial_warp(
             if (column == 0) hz_left = edge[0], h_left = edge[1];
             const bool live = works && here.life == 2;
             if (live && here.k < P.nz) {
-                radial_e(cell, below, h_left, hz_left, f, here.word, p.antenna, here.k, at);
+                radial_e(cell, below, h_left, hz_left, f, here.word, s.layers[here.k], p.antenna, here.k, at);
                 if (column == 0) {
                     real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
                     out[0] = cell.e_z, out[1] = cell.e;
@@ -234,7 +304,7 @@ __device__ inline void radial_warp(
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
             const int k = here.k - 1;
             if (live && k >= 0) {
-                radial_h(below, cell, e_right, ez_right, f, here.word_below, p.antenna, k, at);
+                radial_h(below, cell, e_right, ez_right, f, here.word_below, s.layers[k], p.antenna, k, at);
                 if (RARELY(here.sample >= 0 && P.map_right > P.radial_start)) {
                     const int i = at - P.lead;
                     if (i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
@@ -248,17 +318,17 @@ __device__ inline void radial_warp(
             below = cell;
             move_on(here, passes, s.words);
         }
-        serve(fetch, passes, p, s, t);
+        serve(service, passes, p, s, t);
         __syncthreads();  // see wavefront.cu
     }
 }
 #else
 __device__ inline void radial_warp(
-    const Shared &s, const Passes &passes, const Place &p, Fetch &fetch, int iterations
+    const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
 ) {
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
-        serve(fetch, passes, p, s, t);
+        serve(service, passes, p, s, t);
         __syncthreads();  // see wavefront.cu
     }
 }

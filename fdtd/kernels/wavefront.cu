@@ -16,7 +16,7 @@
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
-#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || RADIAL_WARPS * 4 > LEVELS + RADIAL_WARPS + 3
+#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || 4 * RADIAL_WARPS > LEVELS + RADIAL_WARPS
 #error "TAPS must be a power of two, and RADIAL_WARPS between one and a fourth of all warps"
 #endif
 #define THREADS (32 * (LEVELS + RADIAL_WARPS))
@@ -71,7 +71,8 @@ struct Shared {
     real *chain;    // [4][LEVELS][14][RADIAL_COLUMNS]: the radial layer's finished cells
     real *inlet;    // [8][14 RADIAL_COLUMNS + 2]: the same from memory, with the last main column's h_z, h
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
-    int *words;     // [nz + 1]
+    int *words;     // [nz + 1]: what each row needs
+    int *layers;    // [nz + 1]: its place in an axial layer
 };
 #define INLET (14 * RADIAL_COLUMNS + 2)
 
@@ -87,6 +88,7 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.inlet = s.chain + 4 * LEVELS * 14 * RADIAL_COLUMNS;
     s.posts = reinterpret_cast<int2 *>(s.inlet + 8 * INLET);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
+    s.layers = s.words + P.nz + 1;
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
@@ -100,11 +102,13 @@ __device__ inline void advance(
     const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.level) * 2;
     const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
-        if (at.k < P.nz) advance_e_full(row, below, c, p.lane, at.word, p.antenna, at.k, at.step);
+        if (at.k < P.nz) advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step);
     } else advance_e_plain(row, below, c, p.lane);
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
         if (at.k > 0)
-            advance_h_full(below, row, c, p.lane, edge_ez, edge_e, at.word_below, p.antenna, at.k - 1);
+            advance_h_full(
+                below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1
+            );
     } else advance_h_plain(below, row, c, p.lane, edge_ez, edge_e);
     if (RARELY(at.sample >= 0 && at.word_below & ROW_RECORDED && at.k > 0)) {
         const int tap = now * TAPS + (at.sample & (TAPS - 1));
@@ -156,15 +160,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     const Shared s = carve(shared_base(), bytes);
     for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
     __syncthreads();  // nothing is cleared after it has been set
-    for (int k = threadIdx.x; k <= P.nz; k += THREADS) s.words[k] = row_word(p.antenna, k);
+    for (int k = threadIdx.x; k <= P.nz; k += THREADS)
+        s.words[k] = row_word(p.antenna, k), s.layers[k] = k < P.nz ? row_layer(k) : 0;
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
     __syncthreads();  // words are there
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
     const int iterations = (rounds * (P.nz + 1) + lag(LEVELS - 1) + 2) / 2 * 2;
-    Fetch fetch;
-    if (helper == 0) begin(fetch, passes, p, s);
+    Service service;
+    if (helper >= 0) begin(service, passes, p, s);
     __syncthreads();  // the first rows are there
     if (helper < 0) main_warp(s, passes, p, iterations);
-    else radial_warp(s, passes, p, fetch, iterations);
+    else radial_warp(s, passes, p, service, iterations);
 }

@@ -111,7 +111,7 @@ def plan(
         radial = max(radial, 1)
         taps = 1 << (-(-depth // record_every) - 1).bit_length()
         shared = _shared_bytes(cells, depth, taps, layer, size, nz)
-        fits = (levels or depth + radial <= total) and lag(depth - 1) + _RING + 4 <= nz
+        fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
             return WavefrontPlan(
                 cells=cells,
@@ -140,4 +140,4 @@ def _shared_bytes(cells: int, levels: int, taps: int, layer: int, size: int, nz:
     """Links, ring, taps, edges, chain, inlet, posts and row words of the kernel's `Shared`."""
     rows = 2 * (levels - 1) + _RING + 2 * taps
     numbers = rows * 6 * cells * _LANES + (12 + 56 * layer) * levels + 8 * (14 * layer + 2)
-    return numbers * size + 16 * _LANES + 16 * taps + 4 * (nz + 1)
+    return numbers * size + 16 * _LANES + 16 * taps + 8 * (nz + 1)

@@ -157,10 +157,10 @@ def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, 
 def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, lead: int, pitch: int) -> None:
     """Per row: stretched columns and the place of their memory; 1/kappa, b, c for E and for H."""
     nz = problem.grid.nz
-    rows, table, count = np.zeros(nz + 1, np.int32), np.zeros((6, nz), dtype), 0
+    rows, table, count = np.zeros((2, nz), np.int32), np.zeros((6, nz), dtype), 0
     for layer in problem.axial_layers:
         start, stop = layer.rows
-        if rows[start:stop].any():
+        if rows[0, start:stop].any():
             raise ConfigError("two axial absorbing layers share a row; move them apart")
         rows[0, start:stop] = lead + layer.columns
         table[:3, start:stop] = layer.filters(problem.grid, 0.0)
