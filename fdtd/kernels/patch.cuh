@@ -13,6 +13,9 @@
 #define WIDE (32 * CELLS)
 #define WHOLE_WARP 0xffffffffu
 
+// A number that all lanes hold, in a way that tells the compiler so: branches on it do not divide the warp.
+__device__ inline int agreed(int number) { return __shfl_sync(WHOLE_WARP, number, 0); }
+
 // A lane's cells of one row go to and from memory in pieces of up to 16 bytes.
 #if REAL_BYTES == 4 && CELLS % 4 == 0
 typedef float4 piece;
@@ -78,7 +81,7 @@ __device__ inline void place(Ground &g, int antenna, int lane, int first, int co
         g.word[r] = __shfl_sync(WHOLE_WARP, words, r);
         all |= (g.word[r] & ROW_REACH) > column - lane * CELLS ? g.word[r] : g.word[r] & ~ROW_REACH;
     }
-    g.plain = !(all & (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_CUT));
+    g.plain = agreed(!(all & (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_CUT)));
 }
 
 __device__ inline void read_factors(Ground &g) {

@@ -51,7 +51,7 @@ __device__ inline Tile tile_of(int n) {
 // The block's first tile, from number n on, whose antenna still runs.
 __device__ inline int next_tile(int n) {
     while (n < P.batch * TILES_R * TILES_Z && !P.active[n / (TILES_R * TILES_Z)]) n += gridDim.x;
-    return n;
+    return agreed(n);
 }
 
 // Offsets of the buffers that a launch reads and writes.
@@ -134,7 +134,9 @@ __device__ inline AxialMemory axial_memory_of(const Tile &t) {
     return AxialMemory{axial_stage(), P.axial_rows[P.nz + t.row], AXIAL_PITCH};
 }
 
-__device__ inline void main_warp(int warp, int lane, int step, int count, const Buffers &buffers) {
+// Not inlined, nor is the other: each has the registers to itself.
+__device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
+    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
     Course c{warp, lane * CELLS, warp > 0, warp < WARPS - 1, false, 0, 0};
     int n = next_tile(blockIdx.x), coming = 0;
     if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
@@ -163,7 +165,8 @@ __device__ inline void main_warp(int warp, int lane, int step, int count, const 
 }
 
 #if RADIAL_WARPS
-__device__ inline void strip_warp(int warp, int lane, int step, int count, const Buffers &buffers) {
+__device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
+    const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
     Course c{warp, WIDE + lane % RADIAL_COLUMNS, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
     Strip g;
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
@@ -205,9 +208,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, i
     if (threadIdx.x == 0) prepare_signals();
     __syncthreads();  // signals are ready
     const Buffers buffers{odd != 0};
-    const int warp = warp_index(), lane = threadIdx.x % 32;
-    if (warp < WARPS) main_warp(warp, lane, step, count, buffers);
+    if (warp_index() < WARPS) main_warp(step, count, buffers);
 #if RADIAL_WARPS
-    else strip_warp(warp - WARPS, lane, step, count, buffers);
+    else strip_warp(step, count, buffers);
 #endif
 }

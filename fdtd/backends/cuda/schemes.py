@@ -9,7 +9,7 @@ from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Scheme
 from fdtd.problem import Problem
 from fdtd.stencils import BOR
-from fdtd.tiling import one_step, trapezoidal, wavefront
+from fdtd.tiling import one_step, resident, trapezoidal, wavefront
 from fdtd.tiling.limits import Limits
 
 _BYTES = {"float32": 4, "float64": 8}
@@ -99,6 +99,36 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
     )
 
 
+def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
+    """All steps up to the next look in one launch of clusters."""
+    plan = resident.plan(
+        BOR,
+        problem.grid.nr,
+        problem.grid.nz,
+        layer=problem.radial_layer.cells,
+        coupled=_coupled(problem),
+        size=_BYTES[precision],
+        limits=limits,
+        **tuning,
+    )
+
+    def advance(program: Program, batch: int, step: int, end: int) -> None:
+        program.launch(
+            "resident", (plan.cluster, batch), plan.threads, step, end - step, shared=plan.shared_bytes,
+            cluster=plan.cluster,
+        )  # fmt: skip
+
+    return Scheme(
+        name="resident",
+        text="resident.cu",
+        macros=plan.macros,
+        lead=plan.lead,
+        pitch=plan.pitch,
+        advance=advance,
+        records=True,
+    )
+
+
 def _coupled(problem: Problem) -> bool:
     """Whether nodes couple e_r and e_z."""
     return problem.media.coupling is not None and bool(problem.media.coupling.any())
@@ -107,4 +137,4 @@ def _coupled(problem: Problem) -> bool:
 Maker = Callable[..., Scheme]
 """Plans a scheme for a problem, a precision and a device's limits; keywords are the plan's own. Raises `Unsuitable`."""
 
-SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront, "trapezoidal": _trapezoidal}
+SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront, "trapezoidal": _trapezoidal, "resident": _resident}

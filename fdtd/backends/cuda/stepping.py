@@ -115,7 +115,9 @@ class Batch:
     def fetch(self, name: str) -> np.ndarray:
         """A copy of one of the arrays of `Parameters`."""
         buffer = self._buffers[name]
-        return self._device.download(buffer[: len(buffer) // 2] if self._scheme.doubled and name in _DOUBLED else buffer)
+        return self._device.download(
+            buffer[: len(buffer) // 2] if self._scheme.doubled and name in _DOUBLED else buffer
+        )
 
     def running(self) -> np.ndarray:
         """Which antennas have not stopped, (batch,)."""

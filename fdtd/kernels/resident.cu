@@ -1,0 +1,144 @@
+// Synchronised blocks: a cluster of blocks holds one antenna on chip, fields and radial layer in registers, for all steps
+// up to the next look. Each block has a slab of rows; rows at its edges go straight into the neighbour block's shared
+// memory, and only the warps at the edges wait for them. Memories of the axial filters stay in device memory, in place.
+//
+// Settings: REAL; those of march.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks); SHARED_BYTES.
+// Launch: grid (CLUSTER, batch) of THREADS, dynamic shared memory; steps [first, first + count).
+#if !defined(SHARED_BYTES) || !defined(CLUSTER)
+#error "CLUSTER and SHARED_BYTES must be set"
+#endif
+#define CLUSTERED 1
+#include "march.cuh"
+#include "lanes.cuh"
+#include "recording.cuh"
+
+static_assert(MAIL_BYTES + HEIGHT * ROW_VECTORS * 16 == SHARED_BYTES, "the plan counts shared memory otherwise");
+
+// Finished rows of a warp, waiting to be recorded.
+__device__ inline vector *desk(int warp, int row) {
+    return reinterpret_cast<vector *>(shared_base() + MAIL_BYTES) + (warp * ROWS + row) * ROW_VECTORS;
+}
+
+__device__ inline AxialMemory axial_memory_of(int antenna) {
+    return AxialMemory{P.axial_psi + (long long)antenna * P.axial_count * 4 * P.pitch, 0, P.pitch};
+}
+
+__device__ inline void move_patch(Patch &f, const Ground &g, bool write) {
+    const int n = P.pitch;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        if (g.first + r >= P.nz) {
+#pragma unroll
+            for (int j = 0; j < CELLS; ++j)
+                f.e_r[r][j] = f.e[r][j] = f.e_z[r][j] = f.h_r[r][j] = f.h[r][j] = f.h_z[r][j] = 0;
+            continue;
+        }
+        real *at = field(g.antenna, g.first + r, 0) + g.column;
+        if (write) {
+            store_lane(at, f.e_r[r]), store_lane(at + n, f.e[r]), store_lane(at + 2 * n, f.e_z[r]);
+            store_lane(at + 3 * n, f.h_r[r]), store_lane(at + 4 * n, f.h[r]), store_lane(at + 5 * n, f.h_z[r]);
+        } else {
+            load_lane(at, f.e_r[r]), load_lane(at + n, f.e[r]), load_lane(at + 2 * n, f.e_z[r]);
+            load_lane(at + 3 * n, f.h_r[r]), load_lane(at + 4 * n, f.h[r]), load_lane(at + 5 * n, f.h_z[r]);
+        }
+    }
+}
+
+// Records what is due of a warp's rows.
+__device__ inline void record_patch(const Patch &f, const Ground &g, int warp, int sample) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (g.word[r] & ROW_RECORDED) {
+            vector *to = desk(warp, r);
+            write_component(to, 0, g.lane, f.e_r[r]), write_component(to, 1, g.lane, f.e[r]);
+            write_component(to, 2, g.lane, f.e_z[r]), write_component(to, 3, g.lane, f.h_r[r]);
+            write_component(to, 4, g.lane, f.h[r]), write_component(to, 5, g.lane, f.h_z[r]);
+        }
+    __syncwarp();  // the rows are on the desk
+#pragma unroll 1
+    for (int r = 0; r < ROWS; ++r)
+        if (g.first + r < P.nz && row_word(g.antenna, g.first + r) & ROW_RECORDED)
+            record_row(desk(warp, r), g.lane, g.antenna, g.first + r, sample);
+    __syncwarp();  // the desk is free
+}
+
+// Not inlined, nor is the other: each has the registers to itself.
+__device__ __noinline__ void main_warp(int first, int steps) {
+    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps), rank = cluster_rank();
+    const int row = (rank * WARPS + warp) * ROWS;
+    Course c{warp, lane * CELLS, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1,
+             RADIAL_WARPS > 0, 0, 0};
+    Patch f;
+    Ground g;
+    place(g, blockIdx.y, lane, row, lane * CELLS,
+          lane < ROWS && row + lane < P.nz ? row_word(blockIdx.y, row + lane) : int(ROW_PLANE));
+    read_factors(g);
+    g.axial = axial_memory_of(g.antenna);
+    move_patch(f, g, false);
+    int recorded = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) recorded |= g.word[r] & ROW_RECORDED;
+    int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
+    send_h(f, g, c);
+#pragma unroll 1
+    for (int s = 0; s < count; ++s) {
+        march_patch(f, g, c, first + s, s + 1 < count);
+        if (--due == 0) {
+            if (recorded) record_patch(f, g, warp, sample);
+            due = P.record_every, ++sample;
+        }
+    }
+    move_patch(f, g, true);
+}
+
+#if RADIAL_WARPS
+__device__ __noinline__ void strip_warp(int first, int steps) {
+    const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps), rank = cluster_rank();
+    Strip g;
+    survey(g, blockIdx.y, warp, lane, rank * HEIGHT, HEIGHT);
+    read_factors(g);
+    g.axial = axial_memory_of(g.antenna);
+    Course c{warp, g.at, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, true, 0, 0};
+    StripCell x[STRIP_ROWS];
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (g.works && k < P.nz) load_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
+        else clear(x[r]);
+    }
+    const int i = g.at - P.lead;
+    int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
+    send_strip_h(x, g, c);
+#pragma unroll 1
+    for (int s = 0; s < count; ++s) {
+        march_strip(x, g, c, s + 1 < count);
+        if (--due == 0) {
+            if (g.works && i < P.map_right && i >= P.map_left)
+#pragma unroll
+                for (int r = 0; r < STRIP_ROWS; ++r)
+                    if (g.first + r >= P.map_bottom && g.first + r < P.map_top)
+                        record_map(g.antenna, g.first + r, i, sample, x[r].e_r, x[r].e, x[r].e_z);
+            due = P.record_every, ++sample;
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (g.works && k < P.nz) store_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
+    }
+}
+#endif
+
+#ifndef HOST_EMULATION
+extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, int count);
+#endif
+extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int count) {
+    if (!P.active[blockIdx.y]) return;
+    if (threadIdx.x == 0) prepare_signals(), publish_signals();
+    cluster_wait();  // all blocks have started, and their signals are ready
+    if (warp_index() < WARPS) main_warp(first, count);
+#if RADIAL_WARPS
+    else strip_warp(first, count);
+#endif
+    cluster_wait();  // nobody sends to a block that has gone
+}

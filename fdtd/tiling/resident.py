@@ -1,0 +1,113 @@
+"""Synchronised blocks: a cluster of blocks holds one antenna on chip (the seed's approach 2, made safe by hardware)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fdtd.errors import Unsuitable
+from fdtd.stencils import Stencil
+from fdtd.tiling.limits import Limits
+from fdtd.tiling.march import MarchPlan, strips
+
+CLUSTERS = (1, 2, 4, 8, 16)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
+_SHAPES = {4: ((4, 4), (8, 2)), 8: ((2, 4), (4, 2))}  # cells and rows a lane that registers can hold, by bytes of a number
+_WARPS = 12  # of a block, which leaves each of them 168 registers
+_LANES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidentPlan:
+    """How an antenna lies in a cluster.
+
+    Attributes:
+        march: What a block holds.
+        cluster: Blocks, one above the other.
+        lead: Zero columns before the axis: the last main column is the last lane's last cell.
+        pitch: Stored columns.
+        shared_bytes: Of a block.
+    """
+
+    march: MarchPlan
+    cluster: int
+    lead: int
+    pitch: int
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return self.march.threads
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        return self.march.macros | {"CLUSTER": self.cluster, "SHARED_BYTES": self.shared_bytes}
+
+
+def plan(
+    stencil: Stencil,
+    nr: int,
+    nz: int,
+    *,
+    layer: int,
+    coupled: bool,
+    size: int,
+    limits: Limits,
+    cluster: int | None = None,
+    shape: tuple[int, int] | None = None,
+) -> ResidentPlan:
+    """The smallest cluster that holds an antenna.
+
+    Args:
+        stencil: What is stepped.
+        nr: Columns.
+        nz: Rows.
+        layer: Columns of the radial layer.
+        coupled: Whether nodes couple e_r and e_z.
+        size: Bytes of a number.
+        limits: Of the device.
+        cluster: Blocks; chosen if None.
+        shape: Cells and rows a lane; chosen if None.
+
+    Raises:
+        Unsuitable: The device has no clusters, nodes are coupled, or the grid does not fit in 16 blocks.
+    """
+    if stencil.name != "bor":
+        raise Unsuitable(f"resident has no kernel for {stencil.name} here")
+    if limits.capability < 90:
+        major, minor = divmod(limits.capability, 10)
+        raise Unsuitable(
+            f"resident needs thread-block clusters, so compute capability 9.0 (this device has {major}.{minor}); "
+            "use wavefront"
+        )
+    if coupled:
+        raise Unsuitable("resident does not step coupled nodes; use surfaces = 'diagonal', or wavefront")
+    main = nr - layer
+    shapes = [shape] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
+    if not shapes:
+        raise Unsuitable(
+            f"resident holds rows of at most {_LANES * _SHAPES[size][-1][0]} columns (of {size} bytes) before the "
+            f"radial layer, and the grid has {main}; use trapezoidal"
+        )
+    cells, rows = shapes[0]
+    for blocks in (cluster,) if cluster else CLUSTERS:
+        warps = -(-nz // (blocks * rows))
+        if warps > _WARPS - (layer > 0):
+            continue
+        try:
+            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=_WARPS - warps)
+        except Unsuitable:
+            continue
+        shared = march.mail_bytes + march.height * 6 * march.wide * size
+        if shared <= limits.shared_bytes:
+            return ResidentPlan(
+                march=march,
+                cluster=blocks,
+                lead=march.wide - main,
+                pitch=march.wide + max(4, -(-layer // 4) * 4),
+                shared_bytes=shared,
+            )
+    raise Unsuitable(
+        f"{nr} x {nz} cells of {size} bytes and a radial layer of {layer} columns do not fit in the registers of "
+        f"{cluster or max(CLUSTERS)} blocks; use trapezoidal or wavefront"
+    )
