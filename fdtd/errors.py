@@ -17,7 +17,7 @@ class DeviceError(FdtdError):
     """There is no device that the backend can use, or it has too little memory."""
 
 
-class OutOfMemory(DeviceError, MemoryError):  # noqa: N818 - as MemoryError
+class OutOfMemory(DeviceError):  # noqa: N818 - as MemoryError
     """The device has too little memory for a batch; a smaller one may fit."""
 
 

@@ -18,6 +18,10 @@ SOLO_ATTEMPTS = {"error": 2, "timeout": 2, "lost": 3}
 """How often an antenna may fail all by itself, by the kind of the last failure, before that is its outcome."""
 
 LARGEST_BATCH = 64
+"""Antennas a task of a worker without a device."""
+
+ROUNDS = 4
+"""Batches that a worker has of a generation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,28 @@ def cut(jobs: Sequence[Job], worker_count: int, batch_size: int | str = "auto") 
             long, and never more than `LARGEST_BATCH`.
     """
     if batch_size == "auto":
-        size = min(max(len(jobs) // (4 * max(worker_count, 1)), 1), LARGEST_BATCH)
+        size = min(max(len(jobs) // (ROUNDS * max(worker_count, 1)), 1), LARGEST_BATCH)
+    else:
+        size = max(int(batch_size), 1)
+    return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+
+
+def cut_into_waves(
+    jobs: Sequence[Job], device_count: int, batch_size: int | str = "auto", *, wave: int, most: int
+) -> list[list[Job]]:
+    """Cut jobs into batches for devices.
+
+    Args:
+        jobs: All of a generation.
+        device_count: Devices.
+        batch_size: Antennas a batch, or `auto`: whole waves, and about four rounds a device, so that preparing the
+            next batch has a batch's stepping to hide behind.
+        wave: Antennas that a device steps at the same time.
+        most: Antennas that a device has room for in one batch.
+    """
+    if batch_size == "auto":
+        waves = -(-len(jobs) // wave)
+        size = min(max(-(-waves // (ROUNDS * device_count)), 1) * wave, most)
     else:
         size = max(int(batch_size), 1)
     return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
@@ -96,6 +121,11 @@ class Queue:
     def next(self) -> Batch:
         """Take the next batch."""
         return self._waiting.popleft()
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the next batch failed before, or is of one that did."""
+        return bool(self._waiting) and self._waiting[0].attempt > 1
 
     def clear(self) -> None:
         """Forget what waits."""

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import warnings
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from typing import Any
 
@@ -15,6 +16,7 @@ import dask.config
 from distributed import Client, LocalCluster
 
 from antennaopt.errors import ClusterError
+from antennaopt.evaluation._worker import DEVICES
 
 DASHBOARD_PORT = 8787
 LOOPBACK = "127.0.0.1"
@@ -44,20 +46,30 @@ SETTINGS = {
 
 
 class LocalWorkers:
-    """A scheduler in this process and one single-threaded worker process a core; all sockets on loopback."""
+    """A scheduler in this process and one worker process a core, or a device; all sockets on loopback."""
 
-    def __init__(self, worker_count: int | None = None, *, dashboard: bool = True, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        worker_count: int | None = None,
+        *,
+        devices: Sequence[str] = (),
+        threads: int = 1,
+        dashboard: bool = True,
+        timeout_s: float = 60.0,
+    ) -> None:
         """Start the workers and wait for them.
 
         Args:
-            worker_count: Processes; one a core that this process may use when None.
+            worker_count: Processes; when None one a device, or one a core that this process may use.
+            devices: UUIDs of the CUDA devices; a worker sees one of them and no other.
+            threads: Of a process.
             dashboard: Whether to serve Dask's dashboard.
             timeout_s: How long to wait for the first worker.
 
         Raises:
             ClusterError: No worker came up in time.
         """
-        count = worker_count or usable_cores()
+        count = worker_count or len(devices) or usable_cores()
         quieten()
         self._closed = False
         with dask.config.set(SETTINGS), warnings.catch_warnings():
@@ -65,7 +77,7 @@ class LocalWorkers:
             try:
                 self._cluster: Any = LocalCluster(
                     n_workers=count,
-                    threads_per_worker=1,
+                    threads_per_worker=threads,
                     processes=True,
                     host=LOOPBACK,
                     # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
@@ -73,7 +85,7 @@ class LocalWorkers:
                     scheduler_kwargs={"dashboard": dashboard},
                     silence_logs=logging.CRITICAL,
                     memory_limit=None,
-                    env=WORKER_ENVIRONMENT,
+                    env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
                     preload=["antennaopt.evaluation._worker"],
                 )
                 self.client = connect(self._cluster, timeout_s)
@@ -86,6 +98,13 @@ class LocalWorkers:
                 ) from problem
         self.worker_count = count
         self.dashboard_link: str | None = self._cluster.dashboard_link if dashboard else None
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
+        with suppress(TimeoutError):
+            self.client.wait_for_workers(self.worker_count, timeout=20.0)
+        threads: Any = self.client.nthreads()
+        return dict(threads)
 
     def kill_worker(self, address: str) -> bool:
         """Kill the worker process at an address; a new one takes its place. False when there is none."""
@@ -150,6 +169,11 @@ class RemoteScheduler:
     def worker_count(self) -> int:
         """Threads of all workers, as the scheduler last said."""
         return max(sum(self.client.nthreads().values()), 1)
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by its address."""
+        threads: Any = self.client.nthreads()
+        return dict(threads)
 
     def kill_worker(self, address: str) -> bool:
         """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import faulthandler
 import math
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
@@ -19,6 +21,11 @@ Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 
 STARTED = "antennaopt-batch-started"
 """Topic on which a worker says that it began a batch."""
+
+GOODBYE_S = 1.0
+"""How long a worker whose device is out of order lives on, so that its last reply gets away."""
+
+_BROKEN = threading.Event()  # this process's device can do nothing more
 
 
 def solve_batch(
@@ -31,21 +38,39 @@ def solve_batch(
     """Evaluate a batch and return plain data.
 
     Returns:
-        Either `outcomes`, a list with one plain dictionary a design, or `error`, a traceback's text; beside it
-        `seconds`, the wall time.
+        Either `outcomes`, a list with one plain dictionary a design, or `error`, a traceback's text, and `broken`,
+        whether this process can solve nothing more; beside it `seconds`, the wall time.
     """
     start = time.perf_counter()
     try:
-        outcomes = [plain(outcome) for outcome in evaluate(family, designs, plan, backend=backend)]
+        outcomes = [plain(outcome) for outcome in _evaluated(evaluate, family, designs, plan, backend)]
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
         for outcome in outcomes:
             if not isinstance(outcome, dict) or not isinstance(outcome.get("status"), str):
                 raise TypeError("evaluate returned an outcome without a status")
             outcome.setdefault("device", backend)
-    except Exception:  # whatever it is, it becomes a row with its traceback
-        return {"error": traceback.format_exc(), "seconds": time.perf_counter() - start}
+    except Exception as problem:  # whatever it is, it becomes a row with its traceback
+        seconds = time.perf_counter() - start
+        return {"error": traceback.format_exc(), "broken": backend == "cuda" and is_broken(problem), "seconds": seconds}
     return {"outcomes": outcomes, "seconds": time.perf_counter() - start}
+
+
+def _evaluated(
+    evaluate: Evaluate, family: str, designs: list[dict[str, float]], plan: Mapping[str, Any], backend: str
+) -> Sequence[Mapping[str, Any]]:
+    """Evaluate; on a device in as many parts as its memory asks for."""
+    if backend != "cuda":
+        return evaluate(family, designs, plan, backend=backend)
+    from antennaopt.evaluation._device import release_memory
+    from antennaopt.evaluation.within_memory import evaluate_within_memory
+
+    return evaluate_within_memory(evaluate, family, designs, plan, release=release_memory, backend=backend)
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether an error leaves this process without a usable device: an illegal address, a failed launch."""
+    return type(error).__name__ in ("CUDARuntimeError", "CUDADriverError") and not isinstance(error, MemoryError)
 
 
 def solve_on_worker(
@@ -60,23 +85,61 @@ def solve_on_worker(
 
     worker = get_worker()
     worker.log_event(STARTED, {"token": token, "worker": worker.address, "pid": os.getpid()})
+    if _BROKEN.is_set():
+        time.sleep(2.0 * GOODBYE_S)  # what came too late is lost with this process, and tried again in the next
     with watchdog(limit_s):
         reply = solve_batch(evaluate, family, designs, plan, backend)
+    if reply.get("broken"):  # another process, with another context, takes this one's place
+        _BROKEN.set()
+        threading.Timer(GOODBYE_S, os._exit, [1]).start()
     return {**reply, "worker": str(worker.name)}
+
+
+def solve_alone_on_worker(
+    limit_s: float, evaluate: Evaluate, family: str, design: dict, plan: Mapping, options: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Solve one antenna in a Dask worker and return all that `evaluate` does, arrays too."""
+    with watchdog(limit_s):
+        return evaluate(family, [design], plan, **options)[0]
+
+
+_DEADLINES: dict[int, float] = {}  # of this process's threads, `time.monotonic()`
+_ARMING = threading.Lock()
 
 
 @contextmanager
 def watchdog(limit_s: float) -> Iterator[None]:
-    """End this process when the body takes longer than so many seconds; `math.inf` for no limit."""
+    """End this process when the body takes longer than so many seconds; `math.inf` for no limit.
+
+    Several threads may have one each: the interpreter has a single alarm, which is always set for the earliest.
+    """
     if not math.isfinite(limit_s):
         yield
         return
-    with open(os.devnull, "w") as nowhere:
-        faulthandler.dump_traceback_later(limit_s, exit=True, file=nowhere)
-        try:
-            yield
-        finally:
+    _set_alarm(time.monotonic() + limit_s)
+    try:
+        yield
+    finally:
+        _set_alarm(None)
+
+
+def _set_alarm(deadline: float | None) -> None:
+    """Put in or take out this thread's deadline."""
+    with _ARMING:
+        if deadline is None:
+            _DEADLINES.pop(threading.get_ident(), None)
+        else:
+            _DEADLINES[threading.get_ident()] = deadline
+        if not _DEADLINES:
             faulthandler.cancel_dump_traceback_later()
+            return
+        left = max(min(_DEADLINES.values()) - time.monotonic(), 1e-3)
+        faulthandler.dump_traceback_later(left, exit=True, file=_nowhere())
+
+
+@lru_cache(maxsize=1)
+def _nowhere() -> int:
+    return os.open(os.devnull, os.O_WRONLY)
 
 
 def plain(value: Any) -> Any:
@@ -90,6 +153,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
+        if all(type(entry) is float for entry in value):  # patterns: most of an outcome
+            return list(value)
         return [plain(entry) for entry in value]
     to_list = getattr(value, "tolist", None)
     if to_list is not None:

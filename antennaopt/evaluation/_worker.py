@@ -6,8 +6,17 @@ import os
 from contextlib import suppress
 from typing import Any
 
+DEVICES = "ANTENNAOPT_DEVICES"
+"""Environment variable with the UUIDs of the devices, one a worker, by comma."""
+
 
 def dask_setup(worker: Any) -> None:
-    """Leave the terminal's process group: Ctrl-C then reaches the driver alone, which lets the workers finish."""
+    """Leave the terminal's process group: Ctrl-C then reaches the driver alone, which lets the workers finish.
+
+    Where there are devices, this worker takes the one of its number, before anything looks for one.
+    """
+    devices = os.environ.get(DEVICES, "")
+    if devices:
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices.split(",")[int(worker.name)]
     with suppress(OSError):  # already the leader of a group of its own
         os.setsid()

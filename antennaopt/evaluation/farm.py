@@ -24,9 +24,11 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._batches import Batch, Job, Queue, cut
+from antennaopt.evaluation._batches import Batch, Job, Queue, cut, cut_into_waves
 from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
-from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
+from antennaopt.evaluation._device import BATCHES_AT_A_TIME
+from antennaopt.evaluation._devices import ask_devices, enough_devices
+from antennaopt.evaluation._task import STARTED, Evaluate, solve_alone_on_worker, solve_on_worker
 
 Outcome = dict[str, Any]
 
@@ -75,7 +77,10 @@ class Farm:
 
     Attributes:
         dashboard_link: Address of Dask's dashboard for a browser, or None.
+        device: What the workers' devices take, see `antennaopt.evaluation._device.room`; None without devices.
     """
+
+    device: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -98,8 +103,9 @@ class Farm:
                 returns one outcome a design.
             family: Antenna family.
             plan: What all antennas of this run share, JSON-able.
-            backend: Passed on to `evaluate`.
-            workers: Local processes, or `auto`: one a core.
+            backend: Passed on to `evaluate`. With "cuda" a worker is a process with a device of its own, which takes
+                two batches at a time.
+            workers: Local processes, or `auto`: one a core, or one a device.
             address: `tcp://host:port` of a running scheduler; local workers when None.
             time_limit_s: How long one antenna may take, first compilation included. Each other antenna of its batch
                 adds as much, or, once some are solved, ten times what the slowest took. `math.inf` for no limit.
@@ -108,7 +114,9 @@ class Farm:
             worker_timeout_s: How long to wait for a worker, at the start and whenever all are gone.
 
         Raises:
-            ClusterError: No scheduler, no worker.
+            ClusterError: No scheduler, no worker, or fewer devices than workers.
+            DeviceError: No device, or too little memory on it for one antenna.
+            Unsuitable: The device cannot step these antennas.
         """
         self._task = (evaluate, family, dict(plan), backend)
         self._plan: Mapping[str, Any] = self._task[2]
@@ -125,9 +133,14 @@ class Farm:
         self._slowest_s = math.inf
         self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
         self._address = address
+        self._each = 1
         if address is None:
             count = None if workers == "auto" else int(workers)
-            self._cluster: Any = LocalWorkers(count, dashboard=dashboard, timeout_s=worker_timeout_s)
+            devices = enough_devices(count) if backend == "cuda" else ()
+            threads = BATCHES_AT_A_TIME if devices else 1
+            self._cluster: Any = LocalWorkers(
+                count, devices=devices, threads=threads, dashboard=dashboard, timeout_s=worker_timeout_s
+            )
         else:
             self._cluster = RemoteScheduler(
                 address, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
@@ -136,15 +149,44 @@ class Farm:
         self.dashboard_link: str | None = self._cluster.dashboard_link
         self._worker_count: int = self._cluster.worker_count
         self._client.subscribe_topic(STARTED, self._note_start)
+        if backend == "cuda":
+            there: dict[str, int] = self._cluster.workers()
+            self._worker_count, self._each = len(there), min(BATCHES_AT_A_TIME, *there.values())
+            try:
+                self.device = ask_devices(self._client, there, self._plan, worker_timeout_s + GRACE_S)
+            except BaseException:
+                self._cluster.close()
+                raise
 
     @property
     def worker_count(self) -> int:
-        """How many batches are solved at a time."""
+        """How many batches are stepped at a time: one a core, or one a device."""
         return self._worker_count
 
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches.cut`."""
-        return cut(jobs, self._worker_count, batch_size)
+        """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches`."""
+        if self.device is None:
+            return cut(jobs, self._worker_count, batch_size)
+        wave, most = self.device["wave"], self.device["antennas"]
+        return cut_into_waves(jobs, self._worker_count, batch_size, wave=wave, most=most)
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
+        """Solve one antenna in a worker with further options of `evaluate`; arrays come back as they are.
+
+        Raises:
+            ClusterError: The worker died, or took too long.
+            Exception: What `evaluate` raised.
+        """
+        evaluate, family, _, backend = self._task
+        future = self._client.submit(
+            solve_alone_on_worker, self._time_limit_s, evaluate, family, dict(design), dict(plan),
+            {"backend": backend, **options}, pure=False, retries=0,
+        )  # fmt: skip
+        limit = None if math.isinf(self._time_limit_s) else self._time_limit_s + GRACE_S
+        try:
+            return dict(future.result(timeout=limit))
+        except (KilledWorker, TimeoutError, CancelledError, FutureCancelledError) as problem:
+            raise ClusterError(f"an antenna could not be solved again: {type(problem).__name__}") from problem
 
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
@@ -204,15 +246,20 @@ class Farm:
         self.close()
 
     def _launch(self) -> None:
-        """Keep as many batches under way as there are workers.
+        """Keep as many batches under way as the workers have threads.
 
         Not one more: it would queue behind a worker of Dask's guess while another falls idle, and be blamed for the
         death of a worker that had not even begun it.
         """
         if self._draining:
             self._waiting.clear()
-        while self._waiting and len(self._flying) < self._worker_count:
+        while self._waiting and len(self._flying) < self._places():
             self._send(self._waiting.next())
+
+    def _places(self) -> int:
+        """How many batches may be under way: one a worker while any is suspect, so that none is blamed for another."""
+        suspect = self._waiting.is_suspect or any(flight.batch.attempt > 1 for flight in self._flying.values())
+        return self._worker_count * (1 if suspect else self._each)
 
     def _send(self, batch: Batch) -> None:
         self._serial += 1
@@ -327,7 +374,8 @@ class Farm:
     def _check_workers(self, now: float) -> None:
         """Notice a scheduler or workers that are gone for good."""
         self._require_scheduler()
-        count = sum(self._client.nthreads().values())
+        threads = self._client.nthreads()
+        count = len(threads) if self.device is not None else sum(threads.values())
         if count:
             self._alone_since = None
             if self._address is not None:

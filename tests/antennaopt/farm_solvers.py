@@ -69,3 +69,36 @@ def about_the_worker(family, designs, plan, *, backend):
         }
         for _ in designs
     ]
+
+
+def room(plan):
+    """Stand in for `antennaopt.evaluation._device.room`: a device of three multiprocessors."""
+    return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "",
+            "wave": 3, "antennas": plan.get("antennas", 12)}  # fmt: skip
+
+
+def no_room(plan):
+    from fdtd.errors import OutOfMemory
+
+    raise OutOfMemory("one antenna needs about 3 GB of device memory, and 1 GB are free")
+
+
+class CUDARuntimeError(RuntimeError):
+    """Of the name by which a device's failure is known."""
+
+
+def solve_on_device(family, designs, plan, *, backend):
+    """As `solve`, on a device with memory for so many antennas; tells when it ran and where."""
+    began = time.monotonic()
+    if len(designs) > plan.get("holds", 99):
+        raise MemoryError("2 GB, and 1 GB are free")
+    outcomes = solve(family, designs, plan, backend=backend)
+    if any(design["x"] == plan.get("breaks_once_at") for design in designs) and first_time(plan["marker"]):
+        raise CUDARuntimeError("an illegal memory access was encountered")
+    about = {"pid": os.getpid(), "device": os.environ["CUDA_VISIBLE_DEVICES"], "together": len(designs)}
+    about |= {"began": began, "ended": time.monotonic()}
+    return [{**one, **about} for one in outcomes]
+
+
+def field(family, designs, plan, *, backend, fields=False):
+    return [{"status": "ok", "field": np.arange(3) * 1j, "fields": fields} for _ in designs]

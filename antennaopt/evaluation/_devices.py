@@ -1,0 +1,71 @@
+"""The driver's side of devices: which there are for local workers, and what every worker's device takes."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Mapping
+from typing import Any
+
+from distributed import Client
+from distributed.client import FutureCancelledError
+from distributed.scheduler import KilledWorker
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation._device import room
+
+
+def enough_devices(count: int | None) -> tuple[str, ...]:
+    """Return the UUIDs of this machine's devices, or of so many of them.
+
+    Args:
+        count: How many are wanted; all when None.
+
+    Raises:
+        ClusterError: There are fewer.
+        DeviceError: There is none.
+    """
+    from fdtd.backends.cuda.present import devices
+
+    found = devices()
+    if count is not None and count > len(found):
+        many = "1 CUDA device" if len(found) == 1 else f"{len(found)} CUDA devices"
+        raise ClusterError(
+            f"cluster.workers = {count}, but this machine has {many}, and a worker needs one of its own; "
+            f'use "auto" or at most {len(found)}'
+        )
+    return tuple(one.uuid for one in found[:count])
+
+
+def ask_devices(
+    client: Client, workers: Mapping[str, int], plan: Mapping[str, Any], timeout_s: float
+) -> dict[str, Any]:
+    """Ask every worker what its device takes of a study's antennas; the question also makes its context.
+
+    Args:
+        client: Of the workers.
+        workers: Their addresses.
+        plan: As `SolverPlan.to_dict` wrote it.
+        timeout_s: How long they may take.
+
+    Returns:
+        As `antennaopt.evaluation._device.room`: of the device with the least room, with the names of all as `device`
+        and their `count`.
+
+    Raises:
+        ClusterError: A worker died of the question, or does not answer.
+        DeviceError: A worker has no device, or no room on it for one antenna.
+        Unsuitable: A device cannot step these antennas.
+    """
+    asked = [
+        client.submit(room, dict(plan), workers=[one], allow_other_workers=False, pure=False, retries=0)
+        for one in workers
+    ]
+    try:
+        answers = [future.result(timeout=timeout_s) for future in asked]
+    except (KilledWorker, TimeoutError, CancelledError, FutureCancelledError) as problem:
+        raise ClusterError(
+            f"a worker could not start its device ({type(problem).__name__}); `antennaopt doctor` may say why"
+        ) from problem
+    smallest = min(answers, key=lambda answer: answer["antennas"])
+    names = dict.fromkeys(answer["device"] for answer in answers)
+    return {**smallest, "device": "; ".join(names), "count": len(answers)}

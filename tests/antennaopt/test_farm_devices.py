@@ -1,0 +1,123 @@
+"""The farm with devices, which a worker only pretends to have: one process each, two batches at a time, nobody lost."""
+
+import os
+
+import farm_solvers
+import numpy as np
+import pytest
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation import _devices
+from antennaopt.evaluation._batches import cut_into_waves
+from antennaopt.evaluation.farm import Farm
+from fdtd.backends.cuda import present
+from fdtd.errors import DeviceError, OutOfMemory
+from fdtd.tiling.limits import HOPPER
+
+
+def jobs(count):
+    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Start a farm on a machine that seems to have devices."""
+
+    def start(evaluate=farm_solvers.solve_on_device, *, devices=1, workers="auto", room=farm_solvers.room, **plan):
+        found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(devices))
+        monkeypatch.setattr(present, "devices", lambda: found)
+        monkeypatch.setattr(_devices, "room", room)
+        return Farm(evaluate, family="test", plan=plan, backend="cuda", workers=workers, dashboard=False)
+
+    return start
+
+
+def test_batches_are_whole_waves_about_four_rounds_a_device():
+    sizes = [len(batch) for batch in cut_into_waves(jobs(1054), 1, wave=132, most=10_000)]
+    assert sizes == [264, 264, 264, 262]
+    assert {len(batch) for batch in cut_into_waves(jobs(1056), 8, wave=132, most=10_000)} == {132}
+    assert [len(batch) for batch in cut_into_waves(jobs(10), 1, wave=132, most=10_000)] == [10]
+    assert max(len(batch) for batch in cut_into_waves(jobs(1056), 1, wave=132, most=100)) == 100
+    assert {len(batch) for batch in cut_into_waves(jobs(6), 1, 3, wave=132, most=100)} == {3}
+
+
+def test_one_process_takes_two_batches_at_a_time(started):
+    """With one device there is one process; of three batches of 0.3 s the second begins while the first runs."""
+    with started(sleep_s=0.05) as farm:
+        assert (farm.worker_count, farm.device["device"], farm.device["count"]) == (1, "toy GPU-0", 1)
+        batches = farm.cut(jobs(18))
+        outcomes = dict(farm.run(batches))
+    assert [len(batch) for batch in batches] == [6, 6, 6]
+    assert {one["value"] for one in outcomes.values()} == {2.0 * place for place in range(18)}
+    assert len({one["pid"] for one in outcomes.values()}) == 1
+    spans = sorted({(one["began"], one["ended"]) for one in outcomes.values()})
+    assert len(spans) == 3
+    assert spans[1][0] < spans[0][1] <= spans[2][0], "two overlap, and the third waits for one of them"
+
+
+def test_every_device_has_a_process_of_its_own(started):
+    with started(devices=2, sleep_s=0.05) as farm:
+        assert (farm.worker_count, farm.device["count"]) == (2, 2)
+        outcomes = dict(farm.run(farm.cut(jobs(24))))
+    of = {(one["pid"], one["device"]) for one in outcomes.values()}
+    assert {device for _, device in of} == {"GPU-0", "GPU-1"}
+    assert len(of) == 2
+
+
+def test_a_batch_that_memory_cannot_hold_is_halved_and_nobody_is_lost(started):
+    """12 antennas, room for 4: solved as 3 at a time, at the first attempt; later batches begin with 3."""
+    with started(holds=4) as farm:
+        outcomes = dict(farm.run([jobs(12)]))
+        more = dict(farm.run([jobs(12)]))
+    assert [one["value"] for _, one in sorted(outcomes.items(), key=lambda pair: int(pair[0][1:]))] == [
+        2.0 * place for place in range(12)
+    ]
+    assert {(one["status"], one["attempt"], one["together"]) for one in outcomes.values()} == {("ok", 1, 3)}
+    assert {one["together"] for one in more.values()} == {3}
+
+
+def test_one_antenna_too_many_says_what_would_help(started):
+    with started(holds=0) as farm:
+        outcomes = dict(farm.run([jobs(2)]))
+    assert {one["status"] for one in outcomes.values()} == {"error"}
+    assert all("too little memory for one antenna (2 GB, and 1 GB are free); use a larger cell" in one["error"]
+               for one in outcomes.values())  # fmt: skip
+
+
+def test_a_device_out_of_order_gets_a_new_process(started, tmp_path):
+    with started(breaks_once_at=4.0, marker=str(tmp_path / "marker"), sleep_s=0.02) as farm:
+        outcomes = dict(farm.run([jobs(18)[first : first + 3] for first in range(0, 18, 3)]))
+    assert {one["status"] for one in outcomes.values()} == {"ok"}
+    assert len(outcomes) == 18
+    assert len({one["pid"] for one in outcomes.values()}) == 2
+
+
+def test_who_kills_the_worker_is_found_beside_others(started):
+    """Two batches share the process that dies, and only the antenna to blame is given up."""
+    with started(die_at=5.0) as farm:
+        outcomes = dict(farm.run([jobs(8)[:4], jobs(8)[4:]]))
+    assert [key for key, one in sorted(outcomes.items()) if one["status"] != "ok"] == ["i5"]
+    assert outcomes["i5"]["status"] == "lost"
+
+
+def test_field_of_one_antenna_comes_from_a_worker(started):
+    with started(farm_solvers.field) as farm:
+        outcome = farm.solve_alone({"x": 1.0}, {}, fields=True)
+    assert outcome["fields"] is True
+    np.testing.assert_array_equal(outcome["field"], np.arange(3) * 1j)
+
+
+def test_fewer_devices_than_workers_is_refused(started):
+    with pytest.raises(ClusterError, match=r"cluster\.workers = 2, but this machine has 1 CUDA device"):
+        started(workers=2)
+
+
+def test_no_room_for_one_antenna_is_refused_at_once(started):
+    with pytest.raises(OutOfMemory, match="one antenna needs about 3 GB"):
+        started(room=farm_solvers.no_room)
+
+
+@pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="this machine has a device")
+def test_no_device_says_so():
+    with pytest.raises(DeviceError, match="no NVIDIA driver here; use --backend cpu"):
+        Farm(farm_solvers.solve, family="test", plan={}, backend="cuda", dashboard=False)
