@@ -1,6 +1,6 @@
 """Times the CUDA kernels of the axisymmetric stencil, checks them against one_step, and prints a table and JSON.
 
-    python benchmarks/gpu_kernels.py --json FILE [--batch 264] [--grid 256x320] [--only NAME,...] [--steps 480]
+    python benchmarks/gpu_kernels.py --json FILE [--batch 264] [--grid 256x320] [--only NAME,...] [--steps 480] [--diagonal]
 
 Every variant steps the same reference lenses (eight of them, over and over) from the same noise, with layers, source,
 port, contour record and field map on, unless an ablation leaves something out. Variants take turns, so that a change of
@@ -53,12 +53,25 @@ VARIANTS: dict[str, tuple[str, dict[str, int], str, str]] = {
     "wavefront without coupling": ("wavefront", {}, "coupling", "float32"),
     "wavefront update only": ("wavefront", {"levels": 11}, "layers record media", "float32"),
     "one_step update only": ("one_step", {}, "layers record media", "float32"),
+    "trapezoidal": ("trapezoidal", {}, "", "float32"),
+    "trapezoidal, 3 steps": ("trapezoidal", {"depth": 3}, "", "float32"),
+    "trapezoidal without layers": ("trapezoidal", {}, "layers", "float32"),
+    "trapezoidal without record": ("trapezoidal", {}, "record", "float32"),
+    "trapezoidal in air": ("trapezoidal", {}, "media", "float32"),
+    "trapezoidal update only": ("trapezoidal", {}, "layers record media", "float32"),
+    "resident": ("resident", {}, "", "float32"),
+    "resident without layers": ("resident", {}, "layers", "float32"),
+    "resident without record": ("resident", {}, "record", "float32"),
+    "resident in air": ("resident", {}, "media", "float32"),
+    "resident update only": ("resident", {}, "layers record media", "float32"),
 }
 
 
-def everything(grid: tuple[int, int], steps: int) -> Problem:
-    """Reference lenses with all that an evaluation has."""
-    problem = reference_problem(grid, steps, DISTINCT)
+def everything(grid: tuple[int, int], steps: int, batch: int = DISTINCT, diagonal: bool = False) -> Problem:
+    """Reference lenses with all that an evaluation has; `diagonal`: as searches have it, without coupled nodes."""
+    problem = reference_problem(grid, steps, batch)
+    if diagonal:
+        problem = replace(problem, media=replace(problem.media, coupling=None))
     lossy = (problem.media.conductivity > 0).any(axis=(0, 1))
     k, i = np.nonzero(lossy)
     box = FieldMap(
@@ -113,6 +126,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=480)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--diagonal", action="store_true", help="no coupled nodes")
     parser.add_argument("--no-check", action="store_true")
     arguments = parser.parse_args()
     shape = tuple(int(n) for n in arguments.grid.split("x"))
@@ -120,8 +134,9 @@ def main() -> None:
     names = [name for name in VARIANTS if not arguments.only or name in arguments.only.split(",")]
     device = CudaDevice()
     print(device.name, device.limits, flush=True)
-    problem = everything(grid, 32 * arguments.steps)
-    copies = max(1, arguments.batch // DISTINCT)
+    distinct = min(DISTINCT, arguments.batch)
+    problem = everything(grid, 32 * arguments.steps, distinct, arguments.diagonal)
+    copies = arguments.batch // distinct
     compile_all(problem, names, device)
     batches: dict[str, Batch] = {}
     leads: dict[str, int] = {}
@@ -161,7 +176,7 @@ def main() -> None:
         rows.append({
             "stencil": "bor", "scheme": scheme, "variant": name, "tuning": tuning, "without": ablation.split(),
             "backend": "cuda", "device": device.name, "dtype": precision, "shape": list(grid),
-            "batch": batches[name].size, "steps": arguments.steps, "cell_steps_per_s": rate,
+            "batch": batches[name].size, "coupled": problem.media.coupling is not None, "steps": arguments.steps, "cell_steps_per_s": rate,
             "spread": (max(measured) - min(measured)) / 2 / rate, "ratio_to_one_step": rate / base,
         })  # fmt: skip
         print(
@@ -173,7 +188,8 @@ def main() -> None:
 
 def check(device: CudaDevice, problem: Problem, base: Batch, lead: int, names: list[str], steps: int) -> None:
     """Largest difference of every component from one_step's, over its largest magnitude; and copies have equal bits."""
-    expected = base.fetch("fields")[:DISTINCT, ..., lead : lead + problem.grid.nr]
+    distinct = problem.media.batch
+    expected = base.fetch("fields")[:distinct, ..., lead : lead + problem.grid.nr]
     scale = np.abs(expected).max(axis=(0, 1, 3))
     for name in names:
         scheme, tuning, ablation, precision = VARIANTS[name]
@@ -186,11 +202,11 @@ def check(device: CudaDevice, problem: Problem, base: Batch, lead: int, names: l
             continue
         batch.advance(steps)
         fields = batch.fetch("fields")[..., made.lead : made.lead + problem.grid.nr]
-        errors = np.abs(fields[:DISTINCT].astype(float) - expected).max(axis=(0, 1, 3)) / scale
-        same = np.array_equal(fields[:DISTINCT], fields[DISTINCT:])
+        errors = np.abs(fields[:distinct].astype(float) - expected).max(axis=(0, 1, 3)) / scale
+        same = np.array_equal(fields[:distinct], fields[distinct:])
         records = [
             float(
-                np.abs(batch.fetch(kind)[:DISTINCT] - base.fetch(kind)[:DISTINCT]).max()
+                np.abs(batch.fetch(kind)[:distinct] - base.fetch(kind)[:distinct]).max()
                 / np.abs(base.fetch(kind)).max()
             )
             for kind in ("port_record", "contour_record", "sums", "energies")
