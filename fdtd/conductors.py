@@ -29,6 +29,8 @@ AXIS_COLUMNS = 8
 def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
+    Where the whole batch has the same metal, those of one antenna: (1, 3, nz, nr).
+
     A face much smaller than a cell would need a smaller time step; figures are for 0.98 of the lattice's limit, and
     shrink with its square. Where a wall r = const or z = const leaves less than 0.39 (0.71 along z) of a cell open, the
     last node before it conducts and the cells in front of that node reach to the wall: edges and faces of 1 + f. Such
@@ -39,14 +41,11 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.nda
     cell where the part f of it is open. For f < 0.21 it is nearer to let the node take the wall over. The wall is so
     moved by a quarter of a cell at most, and not at all for f > 0.4.
     """
-    edges = np.ones((scene.batch, 3, grid.nz, grid.nr))
+    edges = np.ones((1 if scene.same_metal else scene.batch, 3, grid.nz, grid.nr))
     areas = np.ones_like(edges)
     if not scene.conductors:
         return edges, areas
-    if scene.same_metal:
-        edges[:], areas[:] = _one(grid, scene, 0)
-        return edges, areas
-    for antenna in range(scene.batch):
+    for antenna in range(len(edges)):
         edges[antenna], areas[antenna] = _one(grid, scene, antenna)
     return edges, areas
 

@@ -49,8 +49,8 @@ def edge_conditions(
         grid: The lattice.
         scene: Antennas and their rims.
         permittivity: Relative, (batch, 3, nz, nr) for e_r, e_phi, e_z.
-        open_length: Open part of the edges, same shape.
-        open_area: Open part of the faces h_r, h_phi, h_z, same shape.
+        open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
+        open_area: Open part of the faces h_r, h_phi, h_z, the same.
     """
     groups = [slice(0, scene.batch)] if scene.same_metal else [slice(one, one + 1) for one in range(scene.batch)]
     for group in groups:

@@ -91,17 +91,12 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     open_length, open_area = open_parts(grid, scene)
     edge_conditions(grid, scene, permittivity, open_length, open_area)
     _close_feed(layout, open_length, open_area)
-    if scene.same_metal and xp is not np:  # one antenna's parts cross to the device, not all of them
-        open_length, open_area = (
-            xp.broadcast_to(xp.asarray(parts[0]), parts.shape) for parts in (open_length, open_area)
-        )
-    else:
-        open_length, open_area = xp.asarray(open_length), xp.asarray(open_area)
+    open_length, open_area = xp.asarray(open_length), xp.asarray(open_area)
     return Media(
         permittivity=permittivity,
         conductivity=conductivity,
-        open_length=open_length,
-        open_area=open_area,
+        open_length=np.broadcast_to(open_length, permittivity.shape),
+        open_area=np.broadcast_to(open_area, permittivity.shape),
         coupling=None if coupling is None else np.where(_free(open_length), coupling, 0.0),
     )
 
@@ -177,7 +172,8 @@ def solve(
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: S11 at so many frequencies across the band as well.
         snapshots: Keep the electric field of one antenna over time.
-        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`.
+        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
+            the batch to be packed and for its turn.
         watch: Told of every look at the first antenna's energy.
     """
     marks = [time.perf_counter()]
@@ -193,8 +189,11 @@ def solve(
     ]
     marks.append(time.perf_counter())
     if stages is not None:
-        for name, start, stop in zip(("rasterise", "step", "transform"), marks[:-1], marks[1:], strict=True):
-            stages[name] = stages.get(name, 0.0) + stop - start
+        spent = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
+        if records.seconds is not None:
+            spent |= {"wait": spent["step"] - records.seconds, "step": records.seconds}
+        for name, seconds in spent.items():
+            stages[name] = stages.get(name, 0.0) + seconds
     return solutions
 
 
@@ -248,20 +247,22 @@ def _solutions(
     time.
     """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
+    members = range(*group.indices(problem.media.batch))
     port, contour = (_stacked(part, group) for part in (records.port, records.contour))
-    forward, s11 = _reflection(layout, mode, on_host(port), frequencies)
+    port = on_host(port)[: len(members)]
+    forward, s11 = _reflection(layout, mode, port, frequencies)
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
-    spectrum = library(contour).empty((len(contour), len(frequencies), layout.contour.size), dtype=complex)
+    spectrum = _spectrum(contour, at_e, frequencies)
+    later = library(contour).asarray(np.exp(-2j * np.pi * frequencies[:, None] * (at_h - at_e)[:1]))
     for (_, component), where in layout.contour.sections().items():
-        times = at_h if component.startswith("h") else at_e
-        spectrum[..., where] = _spectrum(contour[..., where], times, frequencies)
+        if component.startswith("h"):
+            spectrum[..., where] *= later
     a, b = (on_host(part) for part in _transform(grid, layout.contour, layout.frequencies)(spectrum))
     through = on_host(contour_power(layout.contour, spectrum))
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
-    swept = _reflection(layout, mode, on_host(port), band)[1] if sweep else np.zeros((len(s11), 0), dtype=complex)
+    swept = _reflection(layout, mode, port, band)[1] if sweep else np.zeros((len(s11), 0), dtype=complex)
     power = modal_power(grid, mode, frequencies, forward)
     radiated = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
-    members = range(*group.indices(problem.media.batch))
     lost, extras = _near_field(problem, records, members, fields)
     return [
         Solution(
