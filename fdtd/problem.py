@@ -78,6 +78,8 @@ class Records:
             or None.
         snapshots: e_r, e, e_z of `Snapshots.antenna` as they are stored, (frames, 3, rows kept, columns kept), or None.
         final: Fields after the last step, (batch, 6, nz, nr).
+        seconds: Wall time of the stepping, without what came before it and without waiting for other batches on the
+            same device; None where the call as a whole is the stepping.
     """
 
     steps: np.ndarray
@@ -88,3 +90,4 @@ class Records:
     field_map: np.ndarray | None
     final: np.ndarray | None
     snapshots: np.ndarray | None = None
+    seconds: float | None = None

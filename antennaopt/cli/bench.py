@@ -108,7 +108,7 @@ def search(
     quiet: bool,
 ) -> None:
     """Let the genetic algorithm compete with random search, with the same budget and over several seeds."""
-    name = chosen_backend(backend)
+    name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     check_writable(json_file)
     from antennaopt.cli.demo import quickstart
     from antennaopt.config import load_experiment
@@ -145,7 +145,7 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Time whole evaluations, from design to figures of merit, by stage."""
-    name = chosen_backend(backend)
+    name = chosen_backend(backend, quiet=quiet)
     check_writable(json_file)
     from antennaopt.config import load_antenna
 
@@ -183,7 +183,7 @@ def sweep(
     quiet: bool,
 ) -> None:
     """Time problems of growing size on one core: million cells a second, planar TM_z and TE_z, and axisymmetric."""
-    name = chosen_backend(backend)
+    name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     check_writable(json_file, plot)
     if plot is not None:
         from antennaopt.reports.throughput import check_kind

@@ -25,7 +25,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     """  # noqa: D301 - \b is click's
     from antennaopt.config import load_experiment
 
-    name = chosen_backend(backend)
+    name = chosen_backend(backend, quiet=quiet)
     file = quickstart()
     experiment = load_experiment(file)
     check_folder(Path(out) / experiment.name)

@@ -71,22 +71,63 @@ def check_memory_of_cells(side: int) -> None:
         )
 
 
-def check_run_memory(experiment: Any, plan: Mapping[str, Any], *, local: bool = True) -> dict[str, Any] | None:
+def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse antennas that a device of this machine cannot solve, before it is tried; makes no context.
+
+    Args:
+        plan: As `SolverPlan.to_dict` writes it.
+
+    Returns:
+        What a device takes, were it empty; see `antennaopt.evaluation._device.room`.
+
+    Raises:
+        DeviceError: There is no device, or it has too little memory for one antenna.
+        Unsuitable: It cannot step these antennas.
+    """
+    from antennaopt.evaluation.room import room_of
+    from fdtd.backends.cuda.present import devices
+
+    found = devices()
+    smallest = min(found, key=lambda one: one.limits.memory_bytes)
+    names = ", ".join(dict.fromkeys(one.name for one in found))
+    return {**room_of(plan, smallest.limits, smallest.limits.memory_bytes), "device": names, "count": len(found)}
+
+
+def check_room(plan: Mapping[str, Any], backend: str) -> None:
+    """Refuse a single antenna that its backend has no room for; see `check_memory` and `check_device`."""
+    if backend == "cuda":
+        check_device(plan)
+    else:
+        check_memory(plan)
+
+
+def check_run_memory(
+    experiment: Any, plan: Mapping[str, Any], *, local: bool = True, backend: str = "cpu"
+) -> dict[str, Any] | None:
     """Refuse a run whose grid, or the finer one of its certificates, cannot be held in memory.
 
     Args:
         experiment: From `load_experiment`.
         plan: What its antennas share.
         local: Whether this machine's own workers solve; of others, one antenna must fit here.
+        backend: What solves; with "cuda" it is the device's memory that counts.
 
     Returns:
         The certificates' plan; None when none are asked for.
 
     Raises:
         ConfigurationError: One takes more than the machine has.
+        DeviceError: One takes more than the device has, or there is none.
+        Unsuitable: The device cannot step them.
     """
     from antennaopt.study import halved_plan
 
+    if backend == "cuda":
+        finer = None if experiment.certificate.mode == "off" else halved_plan(experiment, plan)
+        for one in (plan, finer):
+            if one is not None and local and experiment.cluster.kind == "local":
+                check_device(one)
+        return finer
     workers = experiment.cluster.workers
     local = local and experiment.cluster.kind == "local"
     at_a_time = 1 if not local else usable_cores() if isinstance(workers, str) else workers

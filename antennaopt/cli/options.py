@@ -36,18 +36,52 @@ def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
     )
 
 
-def chosen_backend(name: str) -> str:
-    """Return the backend that a name stands for on this machine.
+def check_backend(name: str) -> None:
+    """Refuse a name that is no backend's.
 
     Raises:
-        ConfigurationError: There is no such backend.
-        ClusterError: This machine, or this version, cannot run it.
+        ConfigurationError: There is none.
     """
     if name not in BACKENDS:
         raise ConfigurationError(f"--backend {name} is not known; use one of {', '.join(BACKENDS)}")
-    if name == "cuda":
-        raise ClusterError("--backend cuda is not available in this version; use --backend cpu")
-    return "cpu" if name == "auto" else name
+
+
+def chosen_backend(name: str, *, remote: bool = False, quiet: bool = True) -> str:
+    """Return the backend that a name stands for: `auto` is cuda where a device can be used, and cpu elsewhere.
+
+    Args:
+        name: As given.
+        remote: Whether the workers of a scheduler solve; what this machine has does not matter then.
+        quiet: Whether to keep what `auto` came to, and why, to ourselves.
+
+    Raises:
+        ConfigurationError: There is no such backend.
+        ClusterError: This machine cannot run it; the message says what would help.
+    """
+    check_backend(name)
+    if name not in ("auto", "cuda") or (remote and name == "cuda"):
+        return name
+    if remote:
+        chosen, why = "cpu", "for workers with devices say --backend cuda"
+    else:
+        chosen, why = _device_or_not()
+    if name == "cuda" and chosen != "cuda":
+        raise ClusterError(f"--backend cuda: {why}")
+    if name == "auto" and not quiet:
+        print(f"backend {chosen}: {why.partition('; ')[0]}", file=sys.stderr, flush=True)
+    return chosen
+
+
+def _device_or_not() -> tuple[str, str]:
+    """Return cuda and the devices' names, or cpu and why there is none."""
+    from fdtd.backends.cuda.present import devices
+    from fdtd.errors import DeviceError
+
+    try:
+        found = [one.name for one in devices()]
+    except DeviceError as error:
+        return "cpu", str(error)
+    return "cuda", ", ".join(f"{found.count(name)} x {name}" for name in dict.fromkeys(found))
 
 
 def check_writable(*files: Path | str | None) -> None:

@@ -34,7 +34,7 @@ def resume(run: Path, scheduler: str | None, backend: str | None, overrides: tup
       antennaopt resume results/quickstart/RUN --set evolution.generations=40
     """  # noqa: D301 - \b is click's
     check_run_folder(run)
-    name = chosen_backend(backend) if backend is not None else None
+    name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     from antennaopt.cli.summaries import report_lines
     from antennaopt.study import for_terminal
     from antennaopt.study import resume as go_on

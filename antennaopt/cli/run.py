@@ -10,6 +10,7 @@ import click
 from antennaopt.cli.machine import check_run_memory
 from antennaopt.cli.options import (
     backend_option,
+    check_backend,
     check_folder,
     chosen_backend,
     quiet_option,
@@ -53,15 +54,17 @@ def run(
     changes = list(overrides)
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"cluster.workers={workers}"] if workers is not None else []
-    name = chosen_backend(backend)
+    check_backend(backend)
     experiment = load_experiment(file, changes)
     check_folder(Path(out) / experiment.name)
+    remote = scheduler is not None or experiment.cluster.kind == "address"
+    name = chosen_backend(backend, remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.study import plan_for
 
     plan = plan_for(experiment)
-    check_run_memory(experiment, plan, local=scheduler is None)
+    check_run_memory(experiment, plan, local=not remote, backend=name)
     if dry_run:
         from antennaopt.study import estimate
 

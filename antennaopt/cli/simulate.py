@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.machine import check_memory
+from antennaopt.cli.machine import check_room
 from antennaopt.cli.options import (
     backend_option,
+    check_backend,
     check_writable,
     chosen_backend,
     json_option,
@@ -83,7 +84,8 @@ def simulate(
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
-    name = chosen_backend(backend) if backend is not None else None
+    if backend is not None:
+        check_backend(backend)
     outputs = Outputs(**files)
     check_writable(json_file)
     outputs.check()
@@ -93,7 +95,7 @@ def simulate(
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
     if not quiet:
         warn(subject.experiment.warnings)
-    name = name or subject.backend or chosen_backend("auto")
+    name = _backend(backend or subject.backend or "auto", outputs, quiet=quiet)
     frequency = outputs.frequency(subject.experiment.resolved()["solver"]["frequencies"])
     meshes: Meshes | None = None
     if extrapolate:
@@ -111,6 +113,15 @@ def simulate(
     title, radius = subject.experiment.title or subject.experiment.name, subject.design["feed.inner_radius"]
     title += f", {meshes.origin}" if meshes else ""
     outputs.write(outcome, title=title, feed_radius=radius, frequency=frequency, quiet=quiet)
+
+
+def _backend(name: str, outputs: Outputs, *, quiet: bool) -> str:
+    """Choose what solves; devices take no film, so that `auto` leaves one to the CPU."""
+    if name == "auto" and outputs.need_film:
+        if not quiet:
+            print("backend cpu: a film is not taken on a device", file=sys.stderr)
+        return "cpu"
+    return chosen_backend(name, quiet=quiet)
 
 
 def _of_file(
@@ -184,7 +195,7 @@ def _plan(subject: Subject) -> dict[str, Any]:
 def _solve(subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool) -> dict[str, Any]:
     from antennaopt.evaluation.evaluate import evaluate
 
-    check_memory(plan)
+    check_room(plan, backend)
     family = subject.experiment.family
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
     with _working(f"solving {cells} with {backend}", plan, quiet=quiet) as watch:
@@ -205,7 +216,7 @@ def _extrapolate(subject: Subject, backend: str, outputs: Outputs, *, quiet: boo
 
     cell = None if subject.plan is None else subject.plan["cell"]
     plans = plan_two_meshes(subject.experiment, subject.design, cell)
-    check_memory(plans[1])
+    check_room(plans[1], backend)
 
     def solve(plan: dict[str, Any]) -> dict[str, Any]:
         wanted = outputs if plan is plans[1] else replace(outputs, animate=None)  # a film of the finer mesh alone

@@ -26,9 +26,9 @@ from distributed.scheduler import KilledWorker
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import Batch, Job, Queue, cut, cut_into_waves
 from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
-from antennaopt.evaluation._device import BATCHES_AT_A_TIME
 from antennaopt.evaluation._devices import ask_devices, enough_devices
 from antennaopt.evaluation._task import STARTED, Evaluate, solve_alone_on_worker, solve_on_worker
+from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 Outcome = dict[str, Any]
 

@@ -15,10 +15,12 @@ class SerialFarm:
 
     Attributes:
         dashboard_link: None.
+        device: None.
         worker_count: 1.
     """
 
     dashboard_link: str | None = None
+    device: Mapping[str, Any] | None = None
     worker_count = 1
 
     def __init__(self, evaluate: Evaluate, *, family: str, plan: Mapping[str, Any], backend: str = "cpu") -> None:
@@ -51,6 +53,11 @@ class SerialFarm:
                 yield from self._solve(self._waiting.next())
         finally:
             self._waiting.clear()
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+        """Solve one antenna with further options of `evaluate`; see `Farm.solve_alone`."""
+        evaluate, family, _, backend = self._task
+        return dict(evaluate(family, [dict(design)], dict(plan), backend=backend, **options)[0])
 
     def drain(self) -> None:
         """Begin no more batches."""

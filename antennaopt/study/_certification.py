@@ -58,7 +58,7 @@ def certify_best(
         progress.note(f"certificate: solving {many} again with cells of {plan['cell'] * 1e3:.4g} mm")
         jobs = [(name, one.design) for name, one in missing.items()]
         progress.certification_started(len(jobs))
-        for name, outcome in farm.run(farm.cut(jobs, 1), plan=plan):
+        for name, outcome in farm.run(farm.cut(jobs, "auto" if farm.device else 1), plan=plan):
             known[name] = _certificate(missing.pop(name), outcome, about)
             progress.certified(name, trusted=is_trusted(known[name]))
     certificates = {one.individual: known[one.individual] for one in hall if one.individual in known}

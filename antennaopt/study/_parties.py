@@ -41,7 +41,14 @@ class Evaluation:
 
 
 class Farm(Protocol):
-    """Solves batches somewhere."""
+    """Solves batches somewhere.
+
+    Attributes:
+        device: What the workers' devices take, see `antennaopt.evaluation.room`; None without devices.
+    """
+
+    @property
+    def device(self) -> Mapping[str, Any] | None: ...
 
     @property
     def worker_count(self) -> int:
@@ -56,6 +63,10 @@ class Farm(Protocol):
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         """Yield each individual's outcome once, in any order; on another grid when a plan is given."""
+        ...
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
+        """Return one antenna's outcome with what further options of `evaluate` add, arrays too."""
         ...
 
     def drain(self) -> None:

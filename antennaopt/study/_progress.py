@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
@@ -201,6 +201,14 @@ def for_terminal(*, quiet: bool = False) -> Progress:
     if quiet:
         return Quiet()
     return Bar() if sys.stderr.isatty() else Lines()
+
+
+def device_line(device: Mapping[str, Any]) -> str:
+    """Say what solves, from what a farm knows of its devices."""
+    return (
+        f"device {device['count']} x {device['device']}; scheme {device['scheme']} ({device['reason']}), "
+        f"at most {device['antennas']} antennas a batch"
+    )
 
 
 def number(value: float | None) -> str:

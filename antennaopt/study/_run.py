@@ -102,7 +102,7 @@ def run(
     with (
         StopSignals() as signals,
         farm(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
-        _new_folder(experiment, root, source, overrides, backend, shared, now) as folder,
+        _new_folder(experiment, root, source, overrides, backend, shared, workers.device, now) as folder,
     ):
         told.note(f"run folder {folder.path}")
         session = Session(
@@ -113,7 +113,6 @@ def run(
             signals=signals,
             backend=backend,
             plan=shared,
-            evaluate=evaluate,
         )
         return session.carry_out(report=report)
 
@@ -166,7 +165,6 @@ def resume(
                 signals=signals,
                 backend=solver,
                 plan=plan,
-                evaluate=evaluate,
             )
             if checkpoint is not None:
                 session.driver.restore(checkpoint.state)
@@ -181,6 +179,7 @@ def _new_folder(
     overrides: Sequence[str],
     backend: str,
     plan: Mapping[str, Any],
+    device: Mapping[str, Any] | None,
     now: datetime | None,
 ) -> RunFolder:
     resolved = experiment.resolved()
@@ -198,6 +197,7 @@ def _new_folder(
             "family": experiment.family,
             "seed": experiment.seed,
             "backend": backend,
+            "device": dict(device) if device else None,
             "precision": resolved["solver"].get("precision"),
             "physics_hash": experiment.physics_hash,
             "overrides": list(overrides),

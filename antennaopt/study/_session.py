@@ -19,8 +19,8 @@ from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
-from antennaopt.study._planning import Evaluate, halved_plan, standard_evaluate
-from antennaopt.study._progress import Progress
+from antennaopt.study._planning import halved_plan
+from antennaopt.study._progress import Progress, device_line
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
 
@@ -42,7 +42,6 @@ class Session:
         signals: StopSignals,
         backend: str,
         plan: Mapping[str, Any],
-        evaluate: Evaluate | None = None,
     ) -> None:
         """Put a driver on the folder.
 
@@ -54,11 +53,10 @@ class Session:
             signals: Says when to stop.
             backend: What solves.
             plan: What all antennas share.
-            evaluate: Solves the best antenna once more for its field; by FDTD when None.
         """
         resolved = experiment.resolved()
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
-        self._backend, self._plan, self._evaluate = backend, dict(plan), evaluate
+        self._backend, self._plan = backend, dict(plan)
         self._signals = signals
         self._solver = resolved["solver"]
         self._objectives = build(resolved["objectives"])
@@ -79,6 +77,9 @@ class Session:
         link = getattr(farm, "dashboard_link", None)
         if link:
             progress.note(f"dashboard {link}")
+        if farm.device is not None:
+            progress.note(device_line(farm.device))
+            folder.log("device", **farm.device)
 
     def carry_out(self, *, report: bool = True) -> RunSummary:
         """Run to a stop, then write the best antenna, its field and the report.
@@ -185,11 +186,10 @@ class Session:
         self._folder.write_text("best/result.json", to_json(result))
 
     def _write_field(self, best: Finalist) -> Path | None:
-        """Solve the best antenna once more, now with its field."""
+        """Solve the best antenna once more, now with its field: in a worker, where the device is."""
         from antennaopt.exports import write_field_map
 
-        solve = self._evaluate or standard_evaluate()
-        outcome = solve(self._experiment.family, [best.design], self._plan, backend=self._backend, fields=True)[0]
+        outcome = self._farm.solve_alone(best.design, self._plan, fields=True)
         if "field" not in outcome:
             return None
         return write_field_map(self._folder.path / "best" / "field.npz", outcome, individual=best.individual)

@@ -49,7 +49,8 @@ class RunSummary:
         counts: Individuals by status.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
-        solver_fraction: Share of the workers' time, while generations ran in this session, that solving took.
+        solver_fraction: Share of the workers' time, while generations ran in this session, that solving took; at most
+            1, also where a device's batches overlap.
         certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
             the one that they crown.
         certificate: One line on them, empty without.
@@ -111,7 +112,7 @@ def summarise(
         counts=dict(sorted(Counter(outcome["status"] for outcome in driver.outcomes.values()).items())),
         wall_seconds=driver.seconds,
         search_seconds=search_seconds,
-        solver_fraction=driver.solver_seconds / available if available > 0.0 else 0.0,
+        solver_fraction=min(driver.solver_seconds / available, 1.0) if available > 0.0 else 0.0,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 from functools import lru_cache
 
 from fdtd.backends.cuda.choice import choose
@@ -60,7 +62,9 @@ def run(
     name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
     batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits), precision)
     sampling = problem.sampling
+    batch.running()  # waits until everything is in place
     with _STEPPING:
+        start = time.perf_counter()
         while batch.steps < sampling.steps:
             batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
             if batch.steps % sampling.check_every:
@@ -69,4 +73,5 @@ def run(
                 watch(batch.steps, float(batch.fetch("energies")[2, 0]))
             if not batch.running().any():
                 break
-        return batch.records()
+        seconds = time.perf_counter() - start
+        return replace(batch.records(), seconds=seconds)

@@ -1,0 +1,63 @@
+"""How many of a study's antennas a device takes, and by which scheme they are stepped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from antennaopt.evaluation.plan import SolverPlan
+from fdtd.layout import Layout
+from fdtd.media import Media
+from fdtd.monitors import FieldMap
+from fdtd.problem import Problem
+from fdtd.tiling.limits import Limits
+
+BATCHES_AT_A_TIME = 2
+"""On one device: while one batch is stepped the next is prepared, and the last one looked at."""
+
+
+def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[str, Any]:
+    """Say what a device takes of a study's antennas.
+
+    Args:
+        plan: As `SolverPlan.to_dict` wrote it.
+        limits: Of the device.
+        free_bytes: Of its memory.
+
+    Returns:
+        `scheme` and `reason` (why no faster one), `wave` (multiprocessors: antennas that are stepped at the same time),
+        `antennas` (most in one batch, two of which are held at a time).
+
+    Raises:
+        OutOfMemory: There is too little memory for one antenna.
+        Unsuitable: No scheme can step these antennas.
+    """
+    from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose
+
+    solver = SolverPlan.from_dict(plan)
+    problem = outline(solver.layout)
+    scheme, reason = choose(problem, solver.precision, limits)
+    each = antenna_bytes(problem, solver.precision)
+    most = batch_limit(free_bytes, each, limits, BATCHES_AT_A_TIME)
+    return {"scheme": scheme, "reason": reason, "wave": limits.multiprocessors, "antennas": most}
+
+
+def outline(layout: Layout) -> Problem:
+    """A study's problem without an antenna: what planning needs. Its field map is as large as any can be."""
+    grid = layout.grid
+    ones = np.broadcast_to(1.0, (1, 3, grid.nz, grid.nr))
+    return Problem(
+        grid=grid,
+        media=Media(permittivity=ones, conductivity=ones, open_length=ones, open_area=ones),
+        sampling=layout.sampling,
+        radial_layer=layout.radial_layer,
+        axial_layers=layout.axial_layers,
+        contour=layout.contour,
+        field_map=FieldMap(
+            rows=(layout.contour_bottom, layout.contour_top),
+            columns=(0, layout.contour_column),
+            frequencies=np.array(layout.frequencies),
+        ),
+    )
