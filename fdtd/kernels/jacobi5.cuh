@@ -13,12 +13,14 @@ struct Stencil {
     __device__ static real before(real below, real left, real here, real right) { return below + ((left + here) + right); }
     __device__ static real after(real known, real above) { return P.weight * (known + above); }
 
-    template <int PHASE, class Here> __device__ static void update(const Here &c) {
+    template <int PHASE, class Here> __device__ static void compute(const Here &c, Values &out) {
         const int old = c.parity;
-        real value = c.field(old);
+        out.at[0] = c.field(old);
         if (c.inner())
-            value = after(before(c.field(old, -1), c.field(old, 0, -1), value, c.field(old, 0, 1)), c.field(old, 1));
-        c.field(1 - old) = value;
+            out.at[0] = after(before(c.field(old, -1), c.field(old, 0, -1), out.at[0], c.field(old, 0, 1)), c.field(old, 1));
+    }
+    template <int PHASE, class Here> __device__ static void store(const Here &c, const Values &values) {
+        c.field(1 - c.parity) = values.at[0];
     }
 
     // One time level of a stream of rows, COUNT cells a lane: takes row j + 1 at the time before, gives row j at its own.

@@ -12,21 +12,37 @@ __device__ inline real *place(int problem, int plane, int j, int i) {
     return P.state + ((long long)problem * Stencil::PLANES + plane) * plane_size() + row_at(j) + i;
 }
 
+template <bool STRETCHED> using Stored = Cell<STRETCHED, IN_MEMORY>;
+
+// All rows are computed before any is stored: the loads of one need not wait for the stores of another.
+template <int PHASE, bool STRETCHED> __device__ inline void cells(int problem, int step, int first, int i) {
+    Stored<STRETCHED> c;
+    c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;
+    real *state = place(problem, 0, first, i);
+    const real *media = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * c.step + row_at(first) + i;
+    real *psi = P.psi + (long long)problem * 4 * c.psi_stride + row_at(first) + i;
+    const auto go_to = [&](int r) {
+        c.here = state + r * P.pitch, c.below = c.here - P.pitch, c.above = c.here + P.pitch;
+        c.middle = media + r * P.pitch, c.low = c.middle - P.pitch, c.high = c.middle + P.pitch;
+        c.psi = psi + r * P.pitch, c.j = first + r;
+    };
+    Values values[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (first + r < P.rows - Stencil::IDLE) go_to(r), Stencil::template compute<PHASE>(c, values[r]);
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (first + r < P.rows - Stencil::IDLE) go_to(r), Stencil::template store<PHASE>(c, values[r]);
+}
+
 template <int PHASE> __device__ inline void phase(int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * ROWS, problem = blockIdx.z;
     if (i >= P.columns - Stencil::IDLE) return;
-    Cell<true> c;
-    c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;
-#pragma unroll
-    for (int j = first; j < first + ROWS; ++j) {
-        if (j >= P.rows - Stencil::IDLE) break;
-        c.here = place(problem, 0, j, i), c.below = c.here - P.pitch, c.above = c.here + P.pitch;
-        c.middle = P.coefficients + (long long)problem * Stencil::COEFFICIENTS * c.step + row_at(j) + i;
-        c.low = c.middle - P.pitch, c.high = c.middle + P.pitch;
-        c.psi = P.psi + (long long)problem * 4 * c.psi_stride + row_at(j) + i, c.j = j;
-        Stencil::template update<PHASE>(c);
-    }
-    impress(problem, step, PHASE, c.stride, [=](int row, int column) {
+    if (all_plain(first, i - threadIdx.x % WARP) && plain(first + ROWS - 1, P.rows))
+        cells<PHASE, false>(problem, step, first, i);
+    else
+        cells<PHASE, true>(problem, step, first, i);
+    impress(problem, step, PHASE, plane_size(), [=](int row, int column) {
         return column == i && row >= first && row < first + ROWS ? place(problem, 0, row, column) : (real *)0;
     });
 }

@@ -54,8 +54,24 @@ __device__ inline long long plane_size() { return (long long)(P.rows + 2) * P.pi
 // Where column 0 of row j stands in a plane.
 __device__ inline long long row_at(int j) { return (long long)(j + 1) * P.pitch + LEAD; }
 
+// Whether a row or column of `count` is clear of the layers.
+__device__ inline bool plain(int at, int count) { return at > P.layer && at < count - 2 - P.layer; }
+
+// Whether a row and the columns of a warp, first to first + 31, are.
+__device__ inline bool all_plain(int j, int first) {
+    return plain(j, P.rows) && plain(first, P.columns) && plain(first + WARP - 1, P.columns);
+}
+
+// What a phase has computed for one cell, before it is stored.
+struct Values {
+    real at[4];
+};
+
+// Where coefficients are: in memory, nothing writes them while a kernel runs.
+enum Home { ON_CHIP, IN_MEMORY };
+
 // One cell and its neighbours: plane 0 of its row, of the row below (j - 1) and above, all at its own column.
-template <bool STRETCHED> struct Cell {
+template <bool STRETCHED, Home MEDIA = ON_CHIP> struct Cell {
     real *below, *here, *above;
     long long stride;                 // from plane to plane
     const real *low, *middle, *high;  // coefficients, likewise
@@ -69,20 +85,22 @@ template <bool STRETCHED> struct Cell {
         return (dj < 0 ? below : dj > 0 ? above : here)[plane * stride + di];
     }
     __device__ real coefficient(int which, int dj = 0, int di = 0) const {
-        return (dj < 0 ? low : dj > 0 ? high : middle)[which * step + di];
+        const real *place = (dj < 0 ? low : dj > 0 ? high : middle) + which * step + di;
+        return MEDIA == IN_MEMORY ? __ldg(place) : *place;
     }
     // A difference as the layers stretch it; advances its memory, so once a step.
     __device__ real stretched(Derivative which, real difference) const {
         if (!STRETCHED) return difference;
         const bool x = which == NODE_X || which == HALF_X;
         const int n = x ? P.columns : P.rows, half = which == HALF_X || which == HALF_Y ? 3 * n : 0;
-        if ((x ? i : j) > P.layer && (x ? i : j) < n - 2 - P.layer) return difference;
+        if (plain(x ? i : j, n)) return difference;
         const real *filter = (x ? P.filters_x + i : P.filters_y + j) + half;
-        const real drive = filter[2 * n];
-        if (drive == real(0)) return filter[0] * difference;
+        const real gain = __ldg(filter), decay = __ldg(filter + n), drive = __ldg(filter + 2 * n);
+        if (drive == real(0)) return gain * difference;
         real &memory = psi[which * psi_stride];
-        memory = filter[n] * memory + drive * difference;
-        return filter[0] * difference + memory;
+        const real next = decay * memory + drive * difference;
+        memory = next;
+        return gain * difference + next;
     }
     // Neither on the rim of the lattice nor outside.
     __device__ bool inner() const { return j > 0 && i > 0 && j < P.rows - 1 && i < P.columns - 1; }

@@ -24,18 +24,26 @@ __device__ inline void send(int own, int halo, int rank) {
         for (int i = threadIdx.x; i < P.columns; i += WARP * WARPS) to[f * AREA + i] = slab(own)[f * AREA + i];
 }
 
-template <int PHASE> __device__ inline void phase(int problem, int step, int parity, int first, int rows, bool driven) {
+template <int PHASE, bool STRETCHED> __device__ inline void cell(int problem, int parity, int first, int j, int i) {
+    Cell<STRETCHED> c;
+    c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity, c.j = first + j, c.i = i;
+    c.here = slab(j) + i, c.below = c.here - ROW, c.above = c.here + ROW;
+    c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
+    c.psi = P.psi + (long long)problem * 4 * plane_size() + row_at(first + j) + i;
+    Values values;
+    Stencil::template compute<PHASE>(c, values);
+    Stencil::template store<PHASE>(c, values);
+}
+
+template <int PHASE>
+__device__ inline void phase(int problem, int step, int parity, int first, int rows, bool driven) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    real *psi = P.psi + (long long)problem * 4 * plane_size();
-    Cell<true> c;
-    c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity;
     for (int j = warp; j < min(rows, P.rows - Stencil::IDLE - first); j += WARPS)
-        for (int i = lane; i < P.columns - Stencil::IDLE; i += WARP) {
-            c.here = slab(j) + i, c.below = c.here - ROW, c.above = c.here + ROW;
-            c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
-            c.psi = psi + row_at(first + j) + i, c.j = first + j, c.i = i;
-            Stencil::template update<PHASE>(c);
-        }
+        for (int i = lane; i < P.columns - Stencil::IDLE; i += WARP)
+            if (all_plain(first + j, i - lane))
+                cell<PHASE, false>(problem, parity, first, j, i);
+            else
+                cell<PHASE, true>(problem, parity, first, j, i);
     if (driven)
         impress(problem, step, PHASE, AREA, [=](int row, int column) {
             const int j = row - first;
@@ -54,7 +62,7 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int par
 extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void march(int first_step, int steps);
 #endif
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int first_step, int steps) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) march(int first_step, int steps) {
     const int problem = blockIdx.y, first = cluster_rank() * SLAB, rows = max(0, min((int)SLAB, P.rows - first));
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const long long plane = plane_size();

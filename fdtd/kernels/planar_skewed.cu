@@ -40,20 +40,29 @@ __device__ inline void fetch(const real *state, const real *media, int j) {
 
 enum { LAST = Stencil::PHASES - 1 };
 
+template <int PHASE, bool STRETCHED>
+__device__ inline void cell(real *here, real *below, real *above, int problem, int j, int i) {
+    Cell<STRETCHED> c;
+    c.stride = c.step = ROW, c.psi_stride = plane_size(), c.j = j, c.i = i, c.parity = level() & 1;
+    c.here = here + i, c.below = below + i, c.above = above + i, c.middle = c.here + Stencil::PLANES * ROW;
+    c.low = c.below + Stencil::PLANES * ROW, c.high = c.above + Stencil::PLANES * ROW;
+    c.psi = P.psi + (long long)problem * 4 * plane_size() + row_at(j) + i;
+    Values values;
+    Stencil::template compute<PHASE>(c, values);
+    Stencil::template store<PHASE>(c, values);
+}
+
 // Nobody waits after the last phase: the next iteration begins with a barrier.
 template <int PHASE> __device__ inline void phase(int problem, int step, int k, bool active) {
     const int j = k - Stencil::back(PHASE);
     if (active && j >= 0 && j < P.rows - Stencil::IDLE) {
-        Cell<true> c;
         real *here = slot(j) + LEAD, *below = slot(j - 1) + LEAD, *above = slot(j + 1) + LEAD;
-        real *psi = P.psi + (long long)problem * 4 * plane_size() + row_at(j);
-        c.stride = c.step = ROW, c.psi_stride = plane_size(), c.j = j, c.parity = level() & 1;
-        for (int i = member(); i < P.columns - Stencil::IDLE; i += WARP * GROUP) {
-            c.here = here + i, c.below = below + i, c.above = above + i;
-            c.middle = c.here + Stencil::PLANES * ROW, c.low = c.below + Stencil::PLANES * ROW;
-            c.high = c.above + Stencil::PLANES * ROW, c.psi = psi + i, c.i = i;
-            Stencil::template update<PHASE>(c);
-        }
+        const int lane = threadIdx.x % WARP;
+        for (int i = member(); i < P.columns - Stencil::IDLE; i += WARP * GROUP)
+            if (all_plain(j, i - lane))
+                cell<PHASE, false>(here, below, above, problem, j, i);
+            else
+                cell<PHASE, true>(here, below, above, problem, j, i);
         impress(problem, step, PHASE, ROW, [=](int row, int column) {
             return row == j && column % (WARP * GROUP) == member() ? here + column : (real *)0;
         });
@@ -61,7 +70,7 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int k, 
     if (PHASE < LAST) __syncthreads();  // the next phase reads what this one wrote
 }
 
-extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS) march(int first_step, int steps) {
+extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS, 1) march(int first_step, int steps) {
     const int problem = blockIdx.x;
     const long long plane = plane_size();
     real *state = P.state + problem * Stencil::PLANES * plane;

@@ -11,6 +11,8 @@
 #include "planar_parameters.cuh"
 #include "stencil.cuh"
 
+enum { BUNCH = 3 };  // rows whose loads are under way at a time
+
 enum { PITCH = WIDTH + 2, AREA = (HEIGHT + 2) * PITCH };  // with a rim of zeros, for what lies outside the lattice
 enum { MEMORIES = LAYERED ? 4 : 0, ARRAYS = Stencil::PLANES + Stencil::COEFFICIENTS + MEMORIES };
 
@@ -30,6 +32,22 @@ struct Window {
     }
 };
 
+// Cells of one column, COUNT rows that are WARPS apart: computed first, then stored.
+template <int PHASE, bool STRETCHED, int COUNT> __device__ inline void column(real *here, int j, int i, int parity) {
+    Values values[COUNT];
+    Cell<STRETCHED> c;
+    c.stride = c.step = c.psi_stride = AREA, c.i = i, c.parity = parity;
+    const auto go_to = [&](int r) {
+        c.here = here + r * (WARPS * PITCH), c.below = c.here - PITCH, c.above = c.here + PITCH;
+        c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
+        c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA, c.j = j + r * WARPS;
+    };
+#pragma unroll
+    for (int r = 0; r < COUNT; ++r) go_to(r), Stencil::template compute<PHASE>(c, values[r]);
+#pragma unroll
+    for (int r = 0; r < COUNT; ++r) go_to(r), Stencil::template store<PHASE>(c, values[r]);
+}
+
 // A thread has the same cells in every phase: rows and columns first + its own number + multiples.
 template <int PHASE> __device__ inline void phase(Window &w, int problem, int step, int parity, bool driven) {
     w.low += Stencil::low(PHASE), w.high += Stencil::high(PHASE);
@@ -37,17 +55,21 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
     const int start = w.first_row + warp + max(0, begin - warp + WARPS - 1) / WARPS * WARPS;
 #pragma unroll
     for (int b = 0; b < (WIDTH + WARP - 1) / WARP; ++b) {
-        const int i = w.first_column + lane + b * WARP;
+        const int first = w.first_column + b * WARP, i = first + lane;
         if (i < w.column_begin() || i >= w.column_end()) continue;
-        Cell<LAYERED> c;
-        c.here = w.at(start, i), c.stride = c.step = c.psi_stride = AREA, c.i = i, c.parity = parity;
-#pragma unroll 4
-        for (int j = start; j < end; j += WARPS, c.here += WARPS * PITCH) {
-            c.below = c.here - PITCH, c.above = c.here + PITCH;
-            c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - PITCH, c.high = c.middle + PITCH;
-            c.psi = c.here + (Stencil::PLANES + Stencil::COEFFICIENTS) * AREA, c.j = j;
-            Stencil::template update<PHASE>(c);
+        int j = start;
+        real *here = w.at(start, i);
+        if (LAYERED && !(plain(first, P.columns) && plain(first + WARP - 1, P.columns))) {
+            for (; j < end; j += WARPS, here += WARPS * PITCH) column<PHASE, LAYERED, 1>(here, j, i, parity);
+            continue;
         }
+        for (; !LAYERED && j + (BUNCH - 1) * WARPS < end; j += BUNCH * WARPS, here += BUNCH * WARPS * PITCH)
+            column<PHASE, false, BUNCH>(here, j, i, parity);
+        for (; j < end; j += WARPS, here += WARPS * PITCH)
+            if (!LAYERED || plain(j, P.rows))
+                column<PHASE, false, 1>(here, j, i, parity);
+            else
+                column<PHASE, LAYERED, 1>(here, j, i, parity);
     }
     if (driven)
         impress(problem, step, PHASE, AREA, [=](int row, int column) {
@@ -58,7 +80,7 @@ template <int PHASE> __device__ inline void phase(Window &w, int problem, int st
 }
 
 // `odd`: from `other` to `state`, else from `state` to `other`.
-extern "C" __global__ void __launch_bounds__(32 * WARPS) march(int step, int count, int odd, int first_tile) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 2) march(int step, int count, int odd, int first_tile) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, problem = blockIdx.y, *core = P.tiles + 4 * (first_tile + blockIdx.x);
     const int row = core[0], column = core[1], core_end = row + core[2], core_right = column + core[3];
     int low = 0, high = 0;

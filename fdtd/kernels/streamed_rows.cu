@@ -104,5 +104,5 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) march(int odd) 
     if (inside)
         stream<false, BURST>(s);
     else
-        stream<true, 1>(s);  // one row ahead: it needs registers for the rim
+        stream<true, 2>(s);  // fewer rows ahead: it needs registers for the rim
 }

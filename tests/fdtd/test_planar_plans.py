@@ -1,7 +1,6 @@
 """Plans of the planar schemes: every cell in one tile, tiles and halos where they belong, memory as it is there."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,15 +69,15 @@ def test_slabs_hold_all_rows_and_none_is_empty(cell):
         resident.plan(cell, 3000, 500, size=8, limits=HOPPER)
 
 
-def test_streams_run_at_once():
-    """8,192 x 8,192 points: the warps of one launch are what the multiprocessors take, within a twentieth."""
-    plan = streamed.plan(JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=HOPPER)
-    at_once = HOPPER.multiprocessors * plan.blocks_wanted
-    assert 0.95 * at_once < plan.blocks <= at_once
-    halved = streamed.plan(
-        JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=replace(HOPPER, multiprocessors=66)
-    )  # fmt: skip
-    assert halved.chunk > plan.chunk
+def test_streams_leave_no_multiprocessor_idle():
+    """Large lattices are cut into chunks of eight times the levels, smaller ones so that all warps run at once."""
+    large = streamed.plan(JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=HOPPER)
+    assert large.chunk == 8 * large.levels
+    small = streamed.plan(JACOBI5_CELL, 2048, 2048, batch=1, size=4, limits=HOPPER)
+    assert 4 * small.levels <= small.chunk < large.chunk
+    at_once = HOPPER.multiprocessors * small.blocks_wanted
+    assert small.blocks <= at_once
+    assert streamed.plan(JACOBI5_CELL, 100, 100, batch=1, size=4, limits=HOPPER).chunk == 4 * small.levels
     with pytest.raises(Unsuitable, match="more state a cell"):
         streamed.plan(TMZ_CELL, 100, 100, batch=1, size=4, limits=HOPPER)
     with pytest.raises(Unsuitable, match="below 64"):

@@ -9,7 +9,9 @@ from fdtd.stencils.planar import PlanarStencil
 from fdtd.tiling.limits import Limits
 
 _WARPS = 4
-_LEAST_CHUNK = 4  # times the levels: rows below which the overlap costs more than idle multiprocessors
+# Rows a warp, in levels: below the first the overlap costs more than idle multiprocessors; above the second the last
+# warps to end, those at the rim, leave too much idle.
+_LEAST_CHUNK, _MOST_CHUNK = 4, 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,7 @@ def plan(
     blocks_wanted: int | None = None,
     chunk: int | None = None,
 ) -> StreamedPlan:
-    """Cut a lattice so that all warps of a launch run at once.
+    """Cut a lattice so that no multiprocessor idles, nor much work is done twice.
 
     Args:
         stencil: What is stepped; one plane a cell, no coefficients.
@@ -78,7 +80,8 @@ def plan(
         cells: A lane, whole vectors of 16 bytes.
         burst: Rows loaded together.
         blocks_wanted: On a multiprocessor; as many as the levels' registers allow if None.
-        chunk: Rows that a warp writes; the most with which no multiprocessor idles if None.
+        chunk: Rows that a warp writes; four to eight times the levels, the most with which no multiprocessor idles, if
+            None.
 
     Raises:
         Unsuitable: A cell has more state than registers can hold for several levels.
@@ -99,7 +102,7 @@ def plan(
     if chunk is None:
         at_once = limits.multiprocessors * blocks_wanted * _WARPS
         chunks = max(1, at_once // (strips * batch))
-        chunk = max(-(-rows // chunks), _LEAST_CHUNK * levels)
+        chunk = min(max(-(-rows // chunks), _LEAST_CHUNK * levels), _MOST_CHUNK * levels)
     return StreamedPlan(
         levels=levels,
         cells=cells,

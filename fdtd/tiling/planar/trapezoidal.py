@@ -16,7 +16,7 @@ from fdtd.tiling.limits import Limits
 Box = tuple[int, int, int, int]
 """First row, first column, rows, columns."""
 
-_WARPS = 8
+_WARPS = 16
 _PER_MULTIPROCESSOR = 2  # blocks, so that one computes while the other loads
 _RESERVED = 1024  # bytes of shared memory that a block takes for itself
 
