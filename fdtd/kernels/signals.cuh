@@ -9,6 +9,11 @@ __device__ inline unsigned shared_place(const void *shared) {
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
+// Whole warps of a block, `threads` together, wait for each other at one of 15 places; __syncthreads has place 0.
+__device__ inline void meet(int place, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(place), "r"(threads) : "memory");
+}
+
 // Before anybody uses the signal: how many give it in a turn.
 __device__ inline void prepare_signal(signal_word *s, int givers) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_place(s)), "r"(givers) : "memory");

@@ -130,6 +130,12 @@ __device__ inline void move_axial(const Ground &g, const Tile &t, int local, con
     }
 }
 
+// Rows of axial layers in a tile. Where their memories lie in shared memory differs from tile to tile.
+__device__ inline int axial_rows(const Tile &t) {
+    const int last = min(t.row + HEIGHT, P.nz) - 1;
+    return P.axial_rows[P.nz + last] + (P.axial_rows[last] > 0) - P.axial_rows[P.nz + t.row];
+}
+
 __device__ inline AxialMemory axial_memory_of(const Tile &t) {
     return AxialMemory{axial_stage(), P.axial_rows[P.nz + t.row], AXIAL_PITCH};
 }
@@ -154,6 +160,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         __syncwarp();  // all lanes have what they need of the stage
         n = next_tile(n + gridDim.x);
         if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
+        if (axial_rows(t)) meet(1, 32 * WARPS);  // nobody uses the memories of an earlier tile any more
         if (!g.plain) move_axial(g, t, c.local, buffers, false);
         c.radial = t.radial;
         if (count > 0) send_h(f, g, c);
@@ -178,6 +185,7 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
         StripCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);
         g.axial = axial_memory_of(t);
+        if (axial_rows(t)) meet(2, 32 * RADIAL_WARPS);  // nobody uses the memories of an earlier tile any more
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; ++r) {
             const int k = g.first + r;

@@ -1,6 +1,6 @@
 // Runs CUDA kernel text on the CPU: the blocks of a grid (or of a cluster) one after the other, their threads as fibers
 // that switch only where the text waits. Made to be unkind: shared memory starts as NaN, asynchronous copies happen as
-// late as they may, warps run in an order that changes at every turn, and a barrier that some thread never reaches ends
+// late as they may, warps run in an order that changes at every turn and some sleep as long as they can, and a barrier that some thread never reaches ends
 // the program with a message.
 #pragma once
 #include <algorithm>
@@ -70,7 +70,7 @@ inline jmp_buf scheduler;
 inline dim3 grid_size, block_size;
 inline int cluster_size = 1;
 inline std::vector<std::vector<unsigned char>> shared_memory;  // one a block of the cluster
-inline std::vector<Barrier> block_barriers, warp_barriers;
+inline std::vector<Barrier> block_barriers, warp_barriers, places;  // places: 16 a block
 inline Barrier cluster_barrier;
 inline std::vector<double> exchange;  // [warp][2][32]
 inline int alive;
@@ -110,7 +110,7 @@ inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
     std::vector<Fiber> fibers(size_t(count) * total);
     shared_memory.assign(total, {});
     for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
-    block_barriers.assign(total, {}), warp_barriers.assign(size_t(total) * warps, {});
+    block_barriers.assign(total, {}), places.assign(size_t(total) * 16, {}), warp_barriers.assign(size_t(total) * warps, {});
     cluster_barrier = {}, exchange.assign(size_t(total) * warps * 64, 0.0);
     alive = count * total;
     std::vector<int> order(size_t(total) * warps);
@@ -121,14 +121,23 @@ inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
             f.thread = {t, 0, 0}, f.block = blocks[b], f.rank = b, f.warp = b * warps + t / 32, f.lane = t % 32;
         }
     unsigned random = 12345;
+    int lazy_from = 0, lazy_to = 0, turns = 0;  // warps that sleep for as long as the others get on without them
+    bool all = true;
     while (alive > 0) {
         const long before = progress;
         for (size_t w = order.size() - 1; w > 0; --w) {
             random = random * 1664525u + 1013904223u;
             std::swap(order[w], order[random / 65536 % (w + 1)]);
         }
+        if (turns++ % 64 == 0) {
+            random = random * 1664525u + 1013904223u;
+            lazy_from = int(random / 65536 % order.size());
+            random = random * 1664525u + 1013904223u;
+            lazy_to = lazy_from + int(random / 65536 % order.size());
+        }
         for (int w : order)
             for (int lane = 0; lane < 32; ++lane) {
+                if (!all && w >= lazy_from && w < lazy_to) break;
                 const int t = w % warps * 32 + lane;
                 if (t >= count) break;
                 const size_t at = size_t(w / warps) * count + t;
@@ -146,10 +155,12 @@ inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
                     setcontext(&f.context);
                 }
             }
-        if (alive > 0 && progress == before) {
+        const bool stuck = alive > 0 && progress == before;
+        if (stuck && all) {
             std::fprintf(stderr, "host emulation: %d threads wait at a barrier that the others never reach\n", alive);
             std::abort();
         }
+        all = stuck;
     }
 }
 
@@ -210,6 +221,11 @@ template <class T> inline void copy_number(T *shared, const T *global) {
     host::now->copies.back().push_back({shared, global, sizeof(T)});
 }
 inline void copy_16_cached(void *, const void *) {}
+inline bool all_lanes(bool condition) {
+    bool all = condition;
+    for (int by = 1; by < 32; by *= 2) all = host::shuffle(int(all), (host::now->lane + by) % 32) && all;
+    return all;
+}
 inline int warp_index() { return host::now->thread.x / 32; }
 inline void close_copies() { host::now->copies.emplace_back(); }
 template <int N> inline void wait_copies() {
@@ -238,6 +254,9 @@ struct signal_word {
     int turns;
 };
 inline void prepare_signal(signal_word *s, int givers) { *s = {short(givers), short(givers), 0}; }
+inline void meet(int place, int threads) {
+    host::arrive_and_wait(host::places[size_t(host::now->rank) * 16 + place], threads);
+}
 inline void publish_signals() {}
 inline void give_signal(signal_word *s) {
     if (--s->missing == 0) s->missing = s->givers, ++s->turns, ++host::progress;
