@@ -51,6 +51,8 @@ VARIANTS: dict[str, tuple[str, dict[str, int], str, str]] = {
     "wavefront without record": ("wavefront", {}, "record", "float32"),
     "wavefront in air": ("wavefront", {}, "media", "float32"),
     "wavefront without coupling": ("wavefront", {}, "coupling", "float32"),
+    "wavefront in air without axial layers": ("wavefront", {}, "media axial", "float32"),
+    "wavefront in air without radial layer": ("wavefront", {"levels": 9}, "media radial", "float32"),
     "wavefront update only": ("wavefront", {"levels": 11}, "layers record media", "float32"),
     "one_step update only": ("one_step", {}, "layers record media", "float32"),
     "trapezoidal": ("trapezoidal", {}, "", "float32"),
@@ -84,6 +86,10 @@ def without(problem: Problem, ablation: str) -> Problem:
     """The problem less what an ablation names."""
     if "layers" in ablation:
         problem = replace(problem, radial_layer=RadialLayer(cells=0), axial_layers=())
+    if "radial" in ablation:
+        problem = replace(problem, radial_layer=RadialLayer(cells=0))
+    if "axial" in ablation:
+        problem = replace(problem, axial_layers=())
     if "record" in ablation:
         problem = replace(problem, contour=None, port=None, field_map=None)
     media = problem.media

@@ -2,6 +2,12 @@
 //
 // `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
+//
+// Settings: STAGED_LANES (lanes whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond
+// them), COUPLED (1: some nodes couple e_r and e_z).
+#if !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED)
+#error "STAGED_LANES, WIDE and COUPLED must be set"
+#endif
 #include "lanes.cuh"
 #include "axial.cuh"
 
@@ -21,24 +27,20 @@ __device__ inline void read_columns(int lane, Columns &c) {
 
 // Stretches the differences of one row along z and advances their memory, in the columns that the layer covers.
 __device__ inline void stretch_cells(int antenna, int k, int layer, int lane, int filter, int table, real *d) {
-    const int columns = layer_columns(layer);
+    const int columns = layer_columns(layer) - lane * CELLS;
     const real *t = P.axial + table * P.nz + k;
     const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
-    real *memory = layer_memory(antenna, layer, filter) + lane * CELLS;
+    vector *memory = reinterpret_cast<vector *>(layer_memory(antenna, layer, filter) + lane * CELLS);
+    real p[CELLS];
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        const int at = lane * CELLS + v * WIDTH;
-        if (at >= columns) continue;
-        real p[WIDTH];
-        unpack(reinterpret_cast<vector *>(memory)[v], p);
+    for (int v = 0; v < VECTORS; ++v)
+        if (v * WIDTH < columns) unpack(memory[v], p + v * WIDTH);
 #pragma unroll
-        for (int w = 0; w < WIDTH; ++w)
-            if (at + w < columns) {
-                p[w] = b * p[w] + c * d[v * WIDTH + w];
-                d[v * WIDTH + w] = keep * d[v * WIDTH + w] + p[w];
-            }
-        reinterpret_cast<vector *>(memory)[v] = packed(p);
-    }
+    for (int j = 0; j < CELLS; ++j)
+        if (j < columns) p[j] = b * p[j] + c * d[j], d[j] = keep * d[j] + p[j];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        if (v * WIDTH < columns) memory[v] = packed(p + v * WIDTH);
 }
 
 // One lane's cells of a row of coefficients, `plain` beyond the row's reach.
@@ -51,15 +53,38 @@ __device__ inline void read_reached(const real *row, int lane, int reach, real p
     }
 }
 
+// Where a row's ca and cb are: in shared memory, this lane's first vector of the first plane, if the row's reach ends
+// with the lanes that are staged there; else in device memory.
+struct Medium {
+    const vector *staged;
+    const real *row;
+    int reach;
+};
+
 // e <- ca e + cb (gain curl), with ca = cb = 1 in air.
 __device__ inline void drive_e(
-    real *e, const real *curl, const real *gain, real less, int component, int reach, int lane, const real *media
+    real *e, const real *curl, const real *gain, real less, int component, int lane, const Medium &m
 ) {
-    real a[CELLS], b[CELLS];
-    read_reached(media + component * P.pitch, lane, reach, 1, a);
-    read_reached(media + (3 + component) * P.pitch, lane, reach, 1, b);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) e[j] = a[j] * e[j] + b[j] * ((gain[j] - less) * curl[j]);
+    for (int v = 0; v < VECTORS; ++v) {
+        real a[WIDTH], b[WIDTH];
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
+        if (WIDE && RARELY(m.reach > STAGED_LANES * CELLS)) {
+            if (lane * CELLS + v * WIDTH < m.reach) {
+                unpack(reinterpret_cast<const vector *>(m.row + component * P.pitch)[v], a);
+                unpack(reinterpret_cast<const vector *>(m.row + (3 + component) * P.pitch)[v], b);
+            }
+        } else if (lane * CELLS + v * WIDTH < m.reach) {
+            unpack(m.staged[(component * VECTORS + v) * STAGED_LANES], a);
+            unpack(m.staged[((3 + component) * VECTORS + v) * STAGED_LANES], b);
+        }
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) {
+            const int j = v * WIDTH + w;
+            e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
+        }
+    }
 }
 
 // What the r-z entries at the nodes of plane k make of the curls around them, for e_r, e_z of the row and e_z below.
@@ -114,30 +139,30 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns
 
 // The same with everything that the row's word asks for; below.e_z changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
-    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step
+    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
+    const vector *staged
 ) {
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
-    const real *media = medium(antenna, k, 0);
-    const int reach = word & ROW_REACH;
+    const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
     real curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h[j] - below.h[j];
     if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 1, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = m * row.h_z[j] - curl[j];
-    drive_e(row.e_r, curl, c.half, 0, 0, reach, lane, media);
+    drive_e(row.e_r, curl, c.half, 0, 0, lane, medium_of_row);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = row.h_r[j] - below.h_r[j];
     if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 0, 0, curl);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
-    drive_e(row.e, curl, c.rising, P.half_courant, 1, reach, lane, media);
+    drive_e(row.e, curl, c.rising, P.half_courant, 1, lane, medium_of_row);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
-    drive_e(row.e_z, curl, c.node, 0, 2, reach, lane, media);
-    if (word & ROW_COUPLED) couple_nodes(row, below, c, lane, reach, antenna, k);
-    if (RARELY(word & (ROW_SOURCE | ROW_PLANE))) {
+    drive_e(row.e_z, curl, c.node, 0, 2, lane, medium_of_row);
+    if (RARELY(word & (ROW_SOURCE | ROW_PLANE | ROW_COUPLED))) {
         if (word & ROW_SOURCE) drive_source(row, lane, step);
+        if (COUPLED && word & ROW_COUPLED) couple_nodes(row, below, c, lane, word & ROW_REACH, antenna, k);
         if (word & ROW_PLANE) {
 #pragma unroll
             for (int j = 0; j < CELLS; ++j) row.e_r[j] = row.e[j] = 0;

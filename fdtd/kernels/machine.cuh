@@ -27,6 +27,9 @@ template <class T> __device__ inline void copy_number(T *shared, const T *global
 // The warp's number in its block, in a way that tells the compiler that all lanes agree.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 
+// Whether a condition holds in all lanes.
+__device__ inline bool all_lanes(bool condition) { return __all_sync(0xffffffffu, condition); }
+
 // The copies since the last call form a group.
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -96,6 +96,20 @@ __device__ inline void ask(CellFetch &cells, const Passes &passes, const Place &
 #endif
 }
 
+// Copies ca and cb of a row's staged lanes into shared memory.
+__device__ inline void stage(const Fetch &next, int reach, const Place &p, const Shared &s) {
+#if STAGED_LANES
+    if (p.lane * CELLS >= reach || p.lane >= STAGED_LANES) return;
+    vector *to = s.media + (next.number & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane;
+    const real *from = medium(p.antenna, next.k, 0) + p.lane * CELLS;
+#pragma unroll
+    for (int n = 0; n < 6; ++n)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            copy_16_bytes(to + (n * VECTORS + v) * STAGED_LANES, from + n * P.pitch + v * WIDTH);
+#endif
+}
+
 // Brings the first `columns` of a row that full updates read into the first-level cache, a memory sector a lane.
 __device__ inline void warm(const Shared &s, int lane, const real *row, int columns) {
     const int sector = 32 / REAL_BYTES;
@@ -106,8 +120,11 @@ __device__ inline void warm(const Shared &s, int lane, const real *row, int colu
 __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
     const int k = next.k, word = wanted(next, passes) ? s.words[k] : 0, reach = word & ROW_REACH;
     if (RARELY(reach)) {
+        stage(next, reach, p, s);
+        if (reach > STAGED_LANES * CELLS) {
 #pragma unroll 1
-        for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n), reach);
+            for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n), reach);
+        }
         if (word & ROW_CUT) {
 #pragma unroll 1
             for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n), reach);
@@ -196,13 +213,15 @@ struct RadialColumn {
     real gain[6], b[8], c[8];
 };
 
+// `plain`: the row is neither in an axial layer nor filled nor the conducting plane.
+template <bool plain>
 __device__ inline void radial_e(
     Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, int word, int layer, int antenna,
     int k, int at
 ) {
     const real m = P.order;
     real dz_hr = cell.h_r - below.h_r, dz_h = cell.h - below.h;
-    if (RARELY(word & ROW_AXIAL) && at < layer_columns(layer)) {
+    if (!plain && word & ROW_AXIAL && at < layer_columns(layer)) {
         dz_hr = stretched(layer_memory(antenna, layer, 0) + at, dz_hr, 0, k);
         dz_h = stretched(layer_memory(antenna, layer, 1) + at, dz_h, 0, k);
     }
@@ -214,22 +233,23 @@ __device__ inline void radial_e(
     cell.psi[3] = f.b[3] * cell.psi[3] + f.c[3] * curl_z;
     const real drive_r = f.gain[0] * curl_r + cell.psi[0], drive_phi = f.gain[1] * curl_phi + cell.psi[1];
     const real drive_z = f.gain[2] * curl_z + (cell.psi[2] + cell.psi[3]);
-    if (RARELY(word & ROW_RADIAL)) {
+    if (!plain && word & ROW_RADIAL) {
         const real *media = medium(antenna, k, 0) + at;
         cell.e_r = media[0] * cell.e_r + media[3 * P.pitch] * drive_r;
         cell.e = media[P.pitch] * cell.e + media[4 * P.pitch] * drive_phi;
         cell.e_z = media[2 * P.pitch] * cell.e_z + media[5 * P.pitch] * drive_z;
     } else cell.e_r += drive_r, cell.e += drive_phi, cell.e_z += drive_z;
-    if (RARELY(word & ROW_PLANE)) cell.e_r = cell.e = 0;
+    if (!plain && word & ROW_PLANE) cell.e_r = cell.e = 0;
 }
 
+template <bool plain>
 __device__ inline void radial_h(
     Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, int word, int layer, int antenna,
     int k, int at
 ) {
     const real m = P.order;
     real dz_er = above.e_r - cell.e_r, dz_e = above.e - cell.e;
-    if (RARELY(word & ROW_AXIAL) && at < layer_columns(layer)) {
+    if (!plain && word & ROW_AXIAL && at < layer_columns(layer)) {
         dz_er = stretched(layer_memory(antenna, layer, 2) + at, dz_er, 3, k);
         dz_e = stretched(layer_memory(antenna, layer, 3) + at, dz_e, 3, k);
     }
@@ -292,29 +312,34 @@ __device__ inline void radial_warp(
             read_link(link + column, cell);
             real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
             if (column == 0) hz_left = edge[0], h_left = edge[1];
-            const bool live = works && here.life == 2;
-            if (live && here.k < P.nz) {
-                radial_e(cell, below, h_left, hz_left, f, here.word, s.layers[here.k], p.antenna, here.k, at);
-                if (column == 0) {
-                    real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
-                    out[0] = cell.e_z, out[1] = cell.e;
-                }
-            }
+            const int k = here.k - 1;
+            const bool runs = works && live(here);
+            const bool due = here.sample >= 0 && P.map_right > P.radial_start;
+            const bool plain = runs && k >= 0 && k + 1 < P.nz && !due &&
+                               !((here.word | here.word_below) & (ROW_AXIAL | ROW_RADIAL | ROW_PLANE));
             real e_right = __shfl_down_sync(ALL_LANES, below.e, 1), ez_right = __shfl_down_sync(ALL_LANES, below.e_z, 1);
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
-            const int k = here.k - 1;
-            if (live && k >= 0) {
-                radial_h(below, cell, e_right, ez_right, f, here.word_below, s.layers[k], p.antenna, k, at);
-                if (RARELY(here.sample >= 0 && P.map_right > P.radial_start)) {
+            if (all_lanes(plain || !works)) {
+                radial_e<true>(cell, below, h_left, hz_left, f, 0, 0, p.antenna, here.k, at);
+                radial_h<true>(below, cell, e_right, ez_right, f, 0, 0, p.antenna, k, at);
+            } else {
+                if (runs && here.k < P.nz)
+                    radial_e<false>(cell, below, h_left, hz_left, f, here.word, s.layers[here.k], p.antenna, here.k, at);
+                if (runs && k >= 0) {
+                    radial_h<false>(below, cell, e_right, ez_right, f, here.word_below, s.layers[k], p.antenna, k, at);
                     const int i = at - P.lead;
-                    if (i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
+                    if (due && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                         record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
                 }
+            }
+            if (works && column == 0) {
+                real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
+                out[0] = cell.e_z, out[1] = cell.e;
             }
             if (level < LEVELS - 1) {
                 if (works)
                     write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * 14 * RADIAL_COLUMNS + column, below);
-            } else if (works && here.life > 0 && k >= 0) write_cell(p.antenna, k, column, below);
+            } else if (works && valid(here) && k >= 0) write_cell(p.antenna, k, column, below);
             below = cell;
             move_on(here, passes, s.words);
         }

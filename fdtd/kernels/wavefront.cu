@@ -11,7 +11,8 @@
 // multiprocessor's four parts and its instruction cache.
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
-// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n).
+// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
+// STAGED_LANES, WIDE, COUPLED (bor.cuh).
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps.
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
@@ -21,6 +22,7 @@
 #endif
 #define THREADS (32 * (LEVELS + RADIAL_WARPS))
 #define RING 4  // rows on their way from memory
+#define MEDIUM_VECTORS (6 * VECTORS * STAGED_LANES)
 #include "bor.cuh"
 #include "recording.cuh"
 
@@ -34,13 +36,19 @@ struct Passes {
 // Where one level stands: its row k of E (nz: the row of zeros), the step that it takes there.
 struct Level {
     int k, step, word, word_below;
-    int sample;  // that this step ends in, or -1
-    int life;    // 0 outside the run of passes, 1 beyond the steps asked for (rows go through unchanged), 2 to be stepped
+    int sample;  // that this step ends in, or one of the following
 };
+#define NOT_DUE -1  // no sample
+#define PASSING -2  // beyond the steps asked for: rows go through unchanged
+#define OUTSIDE -3  // before the first pass or after the last
+
+__device__ inline bool live(const Level &at) { return at.sample >= NOT_DUE; }
+__device__ inline bool valid(const Level &at) { return at.sample >= PASSING; }
 
 __device__ inline void judge(Level &at, const Passes &passes) {
-    at.life = at.step < passes.first || at.step >= passes.last ? 0 : at.step < passes.end ? 2 : 1;
-    at.sample = at.life == 2 && (at.step + 1) % P.record_every == 0 ? (at.step + 1) / P.record_every - 1 : -1;
+    if (at.step < passes.first || at.step >= passes.last) at.sample = OUTSIDE;
+    else if (at.step >= passes.end) at.sample = PASSING;
+    else at.sample = (at.step + 1) % P.record_every ? NOT_DUE : (at.step + 1) / P.record_every - 1;
 }
 
 // Level `level` in iteration 0, where only the first level has begun.
@@ -65,6 +73,7 @@ struct Shared {
     vector *links;  // [LEVELS - 1][2][ROW_VECTORS]: finished rows on their way to the next level
     vector *ring;   // [RING][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
+    vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
     vector *spill;  // [32]: where copies go that are made for the cache
     real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column of a level's finished row
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
@@ -81,7 +90,8 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.links = reinterpret_cast<vector *>(base);
     s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
     s.taps = s.ring + RING * ROW_VECTORS;
-    s.spill = s.taps + 2 * TAPS * ROW_VECTORS;
+    s.media = s.taps + 2 * TAPS * ROW_VECTORS;
+    s.spill = s.media + STAGED_ROWS * MEDIUM_VECTORS;
     s.h_edge = reinterpret_cast<real *>(s.spill + 32);
     s.e_edge = s.h_edge + 8 * LEVELS;
     s.chain = s.e_edge + 4 * LEVELS;
@@ -96,13 +106,17 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
 
 // One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
 __device__ inline void advance(
-    Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int now
+    Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int t
 ) {
-    if (RARELY(at.life < 2)) return;
+    const int now = t & 1;
+    if (RARELY(!live(at))) return;
     const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.level) * 2;
     const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
-        if (at.k < P.nz) advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step);
+        if (at.k < P.nz) {
+            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane;
+            advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step, staged);
+        }
     } else advance_e_plain(row, below, c, p.lane);
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
         if (at.k > 0)
@@ -121,14 +135,14 @@ __device__ inline void iterate(
     Row &row, Row &below, Level &at, int t, const Columns &c, const Passes &passes, const Place &p, const Shared &s
 ) {
     const int now = t & 1, odd = p.level & 1;
-    advance(row, below, at, c, p, s, now);
+    advance(row, below, at, c, p, s, t);
     if (RADIAL_COLUMNS && p.lane == 31) {
         real *edge = s.h_edge + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * 2;
         edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
     }
     if (odd) __syncthreads();  // see below
     if (p.level + 1 < LEVELS) write_shared(s.links + (p.level * 2 + now) * ROW_VECTORS, p.lane, below);
-    else if (at.life && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
+    else if (valid(at) && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
     move_on(at, passes, s.words);
     const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
                                  : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;

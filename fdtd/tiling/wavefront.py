@@ -25,6 +25,10 @@ class WavefrontPlan:
         radial_columns: Columns of the radial layer, in warps of their own.
         radial_warps: Those warps; one of them records.
         radial_levels: Time levels a lane of theirs.
+        staged_rows: Rows whose media are kept in shared memory, 2^n.
+        staged_lanes: Lanes of which they are.
+        wide: Whether some row holds more than air beyond them.
+        coupled: Whether some nodes couple e_r and e_z.
         taps: Samples that can be under way at a time.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
@@ -37,6 +41,10 @@ class WavefrontPlan:
     radial_columns: int
     radial_warps: int
     radial_levels: int
+    staged_rows: int
+    staged_lanes: int
+    wide: bool
+    coupled: bool
     taps: int
     lead: int
     pitch: int
@@ -55,6 +63,10 @@ class WavefrontPlan:
             "CELLS": self.cells,
             "LEVELS": self.levels,
             "TAPS": self.taps,
+            "STAGED_ROWS": self.staged_rows,
+            "STAGED_LANES": self.staged_lanes,
+            "WIDE": int(self.wide),
+            "COUPLED": int(self.coupled),
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "RADIAL_LEVELS": self.radial_levels,
@@ -71,6 +83,8 @@ def plan(
     record_every: int,
     size: int,
     limits: Limits,
+    reach: int | None = None,
+    coupled: bool = True,
     levels: int | None = None,
     radial_warps: int | None = None,
 ) -> WavefrontPlan:
@@ -84,6 +98,8 @@ def plan(
         record_every: Steps between samples.
         size: Bytes of a number.
         limits: Of the device.
+        reach: Columns, from the axis, that hold anything but air somewhere; all if None.
+        coupled: Whether some nodes couple e_r and e_z.
         levels: Time levels; chosen if None.
         radial_warps: Chosen if None.
 
@@ -113,6 +129,9 @@ def plan(
         shared = _shared_bytes(cells, depth, taps, layer, size, nz)
         fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
+            staged_rows = 1 << (lag(depth - 1) + _RING).bit_length()
+            staged_lanes = min((limits.shared_bytes - shared) // (staged_rows * 6 * cells * size), _LANES)
+            lead = _LANES * cells - main
             return WavefrontPlan(
                 cells=cells,
                 levels=depth,
@@ -120,9 +139,13 @@ def plan(
                 radial_warps=radial,
                 radial_levels=deep,
                 taps=taps,
-                lead=_LANES * cells - main,
+                staged_rows=staged_rows,
+                staged_lanes=staged_lanes,
+                wide=staged_lanes * cells < _LANES * cells if reach is None else staged_lanes * cells < lead + reach,
+                coupled=coupled,
+                lead=lead,
                 pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
-                shared_bytes=shared,
+                shared_bytes=shared + staged_lanes * staged_rows * 6 * cells * size,
                 size=size,
             )
     raise Unsuitable(

@@ -48,6 +48,8 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         record_every=problem.sampling.record_every,
         size=size,
         limits=limits,
+        reach=_reach(problem),
+        coupled=_coupled(problem),
         **tuning,
     )
 
@@ -129,6 +131,16 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
     )
 
 
+def _reach(problem: Problem) -> int:
+    """Columns, from the axis, that hold anything but air in some antenna."""
+    media = problem.media
+    filled = (media.permittivity != 1) | (media.conductivity != 0) | (media.open_length != 1) | (media.open_area != 1)
+    columns = filled.any(axis=(0, 1, 2))
+    if media.coupling is not None:
+        columns = columns | (media.coupling != 0).any(axis=(0, 1))
+    return int(columns.nonzero()[0].max()) + 1 if bool(columns.any()) else 0
+
+
 def _coupled(problem: Problem) -> bool:
     """Whether nodes couple e_r and e_z."""
     return problem.media.coupling is not None and bool(problem.media.coupling.any())
@@ -137,4 +149,9 @@ def _coupled(problem: Problem) -> bool:
 Maker = Callable[..., Scheme]
 """Plans a scheme for a problem, a precision and a device's limits; keywords are the plan's own. Raises `Unsuitable`."""
 
-SCHEMES: dict[str, Maker] = {"one_step": _one_step, "wavefront": _wavefront, "trapezoidal": _trapezoidal, "resident": _resident}
+SCHEMES: dict[str, Maker] = {
+    "one_step": _one_step,
+    "wavefront": _wavefront,
+    "trapezoidal": _trapezoidal,
+    "resident": _resident,
+}
