@@ -95,7 +95,7 @@ def simulate(
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
     if not quiet:
         warn(subject.experiment.warnings)
-    name = _backend(backend or subject.backend or "auto", outputs, quiet=quiet)
+    name = _backend(backend or subject.backend or "auto", outputs)
     frequency = outputs.frequency(subject.experiment.resolved()["solver"]["frequencies"])
     meshes: Meshes | None = None
     if extrapolate:
@@ -115,13 +115,9 @@ def simulate(
     outputs.write(outcome, title=title, feed_radius=radius, frequency=frequency, quiet=quiet)
 
 
-def _backend(name: str, outputs: Outputs, *, quiet: bool) -> str:
+def _backend(name: str, outputs: Outputs) -> str:
     """Choose what solves; devices take no film, so that `auto` leaves one to the CPU."""
-    if name == "auto" and outputs.need_film:
-        if not quiet:
-            print("backend cpu: a film is not taken on a device", file=sys.stderr)
-        return "cpu"
-    return chosen_backend(name, quiet=quiet)
+    return "cpu" if name == "auto" and outputs.need_film else chosen_backend(name)
 
 
 def _of_file(

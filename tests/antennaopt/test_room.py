@@ -1,0 +1,124 @@
+"""How a study is put on a device: by which scheme, how many antennas at a time. Planned without a device."""
+
+from dataclasses import replace
+
+import pytest
+
+from antennaopt.bench.kernels import reference_problem
+from antennaopt.evaluation.plan import plan
+from antennaopt.evaluation.room import room_of
+from antennaopt.evaluation.within_memory import evaluate_within_memory
+from fdtd.backends.cuda.choice import PREFERENCE, antenna_bytes, batch_limit, choose
+from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.errors import OutOfMemory, Unsuitable
+from fdtd.tiling.limits import HOPPER
+
+GUIDE = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}
+SOLVER = {
+    "frequencies": [30e9], "design_frequency": 30e9, "cell": 0.3e-3, "courant_fraction": 0.98, "pml_cells": 10,
+    "decay_db": 60.0, "precision": "float32", "surfaces": "diagonal",
+}  # fmt: skip
+
+
+def test_preference_names_every_scheme():
+    assert set(SCHEMES) <= set(PREFERENCE)
+
+
+def test_populations_go_by_wavefront_where_it_fits():
+    problem = reference_problem((128, 160), 8, 1)
+    assert choose(problem, "float32", HOPPER)[0] == "wavefront"
+
+
+def test_whatever_else_steps_says_why_not_wavefront():
+    """Rows of 490 columns before the layer are wider than a warp's registers."""
+    scheme, reason = choose(reference_problem((500, 160), 8, 1), "float32", HOPPER)
+    assert scheme != "wavefront"
+    assert "wavefront holds rows of at most" in reason
+
+
+def test_the_choice_does_not_depend_on_the_batch():
+    few, many = (reference_problem((128, 160), 8, batch) for batch in (1, 3))
+    assert choose(few, "float32", HOPPER) == choose(many, "float32", HOPPER)
+
+
+def test_no_scheme_says_why_for_each(monkeypatch):
+    def never(problem, precision, limits):
+        raise Unsuitable("not today")
+
+    monkeypatch.setattr("fdtd.backends.cuda.choice.SCHEMES", {"one_step": never, "wavefront": never})
+    with pytest.raises(Unsuitable, match="wavefront: not today; one_step: not today"):
+        choose(reference_problem((128, 160), 8, 1), "float32", HOPPER)
+
+
+def test_batches_are_whole_waves_where_there_is_room():
+    """Of 10 GB 80 % are used: 800 antennas of 10 MB are 6 waves of 132; in two batches 3 waves each."""
+    assert batch_limit(10 * 10**9, 10**7, HOPPER) == 792
+    assert batch_limit(10 * 10**9, 10**7, HOPPER, 2) == 396
+    assert batch_limit(10**9, 10**7, HOPPER) == 80
+    assert batch_limit(13 * 10**6, 10**7, HOPPER, 2) == 1, "one that fits is solved, if need be alone"
+
+
+def test_no_room_for_one_antenna_says_what_would_help():
+    with pytest.raises(OutOfMemory, match=r"one antenna needs about 2 GB of device memory, and 1 GB are free; use a"):
+        batch_limit(10**9, 2 * 10**9, HOPPER)
+
+
+def test_memory_grows_with_cells_and_record():
+    small, large = (reference_problem(grid, 8, 1) for grid in ((128, 160), (128, 320)))
+    assert antenna_bytes(large, "float32") > 1.9 * antenna_bytes(small, "float32")
+    longer = replace(small, sampling=replace(small.sampling, steps=80_000))
+    assert antenna_bytes(longer, "float32") > 2 * antenna_bytes(small, "float32")
+
+
+def test_room_of_a_study():
+    found = room_of(plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), HOPPER, 100 * 10**9)
+    assert found["scheme"] == "wavefront"
+    assert found["wave"] == 132
+    assert found["antennas"] % 132 == 0
+    assert found["antennas"] >= 132
+
+
+class Solver:
+    """Holds so many antennas; notes what it was asked for."""
+
+    def __init__(self, holds):
+        self.holds, self.sizes, self.released = holds, [], 0
+
+    def __call__(self, family, designs, plan, *, backend):
+        self.sizes.append(len(designs))
+        if len(designs) > self.holds:
+            raise OutOfMemory("the device has 1 GB free")
+        return [{"x": one["x"], "backend": backend} for one in designs]
+
+    def release(self):
+        self.released += 1
+
+
+def test_a_batch_is_halved_until_it_fits_and_the_next_begins_there():
+    solver, designs = Solver(holds=30), [{"x": float(place)} for place in range(100)]
+
+    def solve(nr):
+        return evaluate_within_memory(
+            solver, "any", designs, {"nr": nr, "nz": 9973}, release=solver.release, backend="cuda"
+        )
+
+    assert solve(7) == [{"x": float(place), "backend": "cuda"} for place in range(100)]
+    assert solver.sizes == [100, 50, 25, 25, 25, 25]
+    assert solver.released == 2
+    solver.sizes.clear()
+    solve(7)
+    assert solver.sizes == [25, 25, 25, 25]
+    solver.sizes.clear()
+    solve(8)
+    assert solver.sizes[0] == 100, "another lattice, another size"
+
+
+def test_one_antenna_that_does_not_fit_ends_it():
+    solver = Solver(holds=0)
+    with pytest.raises(
+        OutOfMemory, match=r"too little memory for one antenna \(the device has 1 GB free\); use a larger"
+    ):
+        evaluate_within_memory(
+            solver, "any", [{"x": 0.0}] * 4, {"nr": 3, "nz": 9973}, release=solver.release, backend="cuda"
+        )
+    assert solver.sizes == [4, 2, 1]
