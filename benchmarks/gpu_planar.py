@@ -56,7 +56,8 @@ class Variant:
 
 def fields_variants(stencil: str) -> list[Variant]:
     made = [Variant(stencil, "one_step"), Variant(stencil, "trapezoidal"), Variant(stencil, "skewed")]
-    made += [Variant(stencil, "trapezoidal", {"depth": depth}) for depth in (3, 4, 6, 8, 10)]
+    made += [Variant(stencil, "trapezoidal", {"depth": depth}) for depth in (3, 4, 6, 8)]
+    made += [Variant(stencil, "trapezoidal", {"depth": depth, "warps": 8}) for depth in (3, 5, 7)]
     made += [Variant(stencil, "skewed", {"levels": levels}) for levels in (4, 6, 8, 10)]
     made += [Variant(stencil, scheme, {}, (200, 200), 112) for scheme in ("one_step", "resident", "skewed")]
     return made

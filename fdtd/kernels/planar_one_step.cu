@@ -14,7 +14,8 @@ __device__ inline real *place(int problem, int plane, int j, int i) {
 
 template <bool STRETCHED> using Stored = Cell<STRETCHED, IN_MEMORY>;
 
-// All rows are computed before any is stored: the loads of one need not wait for the stores of another.
+// All rows are computed before any is stored, so that the loads of one need not wait for the stores of another; but one
+// after the other where a cell has no coefficients: the rows that neighbours share are then in the first-level cache.
 template <int PHASE, bool STRETCHED> __device__ inline void cells(int problem, int step, int first, int i) {
     Stored<STRETCHED> c;
     c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;
@@ -29,7 +30,11 @@ template <int PHASE, bool STRETCHED> __device__ inline void cells(int problem, i
     Values values[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
-        if (first + r < P.rows - Stencil::IDLE) go_to(r), Stencil::template compute<PHASE>(c, values[r]);
+        if (first + r < P.rows - Stencil::IDLE) {
+            go_to(r), Stencil::template compute<PHASE>(c, values[r]);
+            if (!Stencil::COEFFICIENTS) Stencil::template store<PHASE>(c, values[r]);
+        }
+    if (!Stencil::COEFFICIENTS) return;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (first + r < P.rows - Stencil::IDLE) go_to(r), Stencil::template store<PHASE>(c, values[r]);

@@ -72,8 +72,8 @@ def best_few(
 
 def _plans(stencil: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "one_step", {}
-    for depth in (1, 2, 3, 4, 5, 6, 8, 10, 12):
-        yield "trapezoidal", {"depth": depth}
+    for depth, warps in itertools.product((1, 2, 3, 4, 5, 6, 8, 10, 12), (16, 8)):
+        yield "trapezoidal", {"depth": depth, "warps": warps}
     for cluster in (1, 2, 4, 8, 16):
         yield "resident", {"cluster": cluster}
     if stencil == "jacobi5":

@@ -30,6 +30,7 @@ class Kind:
         tiles: Their cores.
         height: Most rows with halo.
         width: Most columns with halo.
+        warps: Of a block.
         shared_bytes: Of a block.
     """
 
@@ -37,12 +38,13 @@ class Kind:
     tiles: tuple[Box, ...]
     height: int
     width: int
+    warps: int
     shared_bytes: int
 
     @property
     def macros(self) -> dict[str, str | int]:
         """Settings of the kernel text."""
-        return {"LAYERED": int(self.layered), "HEIGHT": self.height, "WIDTH": self.width, "WARPS": _WARPS}
+        return {"LAYERED": int(self.layered), "HEIGHT": self.height, "WIDTH": self.width, "WARPS": self.warps}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,7 @@ class TrapezoidalPlan:
 
     depth: int
     kinds: tuple[Kind, ...]
-    threads: int = 32 * _WARPS
+    threads: int
 
 
 def floats_per_cell(stencil: PlanarStencil, *, layered: bool) -> int:
@@ -75,6 +77,7 @@ def plan(
     limits: Limits,
     depth: int | None = None,
     core: tuple[int, int] | None = None,
+    warps: int = _WARPS,
 ) -> TrapezoidalPlan:
     """Tile a lattice.
 
@@ -87,6 +90,7 @@ def plan(
         limits: Of the device.
         depth: Time steps a launch; the best by `best_core` if None.
         core: Rows and columns of a tile without its halo; the best if None.
+        warps: Of a block.
 
     Raises:
         Unsuitable: No tile of that depth or size fits on chip.
@@ -117,10 +121,11 @@ def plan(
                 tiles=tiles,
                 height=height,
                 width=width,
+                warps=warps,
                 shared_bytes=(height + 2) * (width + 2) * numbers * size,
             )
         )
-    return TrapezoidalPlan(depth=depth, kinds=tuple(kinds))
+    return TrapezoidalPlan(depth=depth, kinds=tuple(kinds), threads=32 * warps)
 
 
 def best_core(reach: int, cells: int) -> tuple[int, int] | None:
