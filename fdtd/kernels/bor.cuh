@@ -4,9 +4,9 @@
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
 // Settings: STAGED_LANES (lanes whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond
-// them), COUPLED (1: some nodes couple e_r and e_z).
-#if !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED)
-#error "STAGED_LANES, WIDE and COUPLED must be set"
+// them), COUPLED (1: some nodes couple e_r and e_z), CUT_LANES (lanes whose cut faces are kept there; 0: none).
+#if !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
+#error "STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
 #endif
 #include "lanes.cuh"
 #include "axial.cuh"
@@ -25,22 +25,29 @@ __device__ inline void read_columns(int lane, Columns &c) {
 #define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
 #define H_FULL (ROW_AXIAL | ROW_CUT)
 
-// Stretches the differences of one row along z and advances their memory, in the columns that the layer covers.
-__device__ inline void stretch_cells(int antenna, int k, int layer, int lane, int filter, int table, real *d) {
+// Stretches two differences of one row along z and advances their memories, in the columns that the layer covers. All is
+// asked for before anything is used.
+__device__ inline void stretch_cells(
+    int antenna, int k, int layer, int lane, int filter, int table, real *d0, real *d1
+) {
     const int columns = layer_columns(layer) - lane * CELLS;
     const real *t = P.axial + table * P.nz + k;
-    const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
     vector *memory = reinterpret_cast<vector *>(layer_memory(antenna, layer, filter) + lane * CELLS);
-    real p[CELLS];
+    vector *second = memory + P.pitch / WIDTH;
+    real p0[CELLS], p1[CELLS];
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
-        if (v * WIDTH < columns) unpack(memory[v], p + v * WIDTH);
+        if (v * WIDTH < columns) unpack(memory[v], p0 + v * WIDTH), unpack(second[v], p1 + v * WIDTH);
+    const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j)
-        if (j < columns) p[j] = b * p[j] + c * d[j], d[j] = keep * d[j] + p[j];
+        if (j < columns) {
+            p0[j] = b * p0[j] + c * d0[j], d0[j] = keep * d0[j] + p0[j];
+            p1[j] = b * p1[j] + c * d1[j], d1[j] = keep * d1[j] + p1[j];
+        }
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
-        if (v * WIDTH < columns) memory[v] = packed(p + v * WIDTH);
+        if (v * WIDTH < columns) memory[v] = packed(p0 + v * WIDTH), second[v] = packed(p1 + v * WIDTH);
 }
 
 // One lane's cells of a row of coefficients, `plain` beyond the row's reach.
@@ -144,18 +151,16 @@ __device__ inline void advance_e_full(
 ) {
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
     const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
-    real curl[CELLS];
+    real curl_r[CELLS], curl[CELLS];
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = row.h[j] - below.h[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 1, 0, curl);
+    for (int j = 0; j < CELLS; ++j) curl_r[j] = row.h[j] - below.h[j], curl[j] = row.h_r[j] - below.h_r[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 0, 0, curl, curl_r);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = m * row.h_z[j] - curl[j];
-    drive_e(row.e_r, curl, c.half, 0, 0, lane, medium_of_row);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = row.h_r[j] - below.h_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 0, 0, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
+    for (int j = 0; j < CELLS; ++j) {
+        curl_r[j] = m * row.h_z[j] - curl_r[j];
+        curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
+    }
+    drive_e(row.e_r, curl_r, c.half, 0, 0, lane, medium_of_row);
     drive_e(row.e, curl, c.rising, P.half_courant, 1, lane, medium_of_row);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
@@ -170,12 +175,25 @@ __device__ inline void advance_e_full(
     }
 }
 
-// Multiplies a curl with 1 / open area.
-__device__ inline void open_faces(real *curl, int antenna, int k, int component, int lane, int reach) {
+// Multiplies a curl with 1 / open area; faces are staged if no row's cut faces reach beyond the lanes that are.
+__device__ inline void open_faces(
+    real *curl, int component, int lane, int reach, const real *faces, const vector *staged
+) {
+#if CUT_LANES
+    if (lane < CUT_LANES && lane * CELLS < reach)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            real f[WIDTH];
+            unpack(staged[(component * VECTORS + v) * CUT_LANES], f);
+#pragma unroll
+            for (int w = 0; w < WIDTH; ++w) curl[v * WIDTH + w] *= f[w];
+        }
+#else
     real f[CELLS];
-    read_reached(open_face(antenna, k, component), lane, reach, 1, f);
+    read_reached(faces + component * P.pitch, lane, reach, 1, f);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] *= f[j];
+#endif
 }
 
 // H of row k from its own E and that of the row above; `edge_ez`, `edge_e`: the column after the warp's last.
@@ -196,29 +214,28 @@ __device__ inline void advance_h_plain(
 // The same inside an axial layer or with faces that a conductor cuts.
 __device__ inline void advance_h_full(
     Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
-    int k
+    int k, const vector *staged
 ) {
     const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
-    real curl[CELLS];
+    const real *faces = open_face(antenna, k, 0);
+    real curl_r[CELLS], curl[CELLS];
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = above.e[j] - row.e[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 3, 3, curl);
+    for (int j = 0; j < CELLS; ++j) curl_r[j] = above.e[j] - row.e[j], curl[j] = above.e_r[j] - row.e_r[j];
+    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 2, 3, curl, curl_r);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] += m * row.e_z[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 0, lane, word & ROW_REACH);
+    for (int j = 0; j < CELLS; ++j) {
+        curl_r[j] += m * row.e_z[j];
+        curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
+    }
+    if (word & ROW_CUT) {
+        open_faces(curl_r, 0, lane, word & ROW_REACH, faces, staged);
+        open_faces(curl, 1, lane, word & ROW_REACH, faces, staged);
+    }
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl[j];
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = above.e_r[j] - row.e_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 2, 3, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 1, lane, word & ROW_REACH);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) row.h[j] += c.rising[j] * curl[j];
+    for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl_r[j], row.h[j] += c.rising[j] * curl[j];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e[j + 1] : e_outside) - row.e[j]) + m * row.e_r[j];
-    if (word & ROW_CUT) open_faces(curl, antenna, k, 2, lane, word & ROW_REACH);
+    if (word & ROW_CUT) open_faces(curl, 2, lane, word & ROW_REACH, faces, staged);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) row.h_z[j] -= c.half[j] * curl[j];
 }

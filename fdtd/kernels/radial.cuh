@@ -110,6 +110,20 @@ __device__ inline void stage(const Fetch &next, int reach, const Place &p, const
 #endif
 }
 
+// The same for 1 / open area.
+__device__ inline void stage_faces(const Fetch &next, int reach, const Place &p, const Shared &s) {
+#if CUT_LANES
+    if (p.lane * CELLS >= reach || p.lane >= CUT_LANES) return;
+    vector *to = s.faces + (next.number & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane;
+    const real *from = open_face(p.antenna, next.k, 0) + p.lane * CELLS;
+#pragma unroll
+    for (int n = 0; n < 3; ++n)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            copy_16_bytes(to + (n * VECTORS + v) * CUT_LANES, from + n * P.pitch + v * WIDTH);
+#endif
+}
+
 // Brings the first `columns` of a row that full updates read into the first-level cache, a memory sector a lane.
 __device__ inline void warm(const Shared &s, int lane, const real *row, int columns) {
     const int sector = 32 / REAL_BYTES;
@@ -126,10 +140,13 @@ __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &
             for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n), reach);
         }
         if (word & ROW_CUT) {
+            stage_faces(next, reach, p, s);
+            if (!CUT_LANES) {
 #pragma unroll 1
-            for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n), reach);
+                for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n), reach);
+            }
         }
-        if (word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k), reach);
+        if (COUPLED && word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k), reach);
     }
     if (RARELY(word & ROW_AXIAL)) {
 #pragma unroll 1
@@ -213,18 +230,36 @@ struct RadialColumn {
     real gain[6], b[8], c[8];
 };
 
+// What an axial layer keeps for one cell and half step: 1/kappa, b, c and the memories of its two differences.
+struct Stretch {
+    real keep, b, c, first, second;
+    real *at;  // the first memory; null outside the layer
+};
+
+__device__ inline void look_up(Stretch &z, int antenna, int k, int layer, int filter, int table, int at) {
+    z.at = at < layer_columns(layer) ? layer_memory(antenna, layer, filter) + at : nullptr;
+    if (!z.at) return;
+    const real *t = P.axial + table * P.nz + k;
+    z.keep = t[0], z.b = t[P.nz], z.c = t[2 * P.nz];
+    z.first = z.at[0], z.second = z.at[P.pitch];
+}
+
+__device__ inline void apply(const Stretch &z, real &d0, real &d1) {
+    if (!z.at) return;
+    const real p0 = z.b * z.first + z.c * d0, p1 = z.b * z.second + z.c * d1;
+    z.at[0] = p0, z.at[P.pitch] = p1;
+    d0 = z.keep * d0 + p0, d1 = z.keep * d1 + p1;
+}
+
 // `plain`: the row is neither in an axial layer nor filled nor the conducting plane.
 template <bool plain>
 __device__ inline void radial_e(
-    Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, int word, int layer, int antenna,
+    Cell &cell, const Cell &below, real h_left, real hz_left, const RadialColumn &f, const Stretch &z, int word, int antenna,
     int k, int at
 ) {
     const real m = P.order;
     real dz_hr = cell.h_r - below.h_r, dz_h = cell.h - below.h;
-    if (!plain && word & ROW_AXIAL && at < layer_columns(layer)) {
-        dz_hr = stretched(layer_memory(antenna, layer, 0) + at, dz_hr, 0, k);
-        dz_h = stretched(layer_memory(antenna, layer, 1) + at, dz_h, 0, k);
-    }
+    if (!plain) apply(z, dz_hr, dz_h);
     const real curl_r = m * cell.h_z - dz_h, curl_phi = dz_hr - (cell.h_z - hz_left);
     const real curl_z = (cell.h - h_left) - m * cell.h_r;
     cell.psi[0] = f.b[0] * cell.psi[0] + f.c[0] * curl_r;
@@ -244,15 +279,11 @@ __device__ inline void radial_e(
 
 template <bool plain>
 __device__ inline void radial_h(
-    Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, int word, int layer, int antenna,
-    int k, int at
+    Cell &cell, const Cell &above, real e_right, real ez_right, const RadialColumn &f, const Stretch &z
 ) {
     const real m = P.order;
     real dz_er = above.e_r - cell.e_r, dz_e = above.e - cell.e;
-    if (!plain && word & ROW_AXIAL && at < layer_columns(layer)) {
-        dz_er = stretched(layer_memory(antenna, layer, 2) + at, dz_er, 3, k);
-        dz_e = stretched(layer_memory(antenna, layer, 3) + at, dz_e, 3, k);
-    }
+    if (!plain) apply(z, dz_er, dz_e);
     const real curl_r = dz_e + m * cell.e_z, curl_phi = (ez_right - cell.e_z) - dz_er;
     const real curl_z = (e_right - cell.e) + m * cell.e_r;
     cell.psi[4] = f.b[4] * cell.psi[4] + f.c[4] * curl_r;
@@ -320,13 +351,17 @@ __device__ inline void radial_warp(
             real e_right = __shfl_down_sync(ALL_LANES, below.e, 1), ez_right = __shfl_down_sync(ALL_LANES, below.e_z, 1);
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
             if (all_lanes(plain || !works)) {
-                radial_e<true>(cell, below, h_left, hz_left, f, 0, 0, p.antenna, here.k, at);
-                radial_h<true>(below, cell, e_right, ez_right, f, 0, 0, p.antenna, k, at);
+                radial_e<true>(cell, below, h_left, hz_left, f, Stretch{}, 0, p.antenna, here.k, at);
+                radial_h<true>(below, cell, e_right, ez_right, f, Stretch{});
             } else {
+                Stretch of_e, of_h;  // asked for together, before anything is used
+                of_e.at = of_h.at = nullptr;
+                if (runs && here.word & ROW_AXIAL) look_up(of_e, p.antenna, here.k, s.layers[here.k], 0, 0, at);
+                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, p.antenna, k, s.layers[k], 2, 3, at);
                 if (runs && here.k < P.nz)
-                    radial_e<false>(cell, below, h_left, hz_left, f, here.word, s.layers[here.k], p.antenna, here.k, at);
+                    radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, p.antenna, here.k, at);
                 if (runs && k >= 0) {
-                    radial_h<false>(below, cell, e_right, ez_right, f, here.word_below, s.layers[k], p.antenna, k, at);
+                    radial_h<false>(below, cell, e_right, ez_right, f, of_h);
                     const int i = at - P.lead;
                     if (due && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                         record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);

@@ -12,8 +12,9 @@
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
-// STAGED_LANES, WIDE, COUPLED (bor.cuh).
-// Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps.
+// STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh).
+// Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
+// levels for them (an even number; an argument, since registers are dear and constants free).
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
@@ -23,6 +24,7 @@
 #define THREADS (32 * (LEVELS + RADIAL_WARPS))
 #define RING 4  // rows on their way from memory
 #define MEDIUM_VECTORS (6 * VECTORS * STAGED_LANES)
+#define FACE_VECTORS (3 * VECTORS * CUT_LANES)
 #include "bor.cuh"
 #include "recording.cuh"
 
@@ -74,6 +76,7 @@ struct Shared {
     vector *ring;   // [RING][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
     vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
+    vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
     vector *spill;  // [32]: where copies go that are made for the cache
     real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column of a level's finished row
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
@@ -91,7 +94,8 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
     s.taps = s.ring + RING * ROW_VECTORS;
     s.media = s.taps + 2 * TAPS * ROW_VECTORS;
-    s.spill = s.media + STAGED_ROWS * MEDIUM_VECTORS;
+    s.faces = s.media + STAGED_ROWS * MEDIUM_VECTORS;
+    s.spill = s.faces + STAGED_ROWS * FACE_VECTORS;
     s.h_edge = reinterpret_cast<real *>(s.spill + 32);
     s.e_edge = s.h_edge + 8 * LEVELS;
     s.chain = s.e_edge + 4 * LEVELS;
@@ -119,10 +123,12 @@ __device__ inline void advance(
         }
     } else advance_e_plain(row, below, c, p.lane);
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
-        if (at.k > 0)
+        if (at.k > 0) {
             advance_h_full(
-                below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1
+                below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1,
+                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane
             );
+        }
     } else advance_h_plain(below, row, c, p.lane, edge_ez, edge_e);
     if (RARELY(at.sample >= 0 && at.word_below & ROW_RECORDED && at.k > 0)) {
         const int tap = now * TAPS + (at.sample & (TAPS - 1));
@@ -165,7 +171,7 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations) {
     if (!P.active[blockIdx.x]) return;
     const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < RADIAL_WARPS ? warp / 4 : -1;
     const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, RADIAL_WARPS) : -1, helper,
@@ -180,7 +186,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     __syncthreads();  // words are there
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
-    const int iterations = (rounds * (P.nz + 1) + lag(LEVELS - 1) + 2) / 2 * 2;
     Service service;
     if (helper >= 0) begin(service, passes, p, s);
     __syncthreads();  // the first rows are there

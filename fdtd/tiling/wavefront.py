@@ -29,6 +29,7 @@ class WavefrontPlan:
         staged_lanes: Lanes of which they are.
         wide: Whether some row holds more than air beyond them.
         coupled: Whether some nodes couple e_r and e_z.
+        cut_lanes: Lanes whose cut faces are kept there, 0 if they do not fit.
         taps: Samples that can be under way at a time.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
@@ -45,11 +46,17 @@ class WavefrontPlan:
     staged_lanes: int
     wide: bool
     coupled: bool
+    cut_lanes: int
     taps: int
     lead: int
     pitch: int
     shared_bytes: int
     size: int
+
+    def iterations(self, nz: int, steps: int) -> int:
+        """Rows that the first level meets, and the last one after it, for so many steps; an even number."""
+        rounds = -(-steps // self.levels)
+        return (rounds * (nz + 1) + lag(self.levels - 1) + 2) // 2 * 2
 
     @property
     def threads(self) -> int:
@@ -67,6 +74,7 @@ class WavefrontPlan:
             "STAGED_LANES": self.staged_lanes,
             "WIDE": int(self.wide),
             "COUPLED": int(self.coupled),
+            "CUT_LANES": self.cut_lanes,
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "RADIAL_LEVELS": self.radial_levels,
@@ -84,6 +92,7 @@ def plan(
     size: int,
     limits: Limits,
     reach: int | None = None,
+    cut_reach: int | None = None,
     coupled: bool = True,
     levels: int | None = None,
     radial_warps: int | None = None,
@@ -99,6 +108,7 @@ def plan(
         size: Bytes of a number.
         limits: Of the device.
         reach: Columns, from the axis, that hold anything but air somewhere; all if None.
+        cut_reach: Columns, from the axis, that hold cut faces somewhere; all if None.
         coupled: Whether some nodes couple e_r and e_z.
         levels: Time levels; chosen if None.
         radial_warps: Chosen if None.
@@ -129,9 +139,14 @@ def plan(
         shared = _shared_bytes(cells, depth, taps, layer, size, nz)
         fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
-            staged_rows = 1 << (lag(depth - 1) + _RING).bit_length()
-            staged_lanes = min((limits.shared_bytes - shared) // (staged_rows * 6 * cells * size), _LANES)
             lead = _LANES * cells - main
+            staged_rows = 1 << (lag(depth - 1) + _RING + 1).bit_length()
+            lane_bytes = staged_rows * cells * size  # of one plane
+            free = limits.shared_bytes - shared
+            filled = _LANES if reach is None else -(-(lead + reach) // cells)
+            cut = _LANES if cut_reach is None else -(-(lead + cut_reach) // cells)
+            cut = cut if cut_reach != 0 and 3 * cut * lane_bytes <= free // 3 else 0
+            staged = min((free - 3 * cut * lane_bytes) // (6 * lane_bytes), filled)
             return WavefrontPlan(
                 cells=cells,
                 levels=depth,
@@ -140,12 +155,13 @@ def plan(
                 radial_levels=deep,
                 taps=taps,
                 staged_rows=staged_rows,
-                staged_lanes=staged_lanes,
-                wide=staged_lanes * cells < _LANES * cells if reach is None else staged_lanes * cells < lead + reach,
+                staged_lanes=staged,
+                wide=staged < filled,
+                cut_lanes=cut,
                 coupled=coupled,
                 lead=lead,
                 pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
-                shared_bytes=shared + staged_lanes * staged_rows * 6 * cells * size,
+                shared_bytes=shared + (6 * staged + 3 * cut) * lane_bytes,
                 size=size,
             )
     raise Unsuitable(

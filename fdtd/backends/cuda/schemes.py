@@ -49,12 +49,15 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         size=size,
         limits=limits,
         reach=_reach(problem),
+        cut_reach=_last(problem.media.open_area != 1),
         coupled=_coupled(problem),
         **tuning,
     )
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
-        program.launch("wavefront", (batch,), plan.threads, step, end - step, shared=plan.shared_bytes)
+        count = end - step
+        iterations = plan.iterations(grid.nz, count)
+        program.launch("wavefront", (batch,), plan.threads, step, count, iterations, shared=plan.shared_bytes)
 
     return Scheme(
         name="wavefront",
@@ -75,7 +78,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
         grid.nr,
         grid.nz,
         layer=problem.radial_layer.cells,
-        axial=tuple(layer.rows for layer in problem.axial_layers),
+        axial=bool(problem.axial_layers),
         record_every=problem.sampling.record_every,
         coupled=_coupled(problem),
         size=_BYTES[precision],
@@ -108,6 +111,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
         problem.grid.nr,
         problem.grid.nz,
         layer=problem.radial_layer.cells,
+        axial=bool(problem.axial_layers),
         coupled=_coupled(problem),
         size=_BYTES[precision],
         limits=limits,
@@ -135,9 +139,12 @@ def _reach(problem: Problem) -> int:
     """Columns, from the axis, that hold anything but air in some antenna."""
     media = problem.media
     filled = (media.permittivity != 1) | (media.conductivity != 0) | (media.open_length != 1) | (media.open_area != 1)
-    columns = filled.any(axis=(0, 1, 2))
-    if media.coupling is not None:
-        columns = columns | (media.coupling != 0).any(axis=(0, 1))
+    return max(_last(filled), 0 if media.coupling is None else _last(media.coupling != 0))
+
+
+def _last(marked: Any) -> int:
+    """Columns up to the last one that is marked anywhere."""
+    columns = marked.any(axis=tuple(range(marked.ndim - 1)))
     return int(columns.nonzero()[0].max()) + 1 if bool(columns.any()) else 0
 
 
