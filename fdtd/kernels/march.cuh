@@ -5,9 +5,9 @@
 // neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
 //
 // Settings: those of patch.cuh; WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial layer); CLUSTERED (1:
-// the blocks of a cluster stand one above the other, and send across).
-#if !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
-#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
+// the blocks of a cluster stand one above the other, and send across); AXIAL (1: there are axial layers).
+#if !defined(AXIAL) || !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
+#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS, CLUSTERED and AXIAL must be set"
 #endif
 #include "patch.cuh"
 #if RADIAL_WARPS
@@ -20,6 +20,9 @@
 #define SIGNAL_BYTES ((8 * 3 * (WARPS + RADIAL_WARPS) + 15) / 16 * 16)
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
 #define MAIL_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
+// Then, if there are AXIAL layers: the layers' table [row][2][4], memories [row][4][WIDE] and [row][4][RADIAL_COLUMNS].
+#define AXIAL_NUMBERS (AXIAL ? HEIGHT * (8 + 4 * (WIDE + RADIAL_COLUMNS)) : 0)
+#define MARCH_BYTES (MAIL_BYTES + (AXIAL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
 // Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
 // the last main column.
@@ -36,6 +39,13 @@ __device__ inline real *strip_slot(int warp, int half) {
     return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
 }
 
+__device__ inline real *layers() { return reinterpret_cast<real *>(shared_base() + MAIL_BYTES); }
+__device__ inline LayerRow *layer_row(int row, int half) { return reinterpret_cast<LayerRow *>(layers()) + 2 * row + half; }
+__device__ inline real *layer_memory_of(int row, int filter) { return layers() + 8 * HEIGHT + (row * 4 + filter) * WIDE; }
+__device__ inline real *strip_memory_of(int row, int filter) {
+    return layers() + 8 * HEIGHT + HEIGHT * 4 * WIDE + (row * 4 + filter) * RADIAL_COLUMNS;
+}
+
 // One thread, before all threads meet.
 __device__ inline void prepare_signals() {
     for (int w = 0; w < WARPS; ++w)
@@ -49,28 +59,16 @@ __device__ inline void prepare_signals() {
 #endif
 }
 
-// The same in the block `by` above this one.
-template <class T> __device__ inline T *in_neighbour(T *own, int by) {
+// Waits for a signal; `bytes`: what another block sends with it, or 0.
+__device__ inline void await(signal_word *own, int turn, int lane, int bytes) {
 #if CLUSTERED
-    if (by) return in_block(own, cluster_rank() + by);
-#endif
-    return own;
-}
-__device__ inline void give(signal_word *own, int by) {
-#if CLUSTERED
-    if (by) {
-        give_signal(own, cluster_rank() + by);
+    if (bytes) {
+        if (lane == 0) expect_bytes(own, bytes);
+        await_cluster_signal(own, turn);
         return;
     }
 #endif
-    give_signal(own);
-}
-__device__ inline void await(signal_word *own, int turn) {
-#if CLUSTERED
-    await_cluster_signal(own, turn);
-#else
     await_signal(own, turn);
-#endif
 }
 
 // Two lane-wise components of a row in a slot, free of bank conflicts.
@@ -80,16 +78,31 @@ __device__ inline void load_slot(const real *slot, int lane, real *first, real *
     for (int v = 0; v < CELLS / PIECE; ++v)
         spread(from[v * 32], first + v * PIECE), spread(from[(CELLS / PIECE + v) * 32], second + v * PIECE);
 }
-__device__ inline void store_slot(real *slot, int lane, const real *first, const real *second) {
+// To a warp of this block or, `by` blocks above, of another.
+__device__ inline void send_slot(real *slot, signal_word *signal, int by, int lane, const real *first, const real *second) {
     piece *to = reinterpret_cast<piece *>(slot) + lane;
+#if CLUSTERED
+    if (by) {
+        const int rank = cluster_rank() + by;
+#pragma unroll
+        for (int v = 0; v < CELLS / PIECE; ++v) {
+            send(to + v * 32, rank, gather(first + v * PIECE), signal);
+            send(to + (CELLS / PIECE + v) * 32, rank, gather(second + v * PIECE), signal);
+        }
+        return;
+    }
+#endif
 #pragma unroll
     for (int v = 0; v < CELLS / PIECE; ++v)
         to[v * 32] = gather(first + v * PIECE), to[(CELLS / PIECE + v) * 32] = gather(second + v * PIECE);
+    __syncwarp();  // the row is whole before it is announced
+    if (lane == 0) give_signal(signal);
 }
+#define ROW_BYTES (2 * WIDE * REAL_BYTES)
 
 // Whom a warp meets, and in which turn of their signals.
 struct Course {
-    int warp, local;     // local: the lane's first column in the axial memory
+    int warp;
     bool below, above;   // whether there is a patch
     bool radial;         // the layer's columns follow the warp's last
     int turn, edge_turn;
@@ -99,9 +112,7 @@ struct Course {
 __device__ inline void send_h(const Patch &f, const Ground &g, const Course &c) {
     if (c.above) {
         const int by = c.warp == WARPS - 1, to = by ? 0 : c.warp + 1;
-        store_slot(in_neighbour(row_slot(to, 1), by), g.lane, f.h_r[ROWS - 1], f.h[ROWS - 1]);
-        __syncwarp();  // the row is whole before it is announced
-        if (g.lane == 0) give(signal_of(H_ROW, to), by);
+        send_slot(row_slot(to, 1), signal_of(H_ROW, to), by, g.lane, f.h_r[ROWS - 1], f.h[ROWS - 1]);
     }
 #if RADIAL_WARPS
     if (c.radial) {
@@ -111,38 +122,36 @@ __device__ inline void send_h(const Patch &f, const Ground &g, const Course &c) 
                 real *slot = edge_slot(c.warp * ROWS + r, 1);
                 slot[0] = f.h_z[r][CELLS - 1], slot[1] = f.h[r][CELLS - 1];
             }
-            give(signal_of(H_COLUMN, c.warp * ROWS / STRIP_HEIGHT), 0);
+            give_signal(signal_of(H_COLUMN, c.warp * ROWS / STRIP_HEIGHT));
         }
     }
 #endif
 }
 
-template <bool PLAIN> __device__ inline void patch_e(Patch &f, const Ground &g, const Course &c, int step) {
+template <int MODE> __device__ inline void patch_e(Patch &f, const Ground &g, const Course &c, int step) {
 #pragma unroll
-    for (int r = ROWS - 1; r > 0; --r) row_e<PLAIN>(f, r, f.h_r[r - 1], f.h[r - 1], g, c.local, step);
+    for (int r = ROWS - 1; r > 0; --r) row_e<MODE>(f, r, f.h_r[r - 1], f.h[r - 1], g, step);
     real hr_below[CELLS], h_below[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) hr_below[j] = h_below[j] = 0;
     if (c.below) {
-        await(signal_of(H_ROW, c.warp), c.turn);
+        await(signal_of(H_ROW, c.warp), c.turn, g.lane, c.warp == 0 ? ROW_BYTES : 0);
         load_slot(row_slot(c.warp, 1), g.lane, hr_below, h_below);
     }
-    row_e<PLAIN>(f, 0, hr_below, h_below, g, c.local, step);
+    row_e<MODE>(f, 0, hr_below, h_below, g, step);
     if (c.below) {
         const int by = c.warp == 0 ? -1 : 0, to = by ? WARPS - 1 : c.warp - 1;
-        store_slot(in_neighbour(row_slot(to, 0), by), g.lane, f.e_r[0], f.e[0]);
-        __syncwarp();  // the row is whole before it is announced
-        if (g.lane == 0) give(signal_of(E_ROW, to), by);
+        send_slot(row_slot(to, 0), signal_of(E_ROW, to), by, g.lane, f.e_r[0], f.e[0]);
     }
 }
 
-template <bool PLAIN> __device__ inline void patch_h(Patch &f, const Ground &g, const Course &c) {
+template <int MODE> __device__ inline void patch_h(Patch &f, const Ground &g, const Course &c) {
     real edge[ROWS][2];
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) edge[r][0] = edge[r][1] = 0;
 #if RADIAL_WARPS
     if (c.radial) {
-        await(signal_of(E_COLUMN, c.warp), c.edge_turn);
+        await(signal_of(E_COLUMN, c.warp), c.edge_turn, g.lane, 0);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             const real *slot = edge_slot(c.warp * ROWS + r, 0);
@@ -151,44 +160,59 @@ template <bool PLAIN> __device__ inline void patch_h(Patch &f, const Ground &g, 
     }
 #endif
 #pragma unroll
-    for (int r = 0; r + 1 < ROWS; ++r) row_h<PLAIN>(f, r, f.e_r[r + 1], f.e[r + 1], edge[r][0], edge[r][1], g, c.local);
+    for (int r = 0; r + 1 < ROWS; ++r) row_h<MODE>(f, r, f.e_r[r + 1], f.e[r + 1], edge[r][0], edge[r][1], g);
     real er_above[CELLS], e_above[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) er_above[j] = e_above[j] = 0;
     if (c.above) {
-        await(signal_of(E_ROW, c.warp), c.turn);
+        await(signal_of(E_ROW, c.warp), c.turn, g.lane, c.warp == WARPS - 1 ? ROW_BYTES : 0);
         load_slot(row_slot(c.warp, 0), g.lane, er_above, e_above);
     }
-    row_h<PLAIN>(f, ROWS - 1, er_above, e_above, edge[ROWS - 1][0], edge[ROWS - 1][1], g, c.local);
+    row_h<MODE>(f, ROWS - 1, er_above, e_above, edge[ROWS - 1][0], edge[ROWS - 1][1], g);
 }
 
 // One step of a patch; `more`: another follows before the next load.
 __device__ inline void march_patch(Patch &f, const Ground &g, Course &c, int step, bool more) {
-    if (g.plain) patch_e<true>(f, g, c, step), patch_h<true>(f, g, c);
-    else patch_e<false>(f, g, c, step), patch_h<false>(f, g, c);
+    if (g.mode == PLAIN) patch_e<PLAIN>(f, g, c, step), patch_h<PLAIN>(f, g, c);
+    else if (g.mode == LAYERED) patch_e<LAYERED>(f, g, c, step), patch_h<LAYERED>(f, g, c);
+    else patch_e<FULL>(f, g, c, step), patch_h<FULL>(f, g, c);
     ++c.turn, c.edge_turn += c.radial;
     if (more) send_h(f, g, c);
 }
 
 #if RADIAL_WARPS
+#define STRIP_BYTES (2 * RADIAL_COLUMNS * REAL_BYTES)
+
+// Two components of a strip's edge row, from the lanes that `hold` it.
+__device__ inline void send_strip(
+    real *slot, signal_word *signal, int by, const Strip &g, bool hold, real first, real second
+) {
+#if CLUSTERED
+    if (by) {
+        const int rank = cluster_rank() + by;
+        if (hold) send(slot + g.column, rank, first, signal), send(slot + RADIAL_COLUMNS + g.column, rank, second, signal);
+        return;
+    }
+#endif
+    if (hold) slot[g.column] = first, slot[RADIAL_COLUMNS + g.column] = second;
+    __syncwarp();  // the row is whole before it is announced
+    if (g.lane == 0) give_signal(signal);
+}
+
 __device__ inline void send_strip_h(const StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
     if (!c.above) return;
     const int by = c.warp == RADIAL_WARPS - 1, to = by ? 0 : c.warp + 1;
-    if (g.works && g.top) {
-        real *slot = in_neighbour(strip_slot(to, 1), by);
-        slot[g.column] = x[STRIP_ROWS - 1].h_r, slot[RADIAL_COLUMNS + g.column] = x[STRIP_ROWS - 1].h;
-    }
-    __syncwarp();  // the row is whole before it is announced
-    if (g.lane == 0) give(signal_of(STRIP_H_ROW, to), by);
+    send_strip(strip_slot(to, 1), signal_of(STRIP_H_ROW, to), by, g, g.works && g.top, x[STRIP_ROWS - 1].h_r,
+               x[STRIP_ROWS - 1].h);
 }
 
 __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
     real hr_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h_r, RADIAL_COLUMNS);
     real h_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h, RADIAL_COLUMNS);
     if (g.group == 0) hr_below = h_below = 0;
-    await(signal_of(H_COLUMN, c.warp), c.edge_turn);
+    await(signal_of(H_COLUMN, c.warp), c.edge_turn, g.lane, 0);
     if (c.below) {
-        await(signal_of(STRIP_H_ROW, c.warp), c.turn);
+        await(signal_of(STRIP_H_ROW, c.warp), c.turn, g.lane, c.warp == 0 ? STRIP_BYTES : 0);
         const real *slot = strip_slot(c.warp, 1) + g.column;
         if (g.group == 0) hr_below = slot[0], h_below = slot[RADIAL_COLUMNS];
     }
@@ -196,18 +220,16 @@ __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, 
     for (int r = STRIP_ROWS - 1; r >= 0; --r) {
         real edge_hz = 0, edge_h = 0;
         if (g.works && g.column == 0) edge_hz = edge_slot(g.row + r, 1)[0], edge_h = edge_slot(g.row + r, 1)[1];
-        strip_e(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r, c.local);
+        strip_e(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r);
         if (g.works && g.column == 0) edge_slot(g.row + r, 0)[0] = x[r].e_z, edge_slot(g.row + r, 0)[1] = x[r].e;
     }
-    const int by = c.warp == 0 ? -1 : 0, to = by ? RADIAL_WARPS - 1 : c.warp - 1;
-    if (c.below && g.group == 0) {
-        real *slot = in_neighbour(strip_slot(to, 0), by) + g.column;
-        slot[0] = x[0].e_r, slot[RADIAL_COLUMNS] = x[0].e;
-    }
-    __syncwarp();  // edge and row are whole before they are announced
+    __syncwarp();  // the column is whole before it is announced
     const int main = c.warp * STRIP_HEIGHT / ROWS + g.lane;
-    if (g.lane < STRIP_HEIGHT / ROWS && main < WARPS) give(signal_of(E_COLUMN, main), 0);
-    if (c.below && g.lane == 0) give(signal_of(STRIP_E_ROW, to), by);
+    if (g.lane < STRIP_HEIGHT / ROWS && main < WARPS) give_signal(signal_of(E_COLUMN, main));
+    if (c.below) {
+        const int by = c.warp == 0 ? -1 : 0, to = by ? RADIAL_WARPS - 1 : c.warp - 1;
+        send_strip(strip_slot(to, 0), signal_of(STRIP_E_ROW, to), by, g, g.group == 0, x[0].e_r, x[0].e);
+    }
 }
 
 __device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
@@ -215,14 +237,14 @@ __device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, 
     real e_above = __shfl_down_sync(WHOLE_WARP, x[0].e, RADIAL_COLUMNS);
     if (g.top) er_above = e_above = 0;
     if (c.above) {
-        await(signal_of(STRIP_E_ROW, c.warp), c.turn);
+        await(signal_of(STRIP_E_ROW, c.warp), c.turn, g.lane, c.warp == RADIAL_WARPS - 1 ? STRIP_BYTES : 0);
         const real *slot = strip_slot(c.warp, 0) + g.column;
         if (g.top) er_above = slot[0], e_above = slot[RADIAL_COLUMNS];
     }
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r)
         strip_h(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e_r : er_above,
-                r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e : e_above, g, r, c.local);
+                r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e : e_above, g, r);
 }
 
 // One step of a strip.

@@ -48,40 +48,73 @@ __device__ inline void store_lane(real *to, const real *from) {
     for (int v = 0; v < CELLS / PIECE; ++v) reinterpret_cast<piece *>(to)[v] = gather(from + v * PIECE);
 }
 
+// To device memory, whole pieces at a time whatever the registers are.
+__device__ inline void stream_lane(real *to, const real *from) {
+#if !defined(HOST_EMULATION) && REAL_BYTES == 4 && PIECE == 2
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v)
+        asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to + v * 2), "f"(from[v * 2]), "f"(from[v * 2 + 1]) : "memory");
+#else
+    store_lane(to, from);
+#endif
+}
+
 // [component][row][cell], components as in memory: e_r, e, e_z, h_r, h, h_z.
 struct Patch {
     real e_r[ROWS][CELLS], e[ROWS][CELLS], e_z[ROWS][CELLS], h_r[ROWS][CELLS], h[ROWS][CELLS], h_z[ROWS][CELLS];
 };
 
-// Memory of the axial filters, wherever the scheme keeps it: [place of the row][4][pitch].
-struct AxialMemory {
-    real *start;
-    int first, pitch;  // place of the first row that is held
-    __device__ real *at(int k, int filter, int column) const {
-        return start + ((P.axial_rows[P.nz + k] - first) * 4 + filter) * pitch + column;
-    }
+// What the axial layers need of a row of the block, in shared memory: 1/kappa, b, c and the columns that they cover (0 in
+// rows without), for E and for H; the memories of four filters, main columns and radial ones. march.cuh places them.
+struct LayerRow {
+    real keep, b, c, columns;
 };
+__device__ inline LayerRow *layer_row(int row, int half);
+__device__ inline real *layer_memory_of(int row, int filter);
+__device__ inline real *strip_memory_of(int row, int filter);
+
+// How much of the update a patch needs: air alone; air and axial layers; everything.
+enum Mode { PLAIN, LAYERED, FULL };
 
 // Where a warp's patch lies, and the radial factors of its lanes' columns.
 struct Ground {
-    int antenna, lane, first;  // lowest row
-    int column;                // the lane's first column, as stored
-    bool plain;                // air, and nothing else, in all rows
+    int antenna, lane, first, row;  // lowest row, in the lattice and in the block
+    int column;                     // the lane's first column, as stored
+    int mode;
     int word[ROWS];
-    AxialMemory axial;
     real half[CELLS], node[CELLS], rising[CELLS];  // S/r_(i+1/2), S/r_i, S r_(i+1/2); S r_i is the last less S/2
 };
 
-// For a patch that starts in row `first`; lane r brings the word of row r. The plane k = nz and all beyond conduct.
-__device__ inline void place(Ground &g, int antenna, int lane, int first, int column, int words) {
-    g.antenna = antenna, g.lane = lane, g.first = first, g.column = column;
+// Row k's word, less what lies outside the columns from `column` on. The plane k = nz and all beyond conduct.
+__device__ inline int word_beyond(int antenna, int k, int column) {
+    if (k >= P.nz) return ROW_PLANE;
+    int word = row_word(antenna, k);
+    if ((word & ROW_REACH) <= column) word &= ~(ROW_REACH | ROW_CUT);
+    if (P.axial_rows[k] <= column) word &= ~ROW_AXIAL;
+    return column < P.lead + P.source_columns ? word : word & ~ROW_SOURCE;
+}
+
+// For a patch that starts in row `first`; lane r brings the word of row r.
+__device__ inline void place(Ground &g, int antenna, int lane, int first, int row, int column, int words) {
+    g.antenna = antenna, g.lane = lane, g.first = first, g.row = row, g.column = column;
     int all = 0;
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        g.word[r] = __shfl_sync(WHOLE_WARP, words, r);
-        all |= (g.word[r] & ROW_REACH) > column - lane * CELLS ? g.word[r] : g.word[r] & ~ROW_REACH;
+    for (int r = 0; r < ROWS; ++r) g.word[r] = __shfl_sync(WHOLE_WARP, words, r), all |= g.word[r];
+    g.mode = agreed(all & (ROW_REACH | ROW_SOURCE) ? FULL : all & (ROW_AXIAL | ROW_PLANE) ? LAYERED : PLAIN);
+}
+
+// Fills the rows of the patch in the layers' table.
+__device__ inline void fill_layer_rows(const Ground &g) {
+    if (g.lane < 2 * ROWS) {
+        const int r = g.lane / 2, half = g.lane % 2, k = g.first + r;
+        LayerRow row{1, 0, 0, 0};
+        if (k < P.nz && P.axial_rows[k]) {
+            const real *t = P.axial + 3 * half * P.nz + k;
+            row = {t[0], t[P.nz], t[2 * P.nz], real(P.axial_rows[k])};
+        }
+        *layer_row(g.row + r, half) = row;
     }
-    g.plain = agreed(!(all & (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_CUT)));
+    __syncwarp();  // the table is there
 }
 
 __device__ inline void read_factors(Ground &g) {
@@ -98,49 +131,56 @@ __device__ inline real lane_after(const real *cells, int lane, real edge) {
     return lane == 31 ? edge : value;
 }
 
-// Stretches a row's differences along z in the columns that the layer covers.
-__device__ inline void stretch_lane(const Ground &g, int k, int filter, int table, int local, real *d) {
-    const int columns = P.axial_rows[k];
-    real *psi = g.axial.at(k, filter, local);
+// Stretches two of a row's differences along z in the columns that the layer covers, and advances their memories.
+__device__ inline void stretch_lane(const Ground &g, int r, int half, real *first, real *second) {
+    const LayerRow t = *layer_row(g.row + r, half);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j)
-        if (g.column + j < columns) d[j] = stretched(psi + j, d[j], table, k);
-}
-
-// e <- ca e + cb drive, with ca = cb = 1 in air.
-__device__ inline void fill_lane(const Ground &g, int k, int component, int reach, real *e, const real *drive) {
-    const real *media = medium(g.antenna, k, component) + g.column;
+    for (int n = 0; n < 2; ++n) {
+        real *memory = layer_memory_of(g.row + r, 2 * half + n) + g.lane * CELLS, *d = n ? second : first;
+        real psi[CELLS];
+        load_lane(memory, psi);
 #pragma unroll
-    for (int v = 0; v < CELLS / PIECE; ++v) {
-        real a[PIECE], b[PIECE];
-#pragma unroll
-        for (int w = 0; w < PIECE; ++w) a[w] = b[w] = 1;
-        if (g.column + v * PIECE < reach) {
-            spread(reinterpret_cast<const piece *>(media)[v], a);
-            spread(reinterpret_cast<const piece *>(media + 3 * P.pitch)[v], b);
+        for (int j = 0; j < CELLS; ++j) {
+            psi[j] = t.b * psi[j] + t.c * d[j];
+            d[j] = real(g.column + j) < t.columns ? t.keep * d[j] + psi[j] : d[j];
         }
-#pragma unroll
-        for (int w = 0; w < PIECE; ++w) e[v * PIECE + w] = a[w] * e[v * PIECE + w] + b[w] * drive[v * PIECE + w];
+        store_lane(memory, psi);
     }
 }
 
-// E of row r of the patch; `local`: the lane's first column in the axial memory.
-template <bool PLAIN>
-__device__ inline void row_e(
-    Patch &f, int r, const real *hr_below, const real *h_below, const Ground &g, int local, int step
-) {
+// A lane's cells of a row of coefficients, 1 beyond `reach`.
+__device__ inline void reach_lane(const real *row, int column, int reach, real *to) {
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v) {
+#pragma unroll
+        for (int w = 0; w < PIECE; ++w) to[v * PIECE + w] = 1;
+        if (column + v * PIECE < reach) spread(reinterpret_cast<const piece *>(row)[v], to + v * PIECE);
+    }
+}
+
+// e <- ca e + cb drive, with ca = cb = 1 in air.
+__device__ inline void fill_lane(const Ground &g, const real *media, int reach, real *e, const real *drive) {
+    real a[CELLS], b[CELLS];
+    reach_lane(media + g.column, g.column, reach, a), reach_lane(media + 3 * P.pitch + g.column, g.column, reach, b);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) e[j] = a[j] * e[j] + b[j] * drive[j];
+}
+
+// E of row r of the patch.
+template <int MODE>
+__device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *h_below, const Ground &g, int step) {
     const real m = P.order, hz_before = lane_before(f.h_z[r], g.lane), h_before = lane_before(f.h[r], g.lane);
     real up_h[CELLS], up_hr[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_h[j] = f.h[r][j] - h_below[j], up_hr[j] = f.h_r[r][j] - hr_below[j];
-    const int k = g.first + r, word = g.word[r], reach = word & ROW_REACH;
-    if (!PLAIN && word & ROW_AXIAL) stretch_lane(g, k, 1, 0, local, up_h), stretch_lane(g, k, 0, 0, local, up_hr);
+    const int word = g.word[r], reach = word & ROW_REACH;
+    if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 0, up_hr, up_h);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         up_h[j] = m * f.h_z[r][j] - up_h[j];
         up_hr[j] -= f.h_z[r][j] - (j ? f.h_z[r][j - 1] : hz_before);
     }
-    if (PLAIN || reach <= g.column - g.lane * CELLS) {
+    if (MODE != FULL) {
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) {
             f.e_r[r][j] += g.half[j] * up_h[j];
@@ -148,20 +188,21 @@ __device__ inline void row_e(
             f.e_z[r][j] += g.node[j] * ((f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j]);
         }
     } else {
+        const real *media = medium(g.antenna, g.first + r, 0);
         real drive[CELLS];
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) drive[j] = g.half[j] * up_h[j];
-        fill_lane(g, k, 0, reach, f.e_r[r], drive);
+        fill_lane(g, media, reach, f.e_r[r], drive);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) drive[j] = (g.rising[j] - P.half_courant) * up_hr[j];
-        fill_lane(g, k, 1, reach, f.e[r], drive);
+        fill_lane(g, media + P.pitch, reach, f.e[r], drive);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j)
             drive[j] = g.node[j] * ((f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j]);
-        fill_lane(g, k, 2, reach, f.e_z[r], drive);
+        fill_lane(g, media + 2 * P.pitch, reach, f.e_z[r], drive);
     }
-    if (!PLAIN && word & (ROW_SOURCE | ROW_PLANE)) {
-        if (word & ROW_SOURCE && step < P.source_steps) {
+    if (MODE != PLAIN && RARELY(word & (ROW_SOURCE | ROW_PLANE))) {
+        if (MODE == FULL && word & ROW_SOURCE && step < P.source_steps) {
             const real amplitude = P.waveform[step];
 #pragma unroll
             for (int j = 0; j < CELLS; ++j)
@@ -177,31 +218,37 @@ __device__ inline void row_e(
     }
 }
 
-__device__ inline void open_lane(const Ground &g, int k, int component, real *curl) {
-    real share[CELLS];
-    load_lane(open_face(g.antenna, k, component) + g.column, share);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] *= share[j];
-}
-
 // H of row r; `edge_ez`, `edge_e`: the column after the warp's last.
-template <bool PLAIN>
+template <int MODE>
 __device__ inline void row_h(
-    Patch &f, int r, const real *er_above, const real *e_above, real edge_ez, real edge_e, const Ground &g, int local
+    Patch &f, int r, const real *er_above, const real *e_above, real edge_ez, real edge_e, const Ground &g
 ) {
     const real m = P.order, ez_after = lane_after(f.e_z[r], g.lane, edge_ez), e_after = lane_after(f.e[r], g.lane, edge_e);
     real up_e[CELLS], up_er[CELLS], along[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_e[j] = e_above[j] - f.e[r][j], up_er[j] = er_above[j] - f.e_r[r][j];
-    const int k = g.first + r, word = g.word[r];
-    if (!PLAIN && word & ROW_AXIAL) stretch_lane(g, k, 3, 3, local, up_e), stretch_lane(g, k, 2, 3, local, up_er);
+    const int word = g.word[r];
+    if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 1, up_er, up_e);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         up_e[j] += m * f.e_z[r][j];
         up_er[j] = ((j + 1 < CELLS ? f.e_z[r][j + 1] : ez_after) - f.e_z[r][j]) - up_er[j];
         along[j] = ((j + 1 < CELLS ? f.e[r][j + 1] : e_after) - f.e[r][j]) + m * f.e_r[r][j];
     }
-    if (!PLAIN && word & ROW_CUT) open_lane(g, k, 0, up_e), open_lane(g, k, 1, up_er), open_lane(g, k, 2, along);
+    if (MODE == FULL) {
+        const real *faces = open_face(g.antenna, g.first + r, 0) + g.column;
+        const int reach = word & ROW_CUT ? word & ROW_REACH : 0;
+        real share[CELLS];
+        reach_lane(faces, g.column, reach, share);
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j) up_e[j] *= share[j];
+        reach_lane(faces + P.pitch, g.column, reach, share);
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j) up_er[j] *= share[j];
+        reach_lane(faces + 2 * P.pitch, g.column, reach, share);
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j) along[j] *= share[j];
+    }
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         f.h_r[r][j] += g.node[j] * up_e[j];

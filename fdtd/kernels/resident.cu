@@ -1,6 +1,6 @@
 // Synchronised blocks: a cluster of blocks holds one antenna on chip, fields and radial layer in registers, for all steps
 // up to the next look. Each block has a slab of rows; rows at its edges go straight into the neighbour block's shared
-// memory, and only the warps at the edges wait for them. Memories of the axial filters stay in device memory, in place.
+// memory, and only the warps at the edges wait for them. Memories of the axial filters lie in shared memory.
 //
 // Settings: REAL; those of march.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks); SHARED_BYTES.
 // Launch: grid (CLUSTER, batch) of THREADS, dynamic shared memory; steps [first, first + count).
@@ -12,15 +12,26 @@
 #include "lanes.cuh"
 #include "recording.cuh"
 
-static_assert(MAIL_BYTES + HEIGHT * ROW_VECTORS * 16 == SHARED_BYTES, "the plan counts shared memory otherwise");
+static_assert(MARCH_BYTES + WARPS * ROW_VECTORS * 16 == SHARED_BYTES, "the plan counts shared memory otherwise");
 
-// Finished rows of a warp, waiting to be recorded.
-__device__ inline vector *desk(int warp, int row) {
-    return reinterpret_cast<vector *>(shared_base() + MAIL_BYTES) + (warp * ROWS + row) * ROW_VECTORS;
+// A finished row of a warp, waiting to be recorded.
+__device__ inline vector *desk(int warp) {
+    return reinterpret_cast<vector *>(shared_base() + MARCH_BYTES) + warp * ROW_VECTORS;
 }
 
-__device__ inline AxialMemory axial_memory_of(int antenna) {
-    return AxialMemory{P.axial_psi + (long long)antenna * P.axial_count * 4 * P.pitch, 0, P.pitch};
+// A lane's columns of the axial memories of its rows, to shared memory or back.
+__device__ inline void move_axial(const Ground &g, bool write) {
+#pragma unroll 1
+    for (int r = 0; r < ROWS; ++r) {
+        const int k = g.first + r;
+        if (k >= P.nz || !P.axial_rows[k]) continue;
+#pragma unroll 1
+        for (int filter = 0; filter < 4; ++filter) {
+            real *away = axial_memory(g.antenna, k, filter) + g.column, psi[CELLS];
+            real *here = layer_memory_of(g.row + r, filter) + g.lane * CELLS;
+            load_lane(write ? here : away, psi), store_lane(write ? away : here, psi);
+        }
+    }
 }
 
 __device__ inline void move_patch(Patch &f, const Ground &g, bool write) {
@@ -46,35 +57,31 @@ __device__ inline void move_patch(Patch &f, const Ground &g, bool write) {
 
 // Records what is due of a warp's rows.
 __device__ inline void record_patch(const Patch &f, const Ground &g, int warp, int sample) {
+    vector *to = desk(warp);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (g.word[r] & ROW_RECORDED) {
-            vector *to = desk(warp, r);
             write_component(to, 0, g.lane, f.e_r[r]), write_component(to, 1, g.lane, f.e[r]);
             write_component(to, 2, g.lane, f.e_z[r]), write_component(to, 3, g.lane, f.h_r[r]);
             write_component(to, 4, g.lane, f.h[r]), write_component(to, 5, g.lane, f.h_z[r]);
+            __syncwarp();  // the row is on the desk
+            record_row(to, g.lane, g.antenna, g.first + r, sample);
+            __syncwarp();  // the desk is free
         }
-    __syncwarp();  // the rows are on the desk
-#pragma unroll 1
-    for (int r = 0; r < ROWS; ++r)
-        if (g.first + r < P.nz && row_word(g.antenna, g.first + r) & ROW_RECORDED)
-            record_row(desk(warp, r), g.lane, g.antenna, g.first + r, sample);
-    __syncwarp();  // the desk is free
 }
 
 // Not inlined, nor is the other: each has the registers to itself.
 __device__ __noinline__ void main_warp(int first, int steps) {
     const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps), rank = cluster_rank();
     const int row = (rank * WARPS + warp) * ROWS;
-    Course c{warp, lane * CELLS, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1,
+    Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1,
              RADIAL_WARPS > 0, 0, 0};
     Patch f;
     Ground g;
-    place(g, blockIdx.y, lane, row, lane * CELLS,
-          lane < ROWS && row + lane < P.nz ? row_word(blockIdx.y, row + lane) : int(ROW_PLANE));
+    place(g, blockIdx.y, lane, row, warp * ROWS, lane * CELLS, lane < ROWS ? word_beyond(blockIdx.y, row + lane, 0) : 0);
     read_factors(g);
-    g.axial = axial_memory_of(g.antenna);
     move_patch(f, g, false);
+    if (AXIAL && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, false);
     int recorded = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) recorded |= g.word[r] & ROW_RECORDED;
@@ -89,6 +96,7 @@ __device__ __noinline__ void main_warp(int first, int steps) {
         }
     }
     move_patch(f, g, true);
+    if (AXIAL && g.mode != PLAIN) move_axial(g, true);
 }
 
 #if RADIAL_WARPS
@@ -97,14 +105,16 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
     Strip g;
     survey(g, blockIdx.y, warp, lane, rank * HEIGHT, HEIGHT);
     read_factors(g);
-    g.axial = axial_memory_of(g.antenna);
-    Course c{warp, g.at, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, true, 0, 0};
+    Course c{warp, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, true, 0, 0};
     StripCell x[STRIP_ROWS];
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
         if (g.works && k < P.nz) load_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
         else clear(x[r]);
+        if (g.works && g.word[r] & ROW_AXIAL)
+            for (int filter = 0; filter < 4; ++filter)
+                strip_memory_of(g.row + r, filter)[g.column] = axial_memory(g.antenna, k, filter)[g.at];
     }
     const int i = g.at - P.lead;
     int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
@@ -125,6 +135,9 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
         if (g.works && k < P.nz) store_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
+        if (g.works && g.word[r] & ROW_AXIAL)
+            for (int filter = 0; filter < 4; ++filter)
+                axial_memory(g.antenna, k, filter)[g.at] = strip_memory_of(g.row + r, filter)[g.column];
     }
 }
 #endif

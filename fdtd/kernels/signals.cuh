@@ -9,28 +9,37 @@ __device__ inline unsigned shared_place(const void *shared) {
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// Whole warps of a block, `threads` together, wait for each other at one of 15 places; __syncthreads has place 0.
-__device__ inline void meet(int place, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(place), "r"(threads) : "memory");
-}
-
 // Before anybody uses the signal: how many give it in a turn.
 __device__ inline void prepare_signal(signal_word *s, int givers) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_place(s)), "r"(givers) : "memory");
 }
+
+// Gives the signal once `bytes` sent with `send` have come as well.
+__device__ inline void expect_bytes(signal_word *s, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_place(s)), "r"(bytes)
+                 : "memory");
+}
+
+// Writes to the same place in another block of the cluster and counts the bytes there, without waiting for either.
+#define SEND(TYPE, KIND, VALUES, ...)                                                                                  \
+    __device__ inline void send(TYPE *own, int rank, const TYPE &x, signal_word *s) {                                  \
+        asm volatile("{\n .reg .b32 there, bar;\n mapa.shared::cluster.u32 there, %0, %1;\n"                           \
+                     " mapa.shared::cluster.u32 bar, %2, %1;\n"                                                        \
+                     " st.async.weak.shared::cluster.mbarrier::complete_tx::bytes" KIND " [there], " VALUES            \
+                     ", [bar];\n}" ::"r"(shared_place(own)), "r"(rank), "r"(shared_place(s)), __VA_ARGS__ : "memory"); \
+    }
+SEND(float, ".f32", "%3", "f"(x))
+SEND(float2, ".v2.f32", "{%3, %4}", "f"(x.x), "f"(x.y))
+SEND(float4, ".v4.f32", "{%3, %4, %5, %6}", "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w))
+SEND(double, ".f64", "%3", "d"(x))
+SEND(double2, ".v2.f64", "{%3, %4}", "d"(x.x), "d"(x.y))
+#undef SEND
 
 // Makes prepared signals known to the other blocks of the cluster, before all meet.
 __device__ inline void publish_signals() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 __device__ inline void give_signal(signal_word *s) {
     asm volatile("{\n .reg .b64 turn;\n mbarrier.arrive.release.cta.shared::cta.b64 turn, [%0];\n}" ::"r"(shared_place(s))
-                 : "memory");
-}
-
-// The same signal of another block of the cluster.
-__device__ inline void give_signal(signal_word *s, int rank) {
-    asm volatile("{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-                 " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(shared_place(s)), "r"(rank)
                  : "memory");
 }
 
@@ -41,7 +50,7 @@ __device__ inline void await_signal(signal_word *s, int turn) {
                  : "memory");
 }
 
-// For signals that other blocks give.
+// For signals that other blocks send to.
 __device__ inline void await_cluster_signal(signal_word *s, int turn) {
     asm volatile("{\n .reg .pred done;\n again:\n"
                  " mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"

@@ -21,7 +21,6 @@ struct Strip {
     int row, first;                    // lowest row of the lane, in the block and in the lattice
     bool works, top;                   // lanes beyond the groups or the block do not; the warp's highest group
     int word[STRIP_ROWS];
-    AxialMemory axial;
     real gain[6], b[8], c[8];
 };
 
@@ -65,9 +64,9 @@ __device__ inline void clear(StripCell &cell) {
     for (int n = 0; n < 8; ++n) cell.psi[n] = 0;
 }
 
-// `edge_hz`, `edge_h`: the main column before the layer's first; `local`: the column in the axial memory.
+// `edge_hz`, `edge_h`: the main column before the layer's first.
 __device__ inline void strip_e(
-    StripCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r, int local
+    StripCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r
 ) {
     const real m = P.order;
     real hz_before = __shfl_up_sync(WHOLE_WARP, x.h_z, 1), h_before = __shfl_up_sync(WHOLE_WARP, x.h, 1);
@@ -75,8 +74,8 @@ __device__ inline void strip_e(
     real up_hr = x.h_r - hr_below, up_h = x.h - h_below;
     const int k = g.first + r, word = g.word[r];
     if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_hr = stretched(g.axial.at(k, 0, local), up_hr, 0, k);
-        up_h = stretched(g.axial.at(k, 1, local), up_h, 0, k);
+        up_hr = stretched(strip_memory_of(g.row + r, 0) + g.column, up_hr, 0, k);
+        up_h = stretched(strip_memory_of(g.row + r, 1) + g.column, up_h, 0, k);
     }
     const real curl_r = m * x.h_z - up_h, curl_phi = up_hr - (x.h_z - hz_before), curl_z = (x.h - h_before) - m * x.h_r;
     x.psi[0] = g.b[0] * x.psi[0] + g.c[0] * curl_r;
@@ -94,15 +93,15 @@ __device__ inline void strip_e(
     if (word & ROW_PLANE) x.e_r = x.e = 0;
 }
 
-__device__ inline void strip_h(StripCell &x, real er_above, real e_above, const Strip &g, int r, int local) {
+__device__ inline void strip_h(StripCell &x, real er_above, real e_above, const Strip &g, int r) {
     const real m = P.order;
     real ez_after = __shfl_down_sync(WHOLE_WARP, x.e_z, 1), e_after = __shfl_down_sync(WHOLE_WARP, x.e, 1);
     if (g.column == RADIAL_COLUMNS - 1) ez_after = e_after = 0;
     real up_er = er_above - x.e_r, up_e = e_above - x.e;
     const int k = g.first + r, word = g.word[r];
     if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_er = stretched(g.axial.at(k, 2, local), up_er, 3, k);
-        up_e = stretched(g.axial.at(k, 3, local), up_e, 3, k);
+        up_er = stretched(strip_memory_of(g.row + r, 2) + g.column, up_er, 3, k);
+        up_e = stretched(strip_memory_of(g.row + r, 3) + g.column, up_e, 3, k);
     }
     const real curl_r = up_e + m * x.e_z, curl_phi = (ez_after - x.e_z) - up_er, curl_z = (e_after - x.e) + m * x.e_r;
     x.psi[4] = g.b[4] * x.psi[4] + g.c[4] * curl_r;

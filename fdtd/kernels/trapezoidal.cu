@@ -3,29 +3,27 @@
 //
 // Blocks stay and take one tile after the other: while a tile is stepped, the next one's fields are on their way to shared
 // memory. Memories of the axial filters lie in shared memory, those of the radial layer in the registers of its strips.
+// Every row of the block has its own place there: warps of one block may be at work on different tiles.
 //
 // Settings: REAL; those of march.cuh; DEPTH (most steps); TILES_R, TILES_Z (tiles of an antenna), STRIDE_R, STRIDE_Z
-// (columns and rows between them), HALO_R; AXIAL_ROWS (most of a tile); SHARED_BYTES.
+// (columns and rows between them), HALO_R; SHARED_BYTES.
 // Launch: any number of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
 #if !defined(DEPTH) || !defined(TILES_R) || !defined(TILES_Z) || !defined(STRIDE_R) || !defined(STRIDE_Z)
 #error "DEPTH, TILES_R, TILES_Z, STRIDE_R and STRIDE_Z must be set"
 #endif
-#if !defined(HALO_R) || !defined(AXIAL_ROWS) || !defined(SHARED_BYTES)
-#error "HALO_R, AXIAL_ROWS and SHARED_BYTES must be set"
+#if !defined(HALO_R) || !defined(SHARED_BYTES)
+#error "HALO_R and SHARED_BYTES must be set"
 #endif
 #define CLUSTERED 0
 #include "march.cuh"
 
 #define STAGE_NUMBERS (6 * ROWS * WIDE)  // of a warp
 #define CHUNK (16 / REAL_BYTES)          // numbers of a copy
-#define AXIAL_PITCH (WIDE + RADIAL_COLUMNS)
-static_assert(MAIL_BYTES + (WARPS * STAGE_NUMBERS + AXIAL_ROWS * 4 * AXIAL_PITCH) * REAL_BYTES == SHARED_BYTES,
-              "the plan counts shared memory otherwise");
+static_assert(MARCH_BYTES + WARPS * STAGE_NUMBERS * REAL_BYTES == SHARED_BYTES, "the plan counts shared memory otherwise");
 
 __device__ inline real *stage(int warp) {
-    return reinterpret_cast<real *>(shared_base() + MAIL_BYTES) + warp * STAGE_NUMBERS;
+    return reinterpret_cast<real *>(shared_base() + MARCH_BYTES) + warp * STAGE_NUMBERS;
 }
-__device__ inline real *axial_stage() { return stage(WARPS); }
 
 // A tile: where it starts, and the part of it that is written.
 struct Tile {
@@ -84,7 +82,7 @@ __device__ inline int fetch(const Tile &t, int warp, int lane, const Buffers &bu
         }
     }
     close_copies();
-    return lane < ROWS && first + lane < P.nz ? row_word(t.antenna, first + lane) : int(ROW_PLANE);
+    return lane < ROWS ? word_beyond(t.antenna, first + lane, t.column) : 0;
 }
 
 __device__ inline void take(Patch &f, int warp, int lane) {
@@ -104,46 +102,35 @@ __device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         if (g.first + r >= t.bottom && g.first + r < t.top) {
-            store_lane(to, f.e_r[r]), store_lane(to + n, f.e[r]), store_lane(to + 2 * n, f.e_z[r]);
-            store_lane(to + 3 * n, f.h_r[r]), store_lane(to + 4 * n, f.h[r]), store_lane(to + 5 * n, f.h_z[r]);
+            stream_lane(to, f.e_r[r]), stream_lane(to + n, f.e[r]), stream_lane(to + 2 * n, f.e_z[r]);
+            stream_lane(to + 3 * n, f.h_r[r]), stream_lane(to + 4 * n, f.h[r]), stream_lane(to + 5 * n, f.h_z[r]);
         }
         to += 6 * n;
     }
 }
 
 // A lane's columns of the axial memories of its rows, to shared memory or, of the tile proper, back to the other buffer.
-__device__ inline void move_axial(const Ground &g, const Tile &t, int local, const Buffers &buffers, bool write) {
+__device__ inline void move_axial(const Ground &g, const Tile &t, const Buffers &buffers, bool write) {
+    if (write && (g.column < t.left || g.column >= t.right)) return;
 #pragma unroll 1
     for (int r = 0; r < ROWS; ++r) {
         const int k = g.first + r;
         if (k >= P.nz || !P.axial_rows[k]) continue;
-        if (write && (k < t.bottom || k >= t.top || g.column < t.left || g.column >= t.right)) continue;
+        if (write && (k < t.bottom || k >= t.top)) continue;
         real *away = buffers.axial(write, t.antenna, k) + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter) {
-            real *here = g.axial.at(k, filter, local);
-#pragma unroll
-            for (int j = 0; j < CELLS; ++j)
-                if (write) away[filter * P.pitch + j] = here[j];
-                else here[j] = away[filter * P.pitch + j];
+            real *here = layer_memory_of(g.row + r, filter) + g.lane * CELLS, psi[CELLS];
+            load_lane(write ? here : away + filter * P.pitch, psi);
+            store_lane(write ? away + filter * P.pitch : here, psi);
         }
     }
-}
-
-// Rows of axial layers in a tile. Where their memories lie in shared memory differs from tile to tile.
-__device__ inline int axial_rows(const Tile &t) {
-    const int last = min(t.row + HEIGHT, P.nz) - 1;
-    return P.axial_rows[P.nz + last] + (P.axial_rows[last] > 0) - P.axial_rows[P.nz + t.row];
-}
-
-__device__ inline AxialMemory axial_memory_of(const Tile &t) {
-    return AxialMemory{axial_stage(), P.axial_rows[P.nz + t.row], AXIAL_PITCH};
 }
 
 // Not inlined, nor is the other: each has the registers to itself.
 __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, lane * CELLS, warp > 0, warp < WARPS - 1, false, 0, 0};
+    Course c{warp, warp > 0, warp < WARPS - 1, false, 0, 0};
     int n = next_tile(blockIdx.x), coming = 0;
     if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
 #pragma unroll 1
@@ -154,27 +141,25 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         wait_copies<0>();
         __syncwarp();  // all lanes' copies are there
         take(f, warp, lane);
-        place(g, t.antenna, lane, t.row + warp * ROWS, t.column + lane * CELLS, coming);
+        place(g, t.antenna, lane, t.row + warp * ROWS, warp * ROWS, t.column + lane * CELLS, coming);
         read_factors(g);
-        g.axial = axial_memory_of(t);
         __syncwarp();  // all lanes have what they need of the stage
         n = next_tile(n + gridDim.x);
         if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
-        if (axial_rows(t)) meet(1, 32 * WARPS);  // nobody uses the memories of an earlier tile any more
-        if (!g.plain) move_axial(g, t, c.local, buffers, false);
+        if (AXIAL && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, t, buffers, false);
         c.radial = t.radial;
         if (count > 0) send_h(f, g, c);
 #pragma unroll 1
         for (int s = 0; s < count; ++s) march_patch(f, g, c, step + s, s + 1 < count);
         put(f, g, t, buffers);
-        if (!g.plain) move_axial(g, t, c.local, buffers, true);
+        if (AXIAL && g.mode != PLAIN) move_axial(g, t, buffers, true);
     }
 }
 
 #if RADIAL_WARPS
 __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, WIDE + lane % RADIAL_COLUMNS, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
+    Course c{warp, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
     Strip g;
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
     read_factors(g);
@@ -184,8 +169,6 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
         if (!t.radial) continue;
         StripCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);
-        g.axial = axial_memory_of(t);
-        if (axial_rows(t)) meet(2, 32 * RADIAL_WARPS);  // nobody uses the memories of an earlier tile any more
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; ++r) {
             const int k = g.first + r;
@@ -194,7 +177,7 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
             else clear(x[r]);
             if (g.works && g.word[r] & ROW_AXIAL)
                 for (int filter = 0; filter < 4; ++filter)
-                    *g.axial.at(k, filter, c.local) = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
+                    strip_memory_of(g.row + r, filter)[g.column] = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
         }
         if (count > 0) send_strip_h(x, g, c);
 #pragma unroll 1
@@ -206,7 +189,7 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
             store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
             if (g.word[r] & ROW_AXIAL)
                 for (int filter = 0; filter < 4; ++filter)
-                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = *g.axial.at(k, filter, c.local);
+                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = strip_memory_of(g.row + r, filter)[g.column];
         }
     }
 }

@@ -20,6 +20,7 @@ class MarchPlan:
         radial_columns: Of the radial layer.
         radial_warps: Strips of it, one above the other.
         strip_rows: Rows a lane of a strip.
+        axial: Whether there are axial layers, whose memories lie in shared memory.
         size: Bytes of a number.
     """
 
@@ -29,6 +30,7 @@ class MarchPlan:
     radial_columns: int
     radial_warps: int
     strip_rows: int
+    axial: bool
     size: int
 
     @property
@@ -47,12 +49,13 @@ class MarchPlan:
         return _LANES * (self.warps + self.radial_warps)
 
     @property
-    def mail_bytes(self) -> int:
-        """Shared memory for signals, rows and columns on their way between warps."""
+    def shared_bytes(self) -> int:
+        """For signals, for rows and columns on their way between warps, and for the axial layers."""
         signals = -(-8 * 3 * (self.warps + self.radial_warps) // 16) * 16
         numbers = self.warps * 4 * self.wide + self.radial_warps * 4 * self.radial_columns
         numbers += 4 * self.height if self.radial_warps else 0
-        return -(-(signals + numbers * self.size) // 128) * 128
+        layers = self.height * (8 + 4 * (self.wide + self.radial_columns)) if self.axial else 0
+        return -(-(signals + numbers * self.size) // 128) * 128 + -(-layers * self.size // 128) * 128
 
     @property
     def macros(self) -> dict[str, int]:
@@ -64,11 +67,12 @@ class MarchPlan:
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "STRIP_ROWS": self.strip_rows,
+            "AXIAL": int(self.axial),
             "REAL_BYTES": self.size,
         }
 
 
-def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
+def strips(*, cells: int, rows: int, warps: int, layer: int, axial: bool, size: int, most: int = 4) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 
     Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only.
@@ -78,6 +82,7 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: in
         rows: Rows a lane of a patch.
         warps: Patches.
         layer: Columns of the radial layer.
+        axial: Whether there are axial layers.
         size: Bytes of a number.
         most: Warps for strips.
 
@@ -104,5 +109,6 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: in
         radial_columns=layer,
         radial_warps=radial_warps,
         strip_rows=strip_rows,
+        axial=axial,
         size=size,
     )

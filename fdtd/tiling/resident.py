@@ -10,7 +10,10 @@ from fdtd.tiling.limits import Limits
 from fdtd.tiling.march import MarchPlan, strips
 
 CLUSTERS = (1, 2, 4, 8, 16)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
-_SHAPES = {4: ((4, 4), (8, 2)), 8: ((2, 4), (4, 2))}  # cells and rows a lane that registers can hold, by bytes of a number
+_SHAPES = {
+    4: ((4, 4), (8, 2)),
+    8: ((2, 4), (4, 2)),
+}  # cells and rows a lane that registers can hold, by bytes of a number
 _WARPS = 12  # of a block, which leaves each of them 168 registers
 _LANES = 32
 
@@ -50,6 +53,7 @@ def plan(
     nz: int,
     *,
     layer: int,
+    axial: bool,
     coupled: bool,
     size: int,
     limits: Limits,
@@ -63,6 +67,7 @@ def plan(
         nr: Columns.
         nz: Rows.
         layer: Columns of the radial layer.
+        axial: Whether there are axial layers.
         coupled: Whether nodes couple e_r and e_z.
         size: Bytes of a number.
         limits: Of the device.
@@ -95,10 +100,10 @@ def plan(
         if warps > _WARPS - (layer > 0):
             continue
         try:
-            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=_WARPS - warps)
+            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, axial=axial, size=size, most=_WARPS - warps)
         except Unsuitable:
             continue
-        shared = march.mail_bytes + march.height * 6 * march.wide * size
+        shared = march.shared_bytes + march.warps * 6 * march.wide * size
         if shared <= limits.shared_bytes:
             return ResidentPlan(
                 march=march,

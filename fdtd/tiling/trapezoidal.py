@@ -1,4 +1,4 @@
-"""Redundant computation: tiles with halos in registers, several steps a trip through memory (approach 5 of the seed)."""
+"""Redundant computation (approach 5 of the seed): tiles with halos in registers, several steps a trip through memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class TrapezoidalPlan:
         halo: Halo columns, whole patches.
         tiles: Along r and z.
         strides: Columns and rows from one tile to the next.
-        axial_rows: Most rows of axial layers in a tile.
         lead: Zero columns before the axis.
         pitch: Stored columns.
         shared_bytes: Of a block.
@@ -35,7 +34,6 @@ class TrapezoidalPlan:
     halo: int
     tiles: tuple[int, int]
     strides: tuple[int, int]
-    axial_rows: int
     lead: int
     pitch: int
     shared_bytes: int
@@ -55,7 +53,6 @@ class TrapezoidalPlan:
             "TILES_Z": self.tiles[1],
             "STRIDE_R": self.strides[0],
             "STRIDE_Z": self.strides[1],
-            "AXIAL_ROWS": self.axial_rows,
             "SHARED_BYTES": self.shared_bytes,
         }
 
@@ -71,7 +68,7 @@ def plan(
     nz: int,
     *,
     layer: int,
-    axial: tuple[tuple[int, int], ...],
+    axial: bool,
     record_every: int,
     coupled: bool,
     size: int,
@@ -87,7 +84,7 @@ def plan(
         nr: Columns.
         nz: Rows.
         layer: Columns of the radial layer.
-        axial: Rows [start, stop) of the axial layers.
+        axial: Whether there are axial layers.
         record_every: Steps between samples; launches end there.
         coupled: Whether nodes couple e_r and e_z.
         size: Bytes of a number.
@@ -106,7 +103,7 @@ def plan(
     if depth is None:
         depth = -(-record_every // (2 * -(-record_every // 16)))
     cells, rows = shape or _SHAPES[size]
-    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size)
+    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, axial=axial, size=size)
     if march.threads > 512:
         raise Unsuitable(f"trapezoidal has no room for a radial layer of {layer} columns beside its patches")
     main, wide, height, chunk = nr - layer, march.wide, march.height, 16 // size
@@ -116,11 +113,7 @@ def plan(
         raise Unsuitable(f"a tile of {wide} x {height} cells has nothing left after {depth} steps; lower the depth")
     lead = wide - main if main <= wide else -main % max(chunk, cells)
     tiles_r, tiles_z = 1 + max(0, -(-(lead + main - wide) // step_r)), 1 + max(0, -(-(nz - height) // step_z))
-    layered = [any(start <= k < stop for start, stop in axial) for k in range(nz)]
-    origins = [max(0, min(z * step_z, nz - height)) for z in range(tiles_z)]
-    axial_rows = max(sum(layered[origin : origin + height]) for origin in origins)
-    numbers = warps * 6 * rows * wide + axial_rows * 4 * (wide + layer)
-    shared = march.mail_bytes + numbers * size
+    shared = march.shared_bytes + warps * 6 * rows * wide * size
     if shared > limits.shared_bytes:
         raise Unsuitable(
             f"a tile of {wide} x {height} cells needs {shared} bytes of shared memory (allowed here: "
@@ -132,7 +125,6 @@ def plan(
         halo=halo,
         tiles=(tiles_r, tiles_z),
         strides=(step_r, step_z),
-        axial_rows=axial_rows,
         lead=lead,
         pitch=lead + main + max(4, -(-layer // 4) * 4),
         shared_bytes=shared,

@@ -70,7 +70,7 @@ inline jmp_buf scheduler;
 inline dim3 grid_size, block_size;
 inline int cluster_size = 1;
 inline std::vector<std::vector<unsigned char>> shared_memory;  // one a block of the cluster
-inline std::vector<Barrier> block_barriers, warp_barriers, places;  // places: 16 a block
+inline std::vector<Barrier> block_barriers, warp_barriers;
 inline Barrier cluster_barrier;
 inline std::vector<double> exchange;  // [warp][2][32]
 inline int alive;
@@ -110,7 +110,7 @@ inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
     std::vector<Fiber> fibers(size_t(count) * total);
     shared_memory.assign(total, {});
     for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
-    block_barriers.assign(total, {}), places.assign(size_t(total) * 16, {}), warp_barriers.assign(size_t(total) * warps, {});
+    block_barriers.assign(total, {}), warp_barriers.assign(size_t(total) * warps, {});
     cluster_barrier = {}, exchange.assign(size_t(total) * warps * 64, 0.0);
     alive = count * total;
     std::vector<int> order(size_t(total) * warps);
@@ -250,19 +250,21 @@ template <class T> T *in_block(T *own, int rank) {
 
 // What fdtd/kernels/signals.cuh spells in PTX.
 struct signal_word {
-    short givers, missing;
+    signed char givers, missing;
+    short bytes;  // still to come
     int turns;
 };
-inline void prepare_signal(signal_word *s, int givers) { *s = {short(givers), short(givers), 0}; }
-inline void meet(int place, int threads) {
-    host::arrive_and_wait(host::places[size_t(host::now->rank) * 16 + place], threads);
-}
+inline void prepare_signal(signal_word *s, int givers) { *s = {(signed char)givers, (signed char)givers, 0, 0}; }
 inline void publish_signals() {}
-inline void give_signal(signal_word *s) {
-    if (--s->missing == 0) s->missing = s->givers, ++s->turns, ++host::progress;
+inline void turn_if_complete(signal_word *s) {
+    if (s->missing == 0 && s->bytes == 0) s->missing = s->givers, ++s->turns, ++host::progress;
+}
+inline void give_signal(signal_word *s) { --s->missing, turn_if_complete(s); }
+inline void expect_bytes(signal_word *s, int bytes) { s->bytes += short(bytes), give_signal(s); }
+template <class T> void send(T *own, int rank, const T &value, signal_word *s) {
+    *in_block(own, rank) = value, s = in_block(s, rank), s->bytes -= short(sizeof(T)), turn_if_complete(s);
 }
 inline void await_signal(signal_word *s, int turn) {
     while (((s->turns ^ turn) & 1) == 0) host::yield();
 }
 inline void await_cluster_signal(signal_word *s, int turn) { await_signal(s, turn); }
-inline void give_signal(signal_word *s, int rank) { give_signal(in_block(s, rank)); }
