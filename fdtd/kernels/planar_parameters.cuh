@@ -116,6 +116,7 @@ template <class Inside> __device__ inline bool any_place(const int *places, int 
 // Takes the sources of one phase and step off their fields. `own(row, column)` gives plane 0 of a cell that this thread
 // itself updates, or null, so that nobody has to wait; `stride` goes from plane to plane.
 template <class Own> __device__ inline void impress(int problem, int step, int phase, long long stride, Own own) {
+#pragma unroll 1
     for (int s = 0; s < P.source_count; ++s) {
         const int *source = P.sources + 4 * s;
         if (source[0] != phase) continue;
@@ -126,6 +127,7 @@ template <class Own> __device__ inline void impress(int problem, int step, int p
 
 // Samples the fields after a step, where `at(plane, row, column)` gives a place to read, or null.
 template <class At> __device__ inline void sample(int problem, int step, int thread, int threads, At at) {
+#pragma unroll 1
     for (int p = thread; p < P.probe_count; p += threads) {
         const int *probe = P.probes + 3 * p;
         const real *field = at(probe[0], probe[1], probe[2]);

@@ -1,17 +1,17 @@
 // Synchronised thread blocks: a cluster of blocks holds one problem on chip for all of its steps, a slab of rows each,
 // and hands the rows at the slabs' edges over through the neighbours' shared memory.
 //
-// Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); ROW (numbers of a row of one plane, the pitch in
-// memory); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
+// Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); COLUMNS (that change); ROW (numbers of a row of one
+// plane, the pitch in memory); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
 // numbers for each plane and coefficient.
-#if !defined(CLUSTER) || !defined(SLAB) || !defined(ROW) || !defined(WARPS)
-#error "CLUSTER, SLAB, ROW and WARPS must be set"
+#if !defined(CLUSTER) || !defined(SLAB) || !defined(COLUMNS) || !defined(ROW) || !defined(WARPS)
+#error "CLUSTER, SLAB, COLUMNS, ROW and WARPS must be set"
 #endif
 #include "machine.cuh"
 #include "planar_parameters.cuh"
 #include "stencil.cuh"
 
-enum { AREA = (SLAB + 2) * ROW };
+enum { AREA = (SLAB + 2) * ROW, TURNS = (COLUMNS + WARP - 1) / WARP };  // columns of a lane
 
 // Row `j` of the slab, -1 to SLAB, at column 0 of plane 0.
 __device__ inline real *slab(int j) { return reinterpret_cast<real *>(shared_base()) + (j + 1) * ROW + LEAD; }
@@ -24,12 +24,12 @@ __device__ inline void send(int own, int halo, int rank) {
         for (int i = threadIdx.x; i < P.columns; i += WARP * WARPS) to[f * AREA + i] = slab(own)[f * AREA + i];
 }
 
-template <int PHASE, bool STRETCHED> __device__ inline void cell(int problem, int parity, int first, int j, int i) {
+template <int PHASE, bool STRETCHED> __device__ inline void cell(real *here, int problem, int parity, int j, int i) {
     Cell<STRETCHED> c;
-    c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity, c.j = first + j, c.i = i;
-    c.here = slab(j) + i, c.below = c.here - ROW, c.above = c.here + ROW;
-    c.middle = c.here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
-    c.psi = P.psi + (long long)problem * 4 * plane_size() + row_at(first + j) + i;
+    c.stride = c.step = AREA, c.psi_stride = plane_size(), c.parity = parity, c.j = j, c.i = i;
+    c.here = here, c.below = here - ROW, c.above = here + ROW;
+    c.middle = here + Stencil::PLANES * AREA, c.low = c.middle - ROW, c.high = c.middle + ROW;
+    if (STRETCHED) c.psi = P.psi + (long long)problem * 4 * plane_size() + row_at(j) + i;
     Values values;
     Stencil::template compute<PHASE>(c, values);
     Stencil::template store<PHASE>(c, values);
@@ -37,13 +37,19 @@ template <int PHASE, bool STRETCHED> __device__ inline void cell(int problem, in
 
 template <int PHASE>
 __device__ inline void phase(int problem, int step, int parity, int first, int rows, bool driven) {
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int j = warp; j < min(rows, P.rows - Stencil::IDLE - first); j += WARPS)
-        for (int i = lane; i < P.columns - Stencil::IDLE; i += WARP)
-            if (all_plain(first + j, i - lane))
-                cell<PHASE, false>(problem, parity, first, j, i);
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, end = min(rows, P.rows - Stencil::IDLE - first);
+    for (int j = warp; j < end; j += WARPS) {
+        real *here = slab(j) + lane;
+        const bool simple = plain(first + j, P.rows);
+#pragma unroll
+        for (int t = 0; t < TURNS; ++t) {
+            if (t == TURNS - 1 && lane + t * WARP >= COLUMNS) break;
+            if (simple && plain(t * WARP, P.columns) && plain(t * WARP + WARP - 1, P.columns))
+                cell<PHASE, false>(here + t * WARP, problem, parity, first + j, lane + t * WARP);
             else
-                cell<PHASE, true>(problem, parity, first, j, i);
+                cell<PHASE, true>(here + t * WARP, problem, parity, first + j, lane + t * WARP);
+        }
+    }
     if (driven)
         impress(problem, step, PHASE, AREA, [=](int row, int column) {
             const int j = row - first;

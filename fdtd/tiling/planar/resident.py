@@ -19,6 +19,7 @@ class ResidentPlan:
     Attributes:
         cluster: Blocks.
         slab: Rows a block.
+        columns: That change.
         row: Numbers of a row of one plane.
         warps: A block.
         shared_bytes: Of a block.
@@ -26,6 +27,7 @@ class ResidentPlan:
 
     cluster: int
     slab: int
+    columns: int
     row: int
     warps: int
     shared_bytes: int
@@ -38,7 +40,13 @@ class ResidentPlan:
     @property
     def macros(self) -> dict[str, str | int]:
         """Settings of the kernel text."""
-        return {"CLUSTER": self.cluster, "SLAB": self.slab, "ROW": self.row, "WARPS": self.warps}
+        return {
+            "CLUSTER": self.cluster,
+            "SLAB": self.slab,
+            "COLUMNS": self.columns,
+            "ROW": self.row,
+            "WARPS": self.warps,
+        }
 
 
 def plan(
@@ -67,7 +75,14 @@ def plan(
         slab = -(-rows // blocks)
         need = (slab + 2) * row * (stencil.planes + stencil.coefficients) * size
         if need <= limits.shared_bytes and slab * (blocks - 1) < rows:
-            return ResidentPlan(cluster=blocks, slab=slab, row=row, warps=min(32, max(4, slab)), shared_bytes=need)
+            return ResidentPlan(
+                cluster=blocks,
+                slab=slab,
+                columns=columns - stencil.idle,
+                row=row,
+                warps=min(32, max(4, slab)),
+                shared_bytes=need,
+            )
     blocks = CLUSTERS[-1] if cluster is None else cluster
     most = limits.shared_bytes // (row * (stencil.planes + stencil.coefficients) * size) - 2
     raise Unsuitable(

@@ -21,12 +21,14 @@ class SkewedPlan:
     Attributes:
         levels: Time steps a pass.
         group: Warps a level.
+        columns: That change.
         row: Numbers of a row of one plane.
         shared_bytes: Of the block.
     """
 
     levels: int
     group: int
+    columns: int
     row: int
     shared_bytes: int
 
@@ -38,7 +40,7 @@ class SkewedPlan:
     @property
     def macros(self) -> dict[str, str | int]:
         """Settings of the kernel text."""
-        return {"LEVELS": self.levels, "GROUP": self.group, "ROW": self.row}
+        return {"LEVELS": self.levels, "GROUP": self.group, "COLUMNS": self.columns, "ROW": self.row}
 
 
 def slots(stencil: PlanarStencil, levels: int) -> int:
@@ -70,8 +72,9 @@ def plan(
     for count in range(_MOST_LEVELS, 1, -1) if levels is None else (levels,):
         need = slots(stencil, count) * slot
         if need <= limits.shared_bytes:
-            group = max(1, min(_MOST_WARPS // count, -(-(columns - stencil.idle) // 128)))
-            return SkewedPlan(levels=count, group=group, row=row, shared_bytes=need)
+            stepped = columns - stencil.idle
+            group = max(1, min(_MOST_WARPS // count, -(-stepped // 128)))
+            return SkewedPlan(levels=count, group=group, columns=stepped, row=row, shared_bytes=need)
     count = 2 if levels is None else levels
     most = limits.shared_bytes // (slots(stencil, count) * (stencil.planes + stencil.coefficients) * size)
     raise Unsuitable(
