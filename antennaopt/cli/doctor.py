@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
 
 from antennaopt.cli.machine import memory_bytes, usable_cores
 from antennaopt.cli.options import check_writable, json_option, write_out
+from antennaopt.errors import ClusterError
 
 
 @click.command(short_help="Show what this machine can run.")
+@click.option("--no-self-test", is_flag=True, help="Only look; solve nothing on the device.")
 @json_option
-def doctor(json_file: str | None) -> None:
-    """Show Python, packages, cores, memory and which backends can run here.
+def doctor(no_self_test: bool, json_file: str | None) -> None:
+    """Show Python, packages, cores, memory, CUDA devices, what each scheme can do on them, and a self-test.
+
+    The self-test solves three small antennas on the device and on the CPU; without a device there is none.
 
     \b
     Example:
@@ -26,19 +28,15 @@ def doctor(json_file: str | None) -> None:
     """  # noqa: D301 - \b is click's
     check_writable(json_file)
     found = examine()
+    if found["devices"] and not no_self_test:
+        found["self_test"] = _self_test()
     if json_file is not None:
         write_out(json_file, json.dumps(found, indent=1) + "\n")
-    if json_file == "-":
-        return
-    memory = found["memory_bytes"]
-    click.echo(f"python     {found['python']}")
-    click.echo(f"system     {found['system']}")
-    click.echo(f"processor  {found['processor']}, {found['cores']} cores usable")
-    click.echo(f"memory     {memory / 2**30:.1f} GiB" if memory else "memory     unknown")
-    click.echo("packages   " + ", ".join(f"{name} {version}" for name, version in found["packages"].items()))
-    click.echo(f"cuda       {found['cuda']}")
-    for name, (able, why) in found["backends"].items():
-        click.echo(f"backend    {name}: {'yes' if able else 'no'}, {why}")
+    if json_file != "-":
+        click.echo("\n".join(_lines(found)))
+    test = found.get("self_test")
+    if test and not test["passed"]:
+        raise ClusterError(f"the device does not solve as the CPU does: {_verdict(test)}; use --backend cpu")
 
 
 def examine() -> dict[str, Any]:
@@ -46,6 +44,7 @@ def examine() -> dict[str, Any]:
     from antennaopt.results.versions import package_versions, processor_name
 
     packages = package_versions()
+    cuda, devices = _cuda()
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -53,22 +52,87 @@ def examine() -> dict[str, Any]:
         "cores": usable_cores(),
         "memory_bytes": memory_bytes(),
         "packages": packages,
-        "cuda": _cuda(),
+        "cuda": cuda,
+        "devices": devices,
         "dask": packages.get("distributed"),
         "backends": {
             "reference": (True, "NumPy, float64, slow: the oracle"),
             "cpu": (find_spec("numba") is not None, f"Numba {packages.get('numba', 'is not installed')}"),
-            "cuda": (False, "not available in this version"),
+            "cuda": (bool(devices), cuda),
         },
     }
 
 
-def _cuda() -> str:
-    driver = Path("/proc/driver/nvidia/version")
-    has_driver = driver.exists() or shutil.which("nvidia-smi") is not None
-    has_cupy = find_spec("cupy") is not None
-    if not has_driver:
-        return "no NVIDIA driver" + (", CuPy is installed" if has_cupy else "")
-    return "NVIDIA driver found, " + (
-        "CuPy is installed" if has_cupy else "CuPy is not installed (extra cuda12 or cuda13)"
+def _cuda() -> tuple[str, list[dict[str, Any]]]:
+    """Say what there is for the CUDA backend, or what is missing; and the devices, with what each scheme can do."""
+    from antennaopt.bench.matrix import support_matrix
+    from fdtd.backends.cuda import present
+    from fdtd.errors import DeviceError
+
+    try:
+        found = present.devices()
+        version = present.driver_version()
+    except DeviceError as error:
+        return str(error), []
+    devices = [
+        {
+            "name": one.name,
+            "uuid": one.uuid,
+            "compute_capability": one.limits.capability / 10,
+            "memory_bytes": one.limits.memory_bytes,
+            "multiprocessors": one.limits.multiprocessors,
+            "shared_bytes": one.limits.shared_bytes,
+            "schemes": [row for row in support_matrix(one.limits) if row["backend"] == "cuda"],
+        }
+        for one in found
+    ]
+    driver = f"driver for CUDA {version // 1000}.{version % 1000 // 10}"
+    return f"{driver}, {present.cupy_package()}, {len(devices)} device{'s' if len(devices) > 1 else ''}", devices
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    memory = found["memory_bytes"]
+    lines = [
+        f"python     {found['python']}",
+        f"system     {found['system']}",
+        f"processor  {found['processor']}, {found['cores']} cores usable",
+        f"memory     {memory / 2**30:.1f} GiB" if memory else "memory     unknown",
+        "packages   " + ", ".join(f"{name} {version}" for name, version in found["packages"].items()),
+    ]
+    lines += [f"backend    {name}: {'yes' if able else 'no'}, {why}" for name, (able, why) in found["backends"].items()]
+    for place, one in enumerate(found["devices"]):
+        lines.append(
+            f"device {place}   {one['name']}, compute capability {one['compute_capability']:.1f}, "
+            f"{one['memory_bytes'] / 2**30:.1f} GiB, {one['multiprocessors']} multiprocessors"
+        )
+    for row in found["devices"][0]["schemes"] if found["devices"] else ():
+        able = "yes" if row["works"] else f"no, {row['reason']}"
+        lines.append(f"scheme     {row['stencil']} {row['scheme']}: {able}")
+    if "self_test" in found:
+        lines.append(f"self-test  {_verdict(found['self_test'])}")
+    elif not found["devices"]:
+        lines.append("self-test  none: there is no device to test")
+    return lines
+
+
+def _self_test() -> dict[str, Any]:
+    from antennaopt.bench.self_test import self_test
+    from fdtd.errors import FdtdError
+
+    try:
+        return self_test()
+    except FdtdError as error:
+        return {"passed": False, "error": str(error)}
+
+
+def _verdict(test: dict[str, Any]) -> str:
+    """Say in words what a self-test came to."""
+    if test.get("error"):
+        return f"failed, {test['error']}"
+    if test["worst_db"] is None:
+        return "failed, the antennas are not solved"
+    alone = "the same to the bit" if test["repeats"] else "not the same to the bit"
+    return (
+        f"{'passed' if test['passed'] else 'failed'} in {test['seconds']:.1f} s: three antennas within "
+        f"{test['worst_db']:.1g} dB of the CPU's, one of them alone {alone}"
     )
