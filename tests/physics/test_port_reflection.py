@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,8 +88,9 @@ def test_short(measured: Callable[..., float], cell: float) -> None:
     """Tangential E zero in the plane z = 0: S11 = -1, magnitude and phase."""
     layout = tube_layout(cell)
     media = fill(layout, Scene(batch=1, conductors=tube(1.0)))
-    media.open_length[:, :2, layout.origin, : layout.feed_columns] = 0.0
-    problem, mode = pose(layout, media)
+    length = media.open_length.copy()
+    length[:, :2, layout.origin, : layout.feed_columns] = 0.0
+    problem, mode = pose(layout, replace(media, open_length=length))
     band = np.linspace(*BAND, SWEEP)
     up, down = amplitudes(layout, problem, mode, band)
     travel = mode.phase_per_cell(layout.grid, band) * (layout.origin - layout.port_plane)
