@@ -142,6 +142,7 @@ def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float) -> Prob
         cell=_CELL,
         exact_steps=steps,
         shape=grid,
+        surfaces="diagonal",  # as in a search
     )
     media = fill(layout, family.scene(designs))
     problem, _ = pose(layout, media)
