@@ -17,8 +17,8 @@ struct Columns {
 };
 
 __device__ inline void read_columns(int lane, Columns &c) {
-    read_cells(P.gains, lane, c.half), read_cells(P.gains + 2 * P.pitch, lane, c.node);
-    read_cells(P.gains + 4 * P.pitch, lane, c.rising);
+    read_cells(P.gains, lane, c.half), read_cells(P.gains + 2 * ROW_PITCH, lane, c.node);
+    read_cells(P.gains + 4 * ROW_PITCH, lane, c.rising);
 }
 
 // What keeps a row's update from being plain.
@@ -33,7 +33,7 @@ __device__ inline void stretch_cells(
     const int columns = layer_columns(layer) - lane * CELLS;
     const real *t = P.axial + table * P.nz + k;
     vector *memory = reinterpret_cast<vector *>(layer_memory(antenna, layer, filter) + lane * CELLS);
-    vector *second = memory + P.pitch / WIDTH;
+    vector *second = memory + ROW_PITCH / WIDTH;
     real p0[CELLS], p1[CELLS];
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
@@ -79,8 +79,8 @@ __device__ inline void drive_e(
         for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
         if (WIDE && RARELY(m.reach > STAGED_LANES * CELLS)) {
             if (lane * CELLS + v * WIDTH < m.reach) {
-                unpack(reinterpret_cast<const vector *>(m.row + component * P.pitch)[v], a);
-                unpack(reinterpret_cast<const vector *>(m.row + (3 + component) * P.pitch)[v], b);
+                unpack(reinterpret_cast<const vector *>(m.row + component * ROW_PITCH)[v], a);
+                unpack(reinterpret_cast<const vector *>(m.row + (3 + component) * ROW_PITCH)[v], b);
             }
         } else if (lane * CELLS + v * WIDTH < m.reach) {
             unpack(m.staged[(component * VECTORS + v) * STAGED_LANES], a);
@@ -126,7 +126,7 @@ __device__ inline void drive_source(Row &row, int lane, int step) {
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) {
                 row.e_r[v * WIDTH + w] -= P.source[at + w] * amplitude;
-                row.e[v * WIDTH + w] -= P.source[P.pitch + at + w] * amplitude;
+                row.e[v * WIDTH + w] -= P.source[ROW_PITCH + at + w] * amplitude;
             }
         }
     }
@@ -190,7 +190,7 @@ __device__ inline void open_faces(
         }
 #else
     real f[CELLS];
-    read_reached(faces + component * P.pitch, lane, reach, 1, f);
+    read_reached(faces + component * ROW_PITCH, lane, reach, 1, f);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] *= f[j];
 #endif

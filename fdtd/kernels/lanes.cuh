@@ -63,12 +63,12 @@ __device__ inline void write_cells(real *row, int lane, const real *from) {
     for (int v = 0; v < VECTORS; ++v) reinterpret_cast<vector *>(row + lane * CELLS)[v] = packed(from + v * WIDTH);
 }
 __device__ inline void write_global(real *to, int lane, const Row &row) {
-    const int n = P.pitch;
+    const int n = ROW_PITCH;
     write_cells(to, lane, row.e_r), write_cells(to + n, lane, row.e), write_cells(to + 2 * n, lane, row.e_z);
     write_cells(to + 3 * n, lane, row.h_r), write_cells(to + 4 * n, lane, row.h), write_cells(to + 5 * n, lane, row.h_z);
 }
 __device__ inline void read_global(const real *from, int lane, Row &row) {
-    const int n = P.pitch;
+    const int n = ROW_PITCH;
     read_cells(from, lane, row.e_r), read_cells(from + n, lane, row.e), read_cells(from + 2 * n, lane, row.e_z);
     read_cells(from + 3 * n, lane, row.h_r), read_cells(from + 4 * n, lane, row.h), read_cells(from + 5 * n, lane, row.h_z);
 }

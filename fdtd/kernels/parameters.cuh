@@ -79,6 +79,14 @@ struct Parameters {
 
 __constant__ Parameters P;
 
+// Known when the kernel is compiled, where a scheme says so: addresses become constants.
+#ifndef ROW_PITCH
+#define ROW_PITCH P.pitch
+#endif
+#ifndef RADIAL_PITCH
+#define RADIAL_PITCH P.radial_pitch
+#endif
+
 // A row's word: its reach (columns as stored, from the first, that hold anything but air) and these flags.
 enum RowFlag {
     ROW_REACH = 0xffff,
@@ -95,34 +103,34 @@ enum RowFlag {
 #define RARELY(condition) (__builtin_expect(!!(condition), 0))
 
 __device__ inline real *field(int antenna, int k, int component) {
-    return P.fields + (((long long)antenna * P.nz + k) * 6 + component) * P.pitch;
+    return P.fields + (((long long)antenna * P.nz + k) * 6 + component) * ROW_PITCH;
 }
 
 __device__ inline const real *medium(int antenna, int k, int component) {
-    return P.media + (((long long)antenna * P.nz + k) * 6 + component) * P.pitch;
+    return P.media + (((long long)antenna * P.nz + k) * 6 + component) * ROW_PITCH;
 }
 
 __device__ inline const real *open_face(int antenna, int k, int component) {
-    return P.faces + (((long long)antenna * P.nz + k) * 3 + component) * P.pitch;
+    return P.faces + (((long long)antenna * P.nz + k) * 3 + component) * ROW_PITCH;
 }
 
 __device__ inline const real *node_coupling(int antenna, int k) {
-    return P.coupling + ((long long)antenna * P.nz + k) * P.pitch;
+    return P.coupling + ((long long)antenna * P.nz + k) * ROW_PITCH;
 }
 
 __device__ inline real *radial_memory(int antenna, int k, int filter) {
-    return P.radial_psi + (((long long)antenna * P.nz + k) * 8 + filter) * P.radial_pitch;
+    return P.radial_psi + (((long long)antenna * P.nz + k) * 8 + filter) * RADIAL_PITCH;
 }
 
 __device__ inline real *axial_memory(int antenna, int k, int filter) {
-    return P.axial_psi + (((long long)antenna * P.axial_count + P.axial_rows[P.nz + k]) * 4 + filter) * P.pitch;
+    return P.axial_psi + (((long long)antenna * P.axial_count + P.axial_rows[P.nz + k]) * 4 + filter) * ROW_PITCH;
 }
 
 // The same with the row's columns and place in one number, place 16 bits up.
 __device__ inline int row_layer(int k) { return P.axial_rows[k] | P.axial_rows[P.nz + k] << 16; }
 __device__ inline int layer_columns(int layer) { return layer & 0xffff; }
 __device__ inline real *layer_memory(int antenna, int layer, int filter) {
-    return P.axial_psi + (((long long)antenna * P.axial_count + (layer >> 16)) * 4 + filter) * P.pitch;
+    return P.axial_psi + (((long long)antenna * P.axial_count + (layer >> 16)) * 4 + filter) * ROW_PITCH;
 }
 
 __device__ inline int row_word(int antenna, int k) { return P.rows[(long long)antenna * (P.nz + 1) + k]; }

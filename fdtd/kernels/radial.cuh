@@ -41,18 +41,20 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
         for (int n = 0; n < 6; ++n)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
-                copy_16_bytes(to + (n * VECTORS + v) * 32, rows.from + n * P.pitch + v * WIDTH);
+                copy_16_bytes(to + (n * VECTORS + v) * 32, rows.from + n * ROW_PITCH + v * WIDTH);
     } else {
         const real zero[WIDTH] = {};
 #pragma unroll 1
         for (int n = 0; n < 6 * VECTORS; ++n) to[n * 32] = packed(zero);
     }
-    rows.from += 6 * P.pitch;
-    if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * P.pitch;
+    rows.from += 6 * ROW_PITCH;
+    if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * ROW_PITCH;
 }
 
-// The radial layer's cells and the h_z, h beside them, from memory into the inlet.
-#define INLET_PARTS ((INLET + 31) / 32)
+// The radial layer's cells and the main columns beside them, from memory into the inlet: for each of the 14 numbers of a
+// cell a run of whole vectors, and the last main columns' h_z and h.
+#define INLET_VECTORS (14 * INLET_RUN + 2)
+#define INLET_PARTS ((INLET_VECTORS + 31) / 32)
 struct CellFetch {
     Fetch next;
     const real *from[INLET_PARTS];
@@ -61,31 +63,29 @@ struct CellFetch {
 
 __device__ inline void begin(CellFetch &cells, const Passes &passes, const Place &p) {
     cells.next = {0, passes.first, 0};
-#if RADIAL_COLUMNS
-    const real *row = field(p.antenna, 0, 0) + P.lead + P.radial_start;
+    const real *row = field(p.antenna, 0, 0) + 32 * CELLS;  // the first radial column
 #pragma unroll
     for (int n = 0; n < INLET_PARTS; ++n) {
-        const int place = p.lane + 32 * n, part = place / RADIAL_COLUMNS, column = place % RADIAL_COLUMNS;
-        cells.stride[n] = 6 * P.pitch;
-        if (place >= 14 * RADIAL_COLUMNS) cells.from[n] = row + (place == 14 * RADIAL_COLUMNS ? 5 : 4) * P.pitch - 1;
-        else if (part < 6) cells.from[n] = row + part * P.pitch + column;
+        const int place = p.lane + 32 * n, part = place / INLET_RUN, column = place % INLET_RUN * WIDTH;
+        cells.stride[n] = 6 * ROW_PITCH;
+        if (place >= 14 * INLET_RUN) cells.from[n] = row + (place == 14 * INLET_RUN ? 5 : 4) * ROW_PITCH - WIDTH;
+        else if (part < 6) cells.from[n] = row + part * ROW_PITCH + column;
         else {
             cells.from[n] = radial_memory(p.antenna, 0, part - 6) + column;
-            cells.stride[n] = 8 * P.radial_pitch;
+            cells.stride[n] = 8 * RADIAL_PITCH;
         }
     }
-#endif
 }
 
 __device__ inline void ask(CellFetch &cells, const Passes &passes, const Place &p, const Shared &s) {
-#if RADIAL_COLUMNS
-    real *to = s.inlet + (cells.next.number & 7) * INLET + p.lane;
+    vector *to = reinterpret_cast<vector *>(s.inlet + (cells.next.number & 7) * INLET) + p.lane;
     const bool copies = wanted(cells.next, passes);
+    const real zero[WIDTH] = {};
 #pragma unroll
     for (int n = 0; n < INLET_PARTS; ++n) {
-        if (p.lane + 32 * n < INLET) {
-            if (copies) copy_number(to + 32 * n, cells.from[n]);
-            else to[32 * n] = 0;
+        if (p.lane + 32 * n < INLET_VECTORS) {
+            if (copies) copy_16_bytes(to + 32 * n, cells.from[n]);
+            else to[32 * n] = packed(zero);
         }
         cells.from[n] += cells.stride[n];
     }
@@ -93,7 +93,6 @@ __device__ inline void ask(CellFetch &cells, const Passes &passes, const Place &
 #pragma unroll
         for (int n = 0; n < INLET_PARTS; ++n) cells.from[n] -= (P.nz + 1) * cells.stride[n];
     }
-#endif
 }
 
 // Copies ca and cb of a row's staged lanes into shared memory.
@@ -106,7 +105,7 @@ __device__ inline void stage(const Fetch &next, int reach, const Place &p, const
     for (int n = 0; n < 6; ++n)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
-            copy_16_bytes(to + (n * VECTORS + v) * STAGED_LANES, from + n * P.pitch + v * WIDTH);
+            copy_16_bytes(to + (n * VECTORS + v) * STAGED_LANES, from + n * ROW_PITCH + v * WIDTH);
 #endif
 }
 
@@ -120,7 +119,7 @@ __device__ inline void stage_faces(const Fetch &next, int reach, const Place &p,
     for (int n = 0; n < 3; ++n)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
-            copy_16_bytes(to + (n * VECTORS + v) * CUT_LANES, from + n * P.pitch + v * WIDTH);
+            copy_16_bytes(to + (n * VECTORS + v) * CUT_LANES, from + n * ROW_PITCH + v * WIDTH);
 #endif
 }
 
@@ -179,12 +178,13 @@ struct Service {
 };
 
 __device__ inline void begin(Service &service, const Passes &passes, const Place &p, const Shared &s) {
-    begin(service.rows, passes, p), begin(service.cells, passes, p);
+    begin(service.rows, passes, p);
+    if (RADIAL_COLUMNS) begin(service.cells, passes, p);
     service.warmed = {0, passes.first, 0};
 #pragma unroll 1
     for (int n = 0; n < RING; ++n) {
         if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
-        if (p.helper == CELL_HELPER) ask(service.cells, passes, p, s);
+        if (RADIAL_COLUMNS && p.helper == CELL_HELPER) ask(service.cells, passes, p, s);
         if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
         close_copies();
     }
@@ -193,7 +193,10 @@ __device__ inline void begin(Service &service, const Passes &passes, const Place
 
 __device__ inline void serve(Service &service, const Passes &passes, const Place &p, const Shared &s, int t) {
     if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
-    if (p.helper == CELL_HELPER) ask(service.cells, passes, p, s), record_taps(s, p, (t & 1) ^ 1);
+    if (p.helper == CELL_HELPER) {
+        if (RADIAL_COLUMNS) ask(service.cells, passes, p, s);
+        record_taps(s, p, (t & 1) ^ 1);
+    }
     if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
     close_copies();
     wait_copies<RING - 2>();
@@ -212,11 +215,11 @@ struct Cell {
 
 __device__ inline void write_cell(int antenna, int k, int column, const Cell &cell) {
     real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
-    at[0] = cell.e_r, at[P.pitch] = cell.e, at[2 * P.pitch] = cell.e_z;
-    at[3 * P.pitch] = cell.h_r, at[4 * P.pitch] = cell.h, at[5 * P.pitch] = cell.h_z;
+    at[0] = cell.e_r, at[ROW_PITCH] = cell.e, at[2 * ROW_PITCH] = cell.e_z;
+    at[3 * ROW_PITCH] = cell.h_r, at[4 * ROW_PITCH] = cell.h, at[5 * ROW_PITCH] = cell.h_z;
     real *psi = radial_memory(antenna, k, 0) + column;
 #pragma unroll
-    for (int n = 0; n < 8; ++n) psi[n * P.radial_pitch] = cell.psi[n];
+    for (int n = 0; n < 8; ++n) psi[n * RADIAL_PITCH] = cell.psi[n];
 }
 
 __device__ inline void clear(Cell &cell) {
@@ -241,13 +244,13 @@ __device__ inline void look_up(Stretch &z, int antenna, int k, int layer, int fi
     if (!z.at) return;
     const real *t = P.axial + table * P.nz + k;
     z.keep = t[0], z.b = t[P.nz], z.c = t[2 * P.nz];
-    z.first = z.at[0], z.second = z.at[P.pitch];
+    z.first = z.at[0], z.second = z.at[ROW_PITCH];
 }
 
 __device__ inline void apply(const Stretch &z, real &d0, real &d1) {
     if (!z.at) return;
     const real p0 = z.b * z.first + z.c * d0, p1 = z.b * z.second + z.c * d1;
-    z.at[0] = p0, z.at[P.pitch] = p1;
+    z.at[0] = p0, z.at[ROW_PITCH] = p1;
     d0 = z.keep * d0 + p0, d1 = z.keep * d1 + p1;
 }
 
@@ -270,9 +273,9 @@ __device__ inline void radial_e(
     const real drive_z = f.gain[2] * curl_z + (cell.psi[2] + cell.psi[3]);
     if (!plain && word & ROW_RADIAL) {
         const real *media = medium(antenna, k, 0) + at;
-        cell.e_r = media[0] * cell.e_r + media[3 * P.pitch] * drive_r;
-        cell.e = media[P.pitch] * cell.e + media[4 * P.pitch] * drive_phi;
-        cell.e_z = media[2 * P.pitch] * cell.e_z + media[5 * P.pitch] * drive_z;
+        cell.e_r = media[0] * cell.e_r + media[3 * ROW_PITCH] * drive_r;
+        cell.e = media[ROW_PITCH] * cell.e + media[4 * ROW_PITCH] * drive_phi;
+        cell.e_z = media[2 * ROW_PITCH] * cell.e_z + media[5 * ROW_PITCH] * drive_z;
     } else cell.e_r += drive_r, cell.e += drive_phi, cell.e_z += drive_z;
     if (!plain && word & ROW_PLANE) cell.e_r = cell.e = 0;
 }
@@ -295,19 +298,28 @@ __device__ inline void radial_h(
     cell.h_z -= f.gain[5] * curl_z + (cell.psi[6] + cell.psi[7]);
 }
 
-__device__ inline void read_link(const real *link, Cell &cell) {
-    cell.e_r = link[0], cell.e = link[RADIAL_COLUMNS], cell.e_z = link[2 * RADIAL_COLUMNS];
-    cell.h_r = link[3 * RADIAL_COLUMNS], cell.h = link[4 * RADIAL_COLUMNS], cell.h_z = link[5 * RADIAL_COLUMNS];
+// A cell in shared memory, its numbers `apart`.
+__device__ inline void read_link(const real *link, int apart, Cell &cell) {
+    cell.e_r = link[0], cell.e = link[apart], cell.e_z = link[2 * apart];
+    cell.h_r = link[3 * apart], cell.h = link[4 * apart], cell.h_z = link[5 * apart];
 #pragma unroll
-    for (int n = 0; n < 8; ++n) cell.psi[n] = link[(6 + n) * RADIAL_COLUMNS];
+    for (int n = 0; n < 8; ++n) cell.psi[n] = link[(6 + n) * apart];
 }
 
 __device__ inline void write_link(real *link, const Cell &cell) {
-    link[0] = cell.e_r, link[RADIAL_COLUMNS] = cell.e, link[2 * RADIAL_COLUMNS] = cell.e_z;
-    link[3 * RADIAL_COLUMNS] = cell.h_r, link[4 * RADIAL_COLUMNS] = cell.h, link[5 * RADIAL_COLUMNS] = cell.h_z;
+    const int apart = INLET_RUN * WIDTH;
+    link[0] = cell.e_r, link[apart] = cell.e, link[2 * apart] = cell.e_z;
+    link[3 * apart] = cell.h_r, link[4 * apart] = cell.h, link[5 * apart] = cell.h_z;
 #pragma unroll
-    for (int n = 0; n < 8; ++n) link[(6 + n) * RADIAL_COLUMNS] = cell.psi[n];
+    for (int n = 0; n < 8; ++n) link[(6 + n) * apart] = cell.psi[n];
 }
+
+// Where a lane finds what the level before it has finished: h_z and h of the last main column `edge` after the cell's
+// first number, the rows of the ring `stride` numbers apart.
+struct Source {
+    const real *first;
+    int stride, mask, edge_z, edge;
+};
 
 __device__ inline void radial_warp(
     const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
@@ -316,18 +328,22 @@ __device__ inline void radial_warp(
     const int lowest = (p.helper * RADIAL_GROUPS + group) * RADIAL_LEVELS, at = P.lead + P.radial_start + column;
     RadialColumn f;
 #pragma unroll
-    for (int n = 0; n < 6; ++n) f.gain[n] = P.gains[n * P.pitch + at];
+    for (int n = 0; n < 6; ++n) f.gain[n] = P.gains[n * ROW_PITCH + at];
 #pragma unroll
     for (int n = 0; n < 8; ++n) {
-        f.b[n] = P.filters[2 * n * P.radial_pitch + column];
-        f.c[n] = P.filters[(2 * n + 1) * P.radial_pitch + column];
+        f.b[n] = P.filters[2 * n * RADIAL_PITCH + column];
+        f.c[n] = P.filters[(2 * n + 1) * RADIAL_PITCH + column];
     }
     Level levels[RADIAL_LEVELS];
     Cell waiting[RADIAL_LEVELS];
+    Source sources[RADIAL_LEVELS];
 #pragma unroll
     for (int v = 0; v < RADIAL_LEVELS; ++v) {
-        place(levels[v], min(lowest + v, LEVELS - 1), passes, s.words);
+        const int level = min(lowest + v, LEVELS - 1), before = max(level - 1, 0), run = INLET_RUN * WIDTH;
+        place(levels[v], level, passes, s.words);
         clear(waiting[v]);
+        if (level) sources[v] = {s.chain + before * CHAIN, LEVELS * CHAIN, 3, 14 * run, 14 * run + 1};
+        else sources[v] = {s.inlet, INLET, 7, 14 * run + WIDTH - 1, 14 * run + 2 * WIDTH - 1};
     }
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
@@ -337,12 +353,10 @@ __device__ inline void radial_warp(
             const bool works = group < RADIAL_GROUPS && lowest + v < LEVELS;
             const int level = min(lowest + v, LEVELS - 1), row = t - lag(level);
             Cell cell, &below = waiting[v];
-            const real *link = level ? s.chain + ((row & 3) * LEVELS + level - 1) * 14 * RADIAL_COLUMNS
-                                     : s.inlet + (row & 7) * INLET;
-            const real *edge = level ? s.h_edge + ((row & 3) * LEVELS + level - 1) * 2 : link + 14 * RADIAL_COLUMNS;
-            read_link(link + column, cell);
+            const real *link = sources[v].first + (row & sources[v].mask) * sources[v].stride;
+            read_link(link + column, INLET_RUN * WIDTH, cell);
             real h_left = __shfl_up_sync(ALL_LANES, cell.h, 1), hz_left = __shfl_up_sync(ALL_LANES, cell.h_z, 1);
-            if (column == 0) hz_left = edge[0], h_left = edge[1];
+            if (column == 0) hz_left = link[sources[v].edge_z], h_left = link[sources[v].edge];
             const int k = here.k - 1;
             const bool runs = works && live(here);
             const bool due = here.sample >= 0 && P.map_right > P.radial_start;
@@ -373,7 +387,7 @@ __device__ inline void radial_warp(
             }
             if (level < LEVELS - 1) {
                 if (works)
-                    write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * 14 * RADIAL_COLUMNS + column, below);
+                    write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * CHAIN + column, below);
             } else if (works && valid(here) && k >= 0) write_cell(p.antenna, k, column, below);
             below = cell;
             move_on(here, passes, s.words);

@@ -19,8 +19,8 @@ __device__ inline void record_port(const vector *row, int lane, long long place)
 #pragma unroll 1
     for (int i = lane; i < P.port_columns; i += 32) {
         const double *w = P.port_weights + P.lead + i;
-        voltage += w[0] * (double)cell_of(row, 0, i) + w[P.pitch] * (double)cell_of(row, 1, i);
-        current += w[2 * P.pitch] * (double)cell_of(row, 3, i) + w[3 * P.pitch] * (double)cell_of(row, 4, i);
+        voltage += w[0] * (double)cell_of(row, 0, i) + w[ROW_PITCH] * (double)cell_of(row, 1, i);
+        current += w[2 * ROW_PITCH] * (double)cell_of(row, 3, i) + w[3 * ROW_PITCH] * (double)cell_of(row, 4, i);
     }
     voltage = lane_sum(voltage), current = lane_sum(current);
     if (lane == 0) P.port_record[place * 2] = voltage, P.port_record[place * 2 + 1] = current;

@@ -12,7 +12,7 @@
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
-// STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh).
+// STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
 // levels for them (an even number; an argument, since registers are dear and constants free).
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
@@ -78,15 +78,16 @@ struct Shared {
     vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
     vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
     vector *spill;  // [32]: where copies go that are made for the cache
-    real *h_edge;   // [4][LEVELS][2]: h_z, h of the last main column of a level's finished row
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
-    real *chain;    // [4][LEVELS][14][RADIAL_COLUMNS]: the radial layer's finished cells
-    real *inlet;    // [8][14 RADIAL_COLUMNS + 2]: the same from memory, with the last main column's h_z, h
+    real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
+    real *inlet;    // [8][INLET]: the same from memory
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
     int *words;     // [nz + 1]: what each row needs
     int *layers;    // [nz + 1]: its place in an axial layer
 };
-#define INLET (14 * RADIAL_COLUMNS + 2)
+#define INLET_RUN ((RADIAL_COLUMNS + WIDTH - 1) / WIDTH)  // vectors of one number of the cells
+#define INLET (RADIAL_COLUMNS ? (14 * INLET_RUN + 2) * WIDTH : 0)
+#define CHAIN (RADIAL_COLUMNS ? 14 * INLET_RUN * WIDTH + WIDTH : 0)
 
 __device__ inline Shared carve(unsigned char *base, int &bytes) {
     Shared s;
@@ -96,11 +97,10 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.media = s.taps + 2 * TAPS * ROW_VECTORS;
     s.faces = s.media + STAGED_ROWS * MEDIUM_VECTORS;
     s.spill = s.faces + STAGED_ROWS * FACE_VECTORS;
-    s.h_edge = reinterpret_cast<real *>(s.spill + 32);
-    s.e_edge = s.h_edge + 8 * LEVELS;
-    s.chain = s.e_edge + 4 * LEVELS;
-    s.inlet = s.chain + 4 * LEVELS * 14 * RADIAL_COLUMNS;
-    s.posts = reinterpret_cast<int2 *>(s.inlet + 8 * INLET);
+    s.chain = reinterpret_cast<real *>(s.spill + 32);
+    s.inlet = s.chain + 4 * LEVELS * CHAIN;
+    s.e_edge = s.inlet + 8 * INLET;
+    s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
     s.layers = s.words + P.nz + 1;
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
@@ -143,7 +143,7 @@ __device__ inline void iterate(
     const int now = t & 1, odd = p.level & 1;
     advance(row, below, at, c, p, s, t);
     if (RADIAL_COLUMNS && p.lane == 31) {
-        real *edge = s.h_edge + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * 2;
+        real *edge = s.chain + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * CHAIN + 14 * INLET_RUN * WIDTH;
         edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
     }
     if (odd) __syncthreads();  // see below

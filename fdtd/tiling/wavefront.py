@@ -75,6 +75,8 @@ class WavefrontPlan:
             "WIDE": int(self.wide),
             "COUPLED": int(self.coupled),
             "CUT_LANES": self.cut_lanes,
+            "ROW_PITCH": self.pitch,
+            "RADIAL_PITCH": max(4, -(-self.radial_columns // 4) * 4),
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "RADIAL_LEVELS": self.radial_levels,
@@ -178,5 +180,8 @@ def lag(level: int) -> int:
 def _shared_bytes(cells: int, levels: int, taps: int, layer: int, size: int, nz: int) -> int:
     """Links, ring, taps, edges, chain, inlet, posts and row words of the kernel's `Shared`."""
     rows = 2 * (levels - 1) + _RING + 2 * taps
-    numbers = rows * 6 * cells * _LANES + (12 + 56 * layer) * levels + 8 * (14 * layer + 2)
+    width = 16 // size
+    run = -(-layer // width) * width
+    chain, inlet = (14 * run + width, 14 * run + 2 * width) if layer else (0, 0)
+    numbers = rows * 6 * cells * _LANES + 4 * (chain + 1) * levels + 8 * inlet
     return numbers * size + 16 * _LANES + 16 * taps + 8 * (nz + 1)
