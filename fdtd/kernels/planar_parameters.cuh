@@ -42,7 +42,10 @@ struct Parameters {
 
 __constant__ Parameters P;
 
-#define LEAD 4  // zero columns before the first: rows start on 16 bytes
+// Zero columns before the first: in memory a row's first cell starts a cache line, so that a warp's 32 take one; on chip
+// 16 bytes are enough.
+#define LEAD 32
+#define ROW_LEAD 4
 
 enum { WARP = 32 };
 

@@ -2,7 +2,7 @@
 // and hands the rows at the slabs' edges over through the neighbours' shared memory.
 //
 // Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); COLUMNS (that change); ROW (numbers of a row of one
-// plane, the pitch in memory); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
+// plane); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
 // numbers for each plane and coefficient.
 #if !defined(CLUSTER) || !defined(SLAB) || !defined(COLUMNS) || !defined(ROW) || !defined(WARPS)
 #error "CLUSTER, SLAB, COLUMNS, ROW and WARPS must be set"
@@ -14,7 +14,7 @@
 enum { AREA = (SLAB + 2) * ROW, TURNS = (COLUMNS + WARP - 1) / WARP };  // columns of a lane
 
 // Row `j` of the slab, -1 to SLAB, at column 0 of plane 0.
-__device__ inline real *slab(int j) { return reinterpret_cast<real *>(shared_base()) + (j + 1) * ROW + LEAD; }
+__device__ inline real *slab(int j) { return reinterpret_cast<real *>(shared_base()) + (j + 1) * ROW + ROW_LEAD; }
 
 // Sends the row at one edge, all planes, to the halo of the block beyond.
 __device__ inline void send(int own, int halo, int rank) {
@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) march(int first_step
     real *state = P.state + problem * Stencil::PLANES * plane;
     const real *media = P.coefficients + problem * Stencil::COEFFICIENTS * plane;
     for (int j = warp - 1; j <= SLAB; j += WARPS)
-        for (int i = lane - LEAD; i < ROW - LEAD; i += WARP) {
+        for (int i = lane - ROW_LEAD; i < ROW - ROW_LEAD; i += WARP) {
             const long long place = row_at(min(first + j, P.rows)) + i;
 #pragma unroll
             for (int f = 0; f < Stencil::PLANES; ++f)

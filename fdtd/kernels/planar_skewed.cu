@@ -2,8 +2,8 @@
 // steps and follows the group before it, LAG rows behind. Rows enter at one side at time t and leave at the other at
 // t + LEVELS. No work is done twice and there is no second buffer.
 //
-// Settings: REAL; STENCIL; LEVELS; GROUP (warps a level); COLUMNS (that change); ROW (numbers of a row of one plane, the
-// pitch in memory). Launch: blocks of 32 GROUP LEVELS threads, grid (batch), dynamic shared memory of SLOTS rows of all
+// Settings: REAL; STENCIL; LEVELS; GROUP (warps a level); COLUMNS (that change); ROW (numbers of a row of one
+// plane, whole vectors of 16 bytes). Launch: blocks of 32 GROUP LEVELS threads, grid (batch), dynamic shared memory of SLOTS rows of all
 // planes and coefficients.
 #if !defined(LEVELS) || !defined(GROUP) || !defined(COLUMNS) || !defined(ROW)
 #error "LEVELS, GROUP, COLUMNS and ROW must be set"
@@ -20,7 +20,7 @@ enum { SPAN = WARP * GROUP, THREADS = SPAN * LEVELS, TURNS = (COLUMNS + SPAN - 1
 enum { CHUNK = 16 / sizeof(real), CHUNKS = ARRAYS * ROW / CHUNK, COPIES = (CHUNKS + THREADS - 1) / THREADS };
 enum { LAST = Stencil::PHASES - 1 };
 
-// Row j on chip, from what stands LEAD columns before column 0; j is at least -SLOTS.
+// Row j on chip, from what stands ROW_LEAD columns before column 0; j is at least -SLOTS.
 __device__ inline int slot_of(int j) { return (j + SLOTS) % SLOTS; }
 __device__ inline real *window() { return reinterpret_cast<real *>(shared_base()); }
 
@@ -41,7 +41,7 @@ __device__ inline Share share(int problem) {
 #pragma unroll
     for (int m = 0; m < COPIES; ++m) {
         const int n = threadIdx.x + m * THREADS, array = n * CHUNK / ROW, at = n * CHUNK % ROW, one = array - Stencil::KEPT;
-        mine.from[m] = (one < 0 ? state + array * plane : media + one * plane) + row_at(-1) - LEAD + at;
+        mine.from[m] = (one < 0 ? state + array * plane : media + one * plane) + row_at(-1) - ROW_LEAD + at;
         mine.to[m] = n < CHUNKS ? (one < 0 ? array : Stencil::PLANES + one) * ROW + at : -1;
     }
     return mine;
@@ -53,7 +53,7 @@ __device__ inline void fetch(const Share &mine, int j) {
     if (j <= P.rows)
 #pragma unroll
         for (int m = 0; m < COPIES; ++m)
-            if (mine.to[m] >= 0) copy_16_bytes(slot + mine.to[m], mine.from[m] + (long long)(j + 1) * ROW);
+            if (mine.to[m] >= 0) copy_16_bytes(slot + mine.to[m], mine.from[m] + (long long)(j + 1) * P.pitch);
     close_copies();
     for (int n = threadIdx.x; n < (Stencil::PLANES - Stencil::KEPT) * ROW; n += THREADS)
         slot[Stencil::KEPT * ROW + n] = 0;  // what is never stepped is read as zero
@@ -77,7 +77,7 @@ template <int PHASE> __device__ inline void phase(int problem, int step, int k, 
     const int j = k - Stencil::back(PHASE);
     if (j >= 0 && j < P.rows - Stencil::IDLE) {
         const int at = slot_of(j), first = member();
-        real *here = window() + at * SLOT + LEAD + first;
+        real *here = window() + at * SLOT + ROW_LEAD + first;
         real *below = here + (at > 0 ? -SLOT : (SLOTS - 1) * SLOT), *above = here + (at < SLOTS - 1 ? SLOT : (1 - SLOTS) * SLOT);
         const unsigned simple = plain(j, P.rows) ? clear : 0;
 #pragma unroll
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS, 1) march(int f
             // Rows that no level has are outside the lattice.
             const int k = level() < count ? n - LAG * level() : -1 - Stencil::BACK, ready = k - 1 - Stencil::BACK;
             if (ready >= 0 && ready < P.rows) {
-                const real *row = window() + slot_of(ready) * SLOT + LEAD;
+                const real *row = window() + slot_of(ready) * SLOT + ROW_LEAD;
                 sample(problem, step, first, SPAN, [=](int plane, int j, int i) {
                     return j == ready ? row + Stencil::holds(plane, level() + 1) * ROW + i : (const real *)0;
                 });

@@ -26,14 +26,14 @@ from test_planar import error, random_problem
 
 CHOICES = {
     "one_step": {},
-    "trapezoidal": {"depth": 3, "core": (7, 9)},
+    "trapezoidal": {"depth": 3, "core": (7, 9), "warps": 3},
     "skewed": {"levels": 4},
     "resident": {"cluster": 4},
 }
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}  # relative to each component's largest. Measured: 7e-16, 4e-7
 
 
-def problem(kind: str, batch: int = 2, steps: int = 70) -> PlanarProblem:
+def problem(kind: str, batch: int = 2, steps: int = 40) -> PlanarProblem:
     made = random_problem("TM" if kind == "tmz" else "TE", (33, 27), steps=steps, batch=batch)
     if kind == "tez, uncoupled":
         made = replace(made, media=replace(made.media, coupling=0 * made.media.coupling))

@@ -8,7 +8,7 @@ import pytest
 from fdtd.errors import Unsuitable
 from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL
 from fdtd.tiling.limits import HOPPER
-from fdtd.tiling.planar import LEAD, pitch, resident, skewed, streamed, trapezoidal
+from fdtd.tiling.planar import LEAD, ROW_LEAD, pitch, resident, skewed, streamed, trapezoidal
 
 CELLS = (TMZ_CELL, TEZ_CELL, COUPLED_TEZ_CELL, JACOBI5_CELL)
 SIZES = [(28, 34), (321, 257), (101, 700), (14, 15)]
@@ -46,10 +46,17 @@ def test_layered_tiles_are_smaller():
     assert largest[0] > largest[1]
 
 
+@pytest.mark.parametrize("columns", [1, 30, 31, 32, 63, 257])
+def test_stored_rows_start_on_cache_lines(columns):
+    """And have a zero on both sides."""
+    assert pitch(columns) % 32 == 0
+    assert LEAD + columns + 1 <= pitch(columns) < LEAD + columns + 1 + 32
+
+
 @pytest.mark.parametrize(("cell", "levels"), list(itertools.product(CELLS, [2, 5])))
 def test_skewed_windows_fit(cell, levels):
     plan = skewed.plan(cell, 321, 201, size=4, limits=HOPPER, levels=levels)
-    assert plan.row == pitch(201) >= LEAD + 201 + 1
+    assert ROW_LEAD + 201 + 1 <= plan.row < ROW_LEAD + 201 + 1 + 4
     assert plan.shared_bytes <= HOPPER.shared_bytes
     assert plan.threads <= 1024
     deepest = skewed.plan(cell, 321, 201, size=4, limits=HOPPER)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fdtd.errors import Unsuitable
 from fdtd.stencils.planar import PlanarStencil
 from fdtd.tiling.limits import Limits
-from fdtd.tiling.planar import pitch
+from fdtd.tiling.planar import row_numbers
 
 CLUSTERS = (1, 2, 4, 8, 16)  # 16 needs the device's consent, asked for at launch
 
@@ -70,7 +70,7 @@ def plan(
             f"resident: thread-block clusters need compute capability 9.0 (this device has "
             f"{limits.capability / 10:.1f}); use trapezoidal"
         )
-    row = pitch(columns)
+    row = row_numbers(columns)
     for blocks in CLUSTERS if cluster is None else (cluster,):
         slab = -(-rows // blocks)
         need = (slab + 2) * row * (stencil.planes + stencil.coefficients) * size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fdtd.errors import Unsuitable
 from fdtd.stencils.planar import PlanarStencil
 from fdtd.tiling.limits import Limits
-from fdtd.tiling.planar import pitch
+from fdtd.tiling.planar import row_numbers
 
 _MOST_LEVELS = 16  # chosen; told, as many as a block has warps
 _MOST_WARPS = 32
@@ -67,7 +67,7 @@ def plan(
     """
     if levels is not None and not 1 <= levels <= _MOST_WARPS:
         raise Unsuitable(f"skewed: levels = {levels} do not fit in a block (allowed: 1 to {_MOST_WARPS})")
-    row = pitch(columns)
+    row = row_numbers(columns)
     slot = (stencil.planes + stencil.coefficients) * row * size
     for count in range(_MOST_LEVELS, 1, -1) if levels is None else (levels,):
         need = slots(stencil, count) * slot
