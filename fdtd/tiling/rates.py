@@ -7,8 +7,8 @@ whichever takes longer) it does between waits: for barriers, and for transfers t
     1 / rate = max(memory, cache, (max(shared, instructions) + waits) / busy),
 
 each in seconds a useful cell-step, `busy` the part of the multiprocessors that has work. The largest term is the limit.
-Nothing is fitted to the kernels that are predicted: instructions are counted in machine code, waits come from
-prototypes.
+Instructions are counted, in machine code or by a device's counters, and waits come from prototypes: none of them is
+fitted to a rate.
 """
 
 from __future__ import annotations
