@@ -55,45 +55,67 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
 // cell a run of whole vectors, and the last main columns' h_z and h.
 #define INLET_VECTORS (14 * INLET_RUN + 2)
 #define INLET_PARTS ((INLET_VECTORS + 31) / 32)
-struct CellFetch {
+struct CellStream {
     Fetch next;
-    const real *from[INLET_PARTS];
+    real *row[INLET_PARTS];  // this lane's vectors of row k in memory
     int stride[INLET_PARTS];
 };
 
-__device__ inline void begin(CellFetch &cells, const Passes &passes, const Place &p) {
-    cells.next = {0, passes.first, 0};
-    const real *row = field(p.antenna, 0, 0) + 32 * CELLS;  // the first radial column
+#if RADIAL_COLUMNS
+__device__ inline void begin(CellStream &cells, const Passes &passes, const Place &p, int number) {
+    cells.next = {0, passes.first, number};
+    real *row = field(p.antenna, 0, 0) + 32 * CELLS;  // the first radial column
 #pragma unroll
     for (int n = 0; n < INLET_PARTS; ++n) {
         const int place = p.lane + 32 * n, part = place / INLET_RUN, column = place % INLET_RUN * WIDTH;
         cells.stride[n] = 6 * ROW_PITCH;
-        if (place >= 14 * INLET_RUN) cells.from[n] = row + (place == 14 * INLET_RUN ? 5 : 4) * ROW_PITCH - WIDTH;
-        else if (part < 6) cells.from[n] = row + part * ROW_PITCH + column;
+        if (place >= 14 * INLET_RUN) cells.row[n] = row + (place == 14 * INLET_RUN ? 5 : 4) * ROW_PITCH - WIDTH;
+        else if (part < 6) cells.row[n] = row + part * ROW_PITCH + column;
         else {
-            cells.from[n] = radial_memory(p.antenna, 0, part - 6) + column;
+            cells.row[n] = radial_memory(p.antenna, 0, part - 6) + column;
             cells.stride[n] = 8 * RADIAL_PITCH;
         }
     }
 }
 
-__device__ inline void ask(CellFetch &cells, const Passes &passes, const Place &p, const Shared &s) {
+__device__ inline void move_on(CellStream &cells) {
+#pragma unroll
+    for (int n = 0; n < INLET_PARTS; ++n) cells.row[n] += cells.stride[n];
+    if (move_on(cells.next)) {
+#pragma unroll
+        for (int n = 0; n < INLET_PARTS; ++n) cells.row[n] -= (P.nz + 1) * cells.stride[n];
+    }
+}
+
+__device__ inline void ask(CellStream &cells, const Passes &passes, const Place &p, const Shared &s) {
     vector *to = reinterpret_cast<vector *>(s.inlet + (cells.next.number & 7) * INLET) + p.lane;
     const bool copies = wanted(cells.next, passes);
     const real zero[WIDTH] = {};
 #pragma unroll
-    for (int n = 0; n < INLET_PARTS; ++n) {
+    for (int n = 0; n < INLET_PARTS; ++n)
         if (p.lane + 32 * n < INLET_VECTORS) {
-            if (copies) copy_16_bytes(to + 32 * n, cells.from[n]);
+            if (copies) copy_16_bytes(to + 32 * n, cells.row[n]);
             else to[32 * n] = packed(zero);
         }
-        cells.from[n] += cells.stride[n];
-    }
-    if (move_on(cells.next)) {
-#pragma unroll
-        for (int n = 0; n < INLET_PARTS; ++n) cells.from[n] -= (P.nz + 1) * cells.stride[n];
-    }
+    move_on(cells);
 }
+
+// The radial layer's cells that the last level has finished, back to memory an iteration later.
+__device__ inline void give_back(CellStream &cells, const Passes &passes, const Place &p, const Shared &s) {
+    if (cells.next.number < 0) {
+        ++cells.next.number;
+        return;
+    }
+    const real *link = s.chain + ((cells.next.number & 3) * LEVELS + LEVELS - 1) * CHAIN;
+    const vector *from = reinterpret_cast<const vector *>(link) + p.lane;
+    if (wanted(cells.next, passes)) {
+#pragma unroll
+        for (int n = 0; n < INLET_PARTS; ++n)
+            if (p.lane + 32 * n < 14 * INLET_RUN) *reinterpret_cast<vector *>(cells.row[n]) = from[32 * n];
+    }
+    move_on(cells);
+}
+#endif
 
 // Copies ca and cb of a row's staged lanes into shared memory.
 __device__ inline void stage(const Fetch &next, int reach, const Place &p, const Shared &s) {
@@ -173,18 +195,22 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
 #define WARM_HELPER (RADIAL_WARPS - 1)
 struct Service {
     RowFetch rows;
-    CellFetch cells;
+    CellStream asked, finished;
     Fetch warmed;
 };
 
 __device__ inline void begin(Service &service, const Passes &passes, const Place &p, const Shared &s) {
     begin(service.rows, passes, p);
-    if (RADIAL_COLUMNS) begin(service.cells, passes, p);
+#if RADIAL_COLUMNS
+    begin(service.asked, passes, p, 0), begin(service.finished, passes, p, -lag(LEVELS - 1) - 2);
+#endif
     service.warmed = {0, passes.first, 0};
 #pragma unroll 1
     for (int n = 0; n < RING; ++n) {
         if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
-        if (RADIAL_COLUMNS && p.helper == CELL_HELPER) ask(service.cells, passes, p, s);
+#if RADIAL_COLUMNS
+        if (p.helper == CELL_HELPER) ask(service.asked, passes, p, s);
+#endif
         if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
         close_copies();
     }
@@ -193,10 +219,11 @@ __device__ inline void begin(Service &service, const Passes &passes, const Place
 
 __device__ inline void serve(Service &service, const Passes &passes, const Place &p, const Shared &s, int t) {
     if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
-    if (p.helper == CELL_HELPER) {
-        if (RADIAL_COLUMNS) ask(service.cells, passes, p, s);
-        record_taps(s, p, (t & 1) ^ 1);
-    }
+#if RADIAL_COLUMNS
+    if (p.helper == CELL_HELPER) ask(service.asked, passes, p, s);
+    if (p.helper == WARM_HELPER) give_back(service.finished, passes, p, s);
+#endif
+    if (p.helper == CELL_HELPER) record_taps(s, p, (t & 1) ^ 1);
     if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
     close_copies();
     wait_copies<RING - 2>();
@@ -212,15 +239,6 @@ __device__ inline void serve(Service &service, const Passes &passes, const Place
 struct Cell {
     real e_r, e, e_z, h_r, h, h_z, psi[8];
 };
-
-__device__ inline void write_cell(int antenna, int k, int column, const Cell &cell) {
-    real *at = field(antenna, k, 0) + P.lead + P.radial_start + column;
-    at[0] = cell.e_r, at[ROW_PITCH] = cell.e, at[2 * ROW_PITCH] = cell.e_z;
-    at[3 * ROW_PITCH] = cell.h_r, at[4 * ROW_PITCH] = cell.h, at[5 * ROW_PITCH] = cell.h_z;
-    real *psi = radial_memory(antenna, k, 0) + column;
-#pragma unroll
-    for (int n = 0; n < 8; ++n) psi[n * RADIAL_PITCH] = cell.psi[n];
-}
 
 __device__ inline void clear(Cell &cell) {
     cell.e_r = cell.e = cell.e_z = cell.h_r = cell.h = cell.h_z = 0;
@@ -385,12 +403,9 @@ __device__ inline void radial_warp(
                 real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
                 out[0] = cell.e_z, out[1] = cell.e;
             }
-            if (level < LEVELS - 1) {
-                if (works)
-                    write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * CHAIN + column, below);
-            } else if (works && valid(here) && k >= 0) write_cell(p.antenna, k, column, below);
+            if (works) write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * CHAIN + column, below);
             below = cell;
-            move_on(here, passes, s.words);
+            move_on_apart(here, passes, s.words);
         }
         serve(service, passes, p, s, t);
         __syncthreads();  // see wavefront.cu

@@ -67,6 +67,14 @@ __device__ inline void move_on(Level &at, const Passes &passes, const int *words
     at.word = words[at.k];
 }
 
+// The same for levels that differ from lane to lane.
+__device__ inline void move_on_apart(Level &at, const Passes &passes, const int *words) {
+    at.word_below = at.word;
+    const bool wraps = ++at.k > P.nz;
+    if (RARELY(!all_lanes(!wraps)) && wraps) at.k = 0, at.step += LEVELS, judge(at, passes);
+    at.word = words[at.k];
+}
+
 struct Place {
     int antenna, level, helper, lane;  // level of a main warp, or -1; number of a radial warp, or -1
 };
