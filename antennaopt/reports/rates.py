@@ -17,7 +17,7 @@ KINDS = ("png", "svg", "pdf")
 
 
 def rates_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw each row as a point; on the line prediction and measurement agree, within the band to a third.
+    """Draw each row as a point; on the line prediction and measurement agree, in the band to a factor of 1.5.
 
     Args:
         rows: With `stencil`, `scheme`, `predicted_cell_steps_per_s` and `cell_steps_per_s`.
