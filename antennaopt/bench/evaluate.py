@@ -4,55 +4,106 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from antennaopt.bench.kernels import device_name
 from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
+from antennaopt.evaluation.plan import SolverPlan, plan
+from antennaopt.evaluation.room import BATCHES_AT_A_TIME
+from antennaopt.evaluation.within_memory import evaluate_within_memory
+
+_ON_A_CORE = 4  # antennas a batch
+_WAVES = 2  # of antennas a batch on a device
+_BATCHES = 4  # of one timing on a device
 
 
-def bench_evaluate(experiment: Any, *, backend: str = "cpu", batch: int = 4, repeat: int = 3) -> list[dict[str, Any]]:
-    """Time a batch of one antenna's copies, on one core.
+def bench_evaluate(
+    experiment: Any, *, backend: str = "cpu", batch: int | None = None, repeat: int = 3
+) -> list[dict[str, Any]]:
+    """Time batches of one antenna's copies, on one core or one device.
+
+    A device gets several batches, two at a time as in a study: while one is stepped the next is prepared.
 
     Args:
         experiment: From `load_antenna`.
         backend: What solves.
-        batch: Antennas solved together.
+        batch: Antennas solved together; four on a core, two waves on a device if None.
         repeat: Timings, of which the median.
 
     Returns:
         One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
-        `rest`), `stepping_share`, and the device, grid, steps and batch.
+        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time, and the device,
+        grid, steps and batch.
+
+    Raises:
+        DeviceError: There is no device, or too little memory on it for one antenna.
+        Unsuitable: The device cannot step this antenna.
     """
     design = experiment.design()
     resolved = experiment.resolved()
     family = resolved["antenna"]["family"]
     solver = resolved["solver"]
     made = plan(family, design, design, {**solver, "surfaces": solver["surfaces"] or "diagonal"})  # as in a search
-    data = made.to_dict()
-    evaluate(family, [design], {**data, "max_steps": 2 * made.layout.check_every}, backend=backend)  # compile
-    seconds, stages, outcome = [], [], {}
-    for _ in range(repeat):
-        spent: dict[str, float] = {}
-        start = time.perf_counter()
-        outcome = evaluate(family, [design] * batch, data, backend=backend, stages=spent)[0]
-        seconds.append((time.perf_counter() - start) / batch)
-        spent = {name: value / batch for name, value in spent.items()}
-        stages.append({**spent, "rest": seconds[-1] - sum(spent.values())})
+    about = _place(made, backend)
+    size = batch or about.pop("batch")
+    batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)
+    short = {**made.to_dict(), "max_steps": 2 * made.layout.check_every}
+    _timed(family, batches[:BATCHES_AT_A_TIME], short, backend)  # compile, and take the memory
+    timings = [_timed(family, batches, made.to_dict(), backend) for _ in range(repeat)]
+    count = size * len(batches)
+    seconds = [wall / count for wall, _, _ in timings]
+    stages = [{name: value / count for name, value in spent.items()} for _, spent, _ in timings]
     middle = statistics.median(seconds)
     typical = {name: statistics.median(stage[name] for stage in stages) for name in stages[0]}
     return [
         {
             "stencil": "bor",
+            **{name: value for name, value in about.items() if name != "batch"},
             "backend": backend,
-            "device": device_name(),
             "dtype": made.precision,
             "shape": [made.layout.nr, made.layout.nz],
-            "batch": batch,
-            "steps": outcome["steps"],
+            "batch": size,
+            "steps": timings[-1][2],
             "antennas_per_s": 1 / middle,
             "spread": (max(seconds) - min(seconds)) / 2 / middle,
             "stepping_share": typical["step"] / middle,
             "stage_seconds": typical,
         }
     ]
+
+
+def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
+    """Where it is solved, by which scheme, and how many at a time."""
+    if backend != "cuda":
+        return {"device": device_name(), "batch": _ON_A_CORE}
+    from antennaopt.evaluation._device import room
+
+    found = room(made.to_dict())
+    return {
+        "scheme": found["scheme"],
+        "device": found["device"],
+        "batch": min(_WAVES * found["wave"], found["antennas"]),
+    }
+
+
+def _timed(
+    family: str, batches: Sequence[Sequence[Mapping[str, float]]], data: Mapping[str, Any], backend: str
+) -> tuple[float, dict[str, float], int]:
+    """Wall time, seconds of each stage summed over the batches, and steps of the last antenna."""
+    from antennaopt.evaluation._device import release_memory
+
+    def solve(designs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
+        spent: dict[str, float] = {}
+        start = time.perf_counter()
+        outcomes = evaluate_within_memory(
+            evaluate, family, designs, data, release=release_memory, backend=backend, stages=spent
+        )
+        return {**spent, "rest": time.perf_counter() - start - sum(spent.values())}, outcomes[-1]["steps"]
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(BATCHES_AT_A_TIME if backend == "cuda" else 1) as threads:
+        solved = list(threads.map(solve, batches))
+    wall = time.perf_counter() - start
+    return wall, {name: sum(spent[name] for spent, _ in solved) for name in solved[0][0]}, solved[-1][1]

@@ -128,7 +128,11 @@ def search(
 @bench.command(short_help="Time whole evaluations, by stage.")
 @click.argument("file", metavar="[ANTENNA.toml]", required=False, type=click.Path(path_type=Path))
 @backend_option()
-@click.option("--batch", type=click.IntRange(min=1), default=4, show_default=True, help="Antennas solved together.")
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    help="Antennas solved together; default 4 on a core, two a multiprocessor on a device.",
+)
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Timings, of which the median."
 )
@@ -138,7 +142,7 @@ def search(
 def evaluate(
     file: Path | None,
     backend: str,
-    batch: int,
+    batch: int | None,
     repeat: int,
     overrides: tuple[str, ...],
     json_file: str | None,

@@ -11,7 +11,7 @@ PREFERENCE = ("wavefront", "trapezoidal", "resident", "one_step")
 """Fastest first, as measured on batches of whole populations (`docs/performance.md`)."""
 
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
-_RECORD_COPIES = 4  # the contour's record, the same in double precision, and its product's operands
+_RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
 _SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
 
