@@ -296,7 +296,7 @@ def _refuse_failed(outcome: Mapping[str, Any]) -> None:
     if status == "infeasible":
         raise ConfigurationError(f"the antenna cannot be built: {reason}")
     if status == "undecayed" and "directivity_dbi" in outcome:
-        warn([f"undecayed: {reason}; the numbers are not to be trusted, raise solver.max_steps"])
+        warn([f"undecayed: {reason}; the numbers are not to be trusted"])
     elif status != "ok":
         raise TooManyFailuresError(f"the antenna was not solved: {status}, {reason}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import re
@@ -19,6 +20,7 @@ _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=fast", "-Wall", "-Wno-unknown-pragmas",
           "-Wno-unused-function", "-Wno-unused-variable", "-Wno-maybe-uninitialized")  # fmt: skip
 _BUILDS = Path(tempfile.mkdtemp(prefix="fdtd-emulation-"))
+atexit.register(shutil.rmtree, _BUILDS, ignore_errors=True)
 
 
 def compiler() -> str:
