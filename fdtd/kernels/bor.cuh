@@ -26,19 +26,18 @@ __device__ inline void read_columns(int lane, Columns &c) {
 #define H_FULL (ROW_AXIAL | ROW_CUT)
 
 // Stretches two differences of one row along z and advances their memories, in the columns that the layer covers. All is
-// asked for before anything is used.
+// asked for before anything is used. `t`: 1/kappa, b and c of the row.
 __device__ inline void stretch_cells(
-    int antenna, int k, int layer, int lane, int filter, int table, real *d0, real *d1
+    int antenna, const real *t, int layer, int lane, int filter, real *d0, real *d1
 ) {
     const int columns = layer_columns(layer) - lane * CELLS;
-    const real *t = P.axial + table * P.nz + k;
     vector *memory = reinterpret_cast<vector *>(layer_memory(antenna, layer, filter) + lane * CELLS);
     vector *second = memory + ROW_PITCH / WIDTH;
     real p0[CELLS], p1[CELLS];
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         if (v * WIDTH < columns) unpack(memory[v], p0 + v * WIDTH), unpack(second[v], p1 + v * WIDTH);
-    const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
+    const real keep = t[0], b = t[1], c = t[2];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j)
         if (j < columns) {
@@ -147,24 +146,32 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns
 // The same with everything that the row's word asks for; below.e_z changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
     Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
-    const vector *staged
+    const vector *staged, const real *axial
 ) {
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
     const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
     real curl_r[CELLS], curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl_r[j] = row.h[j] - below.h[j], curl[j] = row.h_r[j] - below.h_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 0, 0, curl, curl_r);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl, curl_r);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         curl_r[j] = m * row.h_z[j] - curl_r[j];
         curl[j] -= row.h_z[j] - (j ? row.h_z[j - 1] : hz_outside);
     }
-    drive_e(row.e_r, curl_r, c.half, 0, 0, lane, medium_of_row);
-    drive_e(row.e, curl, c.rising, P.half_courant, 1, lane, medium_of_row);
+    if (medium_of_row.reach) {
+        drive_e(row.e_r, curl_r, c.half, 0, 0, lane, medium_of_row);
+        drive_e(row.e, curl, c.rising, P.half_courant, 1, lane, medium_of_row);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
-    drive_e(row.e_z, curl, c.node, 0, 2, lane, medium_of_row);
+        for (int j = 0; j < CELLS; ++j) curl[j] = (row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j];
+        drive_e(row.e_z, curl, c.node, 0, 2, lane, medium_of_row);
+    } else {
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j) {
+            row.e_r[j] += c.half[j] * curl_r[j], row.e[j] += (c.rising[j] - P.half_courant) * curl[j];
+            row.e_z[j] += c.node[j] * ((row.h[j] - (j ? row.h[j - 1] : h_outside)) - m * row.h_r[j]);
+        }
+    }
     if (RARELY(word & (ROW_SOURCE | ROW_PLANE | ROW_COUPLED))) {
         if (word & ROW_SOURCE) drive_source(row, lane, step);
         if (COUPLED && word & ROW_COUPLED) couple_nodes(row, below, c, lane, word & ROW_REACH, antenna, k);
@@ -214,14 +221,14 @@ __device__ inline void advance_h_plain(
 // The same inside an axial layer or with faces that a conductor cuts.
 __device__ inline void advance_h_full(
     Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
-    int k, const vector *staged
+    int k, const vector *staged, const real *axial
 ) {
     const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
     const real *faces = open_face(antenna, k, 0);
     real curl_r[CELLS], curl[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl_r[j] = above.e[j] - row.e[j], curl[j] = above.e_r[j] - row.e_r[j];
-    if (word & ROW_AXIAL) stretch_cells(antenna, k, layer, lane, 2, 3, curl, curl_r);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl, curl_r);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         curl_r[j] += m * row.e_z[j];

@@ -257,11 +257,10 @@ struct Stretch {
     real *at;  // the first memory; null outside the layer
 };
 
-__device__ inline void look_up(Stretch &z, int antenna, int k, int layer, int filter, int table, int at) {
+__device__ inline void look_up(Stretch &z, int antenna, const real *t, int layer, int filter, int at) {
     z.at = at < layer_columns(layer) ? layer_memory(antenna, layer, filter) + at : nullptr;
     if (!z.at) return;
-    const real *t = P.axial + table * P.nz + k;
-    z.keep = t[0], z.b = t[P.nz], z.c = t[2 * P.nz];
+    z.keep = t[0], z.b = t[1], z.c = t[2];
     z.first = z.at[0], z.second = z.at[ROW_PITCH];
 }
 
@@ -388,8 +387,8 @@ __device__ inline void radial_warp(
             } else {
                 Stretch of_e, of_h;  // asked for together, before anything is used
                 of_e.at = of_h.at = nullptr;
-                if (runs && here.word & ROW_AXIAL) look_up(of_e, p.antenna, here.k, s.layers[here.k], 0, 0, at);
-                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, p.antenna, k, s.layers[k], 2, 3, at);
+                if (runs && here.word & ROW_AXIAL) look_up(of_e, p.antenna, axial_row(s, here.k), s.layers[here.k], 0, at);
+                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, p.antenna, axial_row(s, k) + 3, s.layers[k], 2, at);
                 if (runs && here.k < P.nz)
                     radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, p.antenna, here.k, at);
                 if (runs && k >= 0) {

@@ -92,6 +92,7 @@ struct Shared {
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
     int *words;     // [nz + 1]: what each row needs
     int *layers;    // [nz + 1]: its place in an axial layer
+    real *axial;    // [axial_count][6]: 1/kappa, b, c of that place for E and for H
 };
 #define INLET_RUN ((RADIAL_COLUMNS + WIDTH - 1) / WIDTH)  // vectors of one number of the cells
 #define INLET (RADIAL_COLUMNS ? (14 * INLET_RUN + 2) * WIDTH : 0)
@@ -111,9 +112,11 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
     s.layers = s.words + P.nz + 1;
+    s.axial = reinterpret_cast<real *>(s.words + 2 * (P.nz + 1));
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
+__device__ inline const real *axial_row(const Shared &s, int k) { return s.axial + (s.layers[k] >> 16) * 6; }
 #include "radial.cuh"
 
 // One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
@@ -127,14 +130,16 @@ __device__ inline void advance(
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
         if (at.k < P.nz) {
             const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane;
-            advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step, staged);
+            advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step, staged,
+                           axial_row(s, at.k));
         }
     } else advance_e_plain(row, below, c, p.lane);
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
         if (at.k > 0) {
             advance_h_full(
                 below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1,
-                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane
+                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane,
+                axial_row(s, at.k - 1)
             );
         }
     } else advance_h_plain(below, row, c, p.lane, edge_ez, edge_e);
@@ -190,6 +195,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     __syncthreads();  // nothing is cleared after it has been set
     for (int k = threadIdx.x; k <= P.nz; k += THREADS)
         s.words[k] = row_word(p.antenna, k), s.layers[k] = k < P.nz ? row_layer(k) : 0;
+    for (int k = threadIdx.x; k < P.nz; k += THREADS)
+        if (P.axial_rows[k])
+            for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
     __syncthreads();  // words are there
     const int rounds = (count + LEVELS - 1) / LEVELS;

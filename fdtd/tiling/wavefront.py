@@ -90,6 +90,7 @@ def plan(
     nz: int,
     *,
     layer: int,
+    axial: int = 0,
     record_every: int,
     size: int,
     limits: Limits,
@@ -106,6 +107,7 @@ def plan(
         nr: Columns.
         nz: Rows.
         layer: Columns of the radial layer.
+        axial: Rows in axial layers.
         record_every: Steps between samples.
         size: Bytes of a number.
         limits: Of the device.
@@ -138,7 +140,7 @@ def plan(
             deep = -(-depth // (groups * radial))
         radial = max(radial, 1)
         taps = 1 << (-(-depth // record_every) - 1).bit_length()
-        shared = _shared_bytes(cells, depth, taps, layer, size, nz)
+        shared = _shared_bytes(cells, depth, taps, layer, size, nz) + 6 * size * max(axial, 1)
         fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
             lead = _LANES * cells - main
