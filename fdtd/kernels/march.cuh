@@ -5,9 +5,10 @@
 // neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
 //
 // Settings: those of patch.cuh; WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial layer); CLUSTERED (1:
-// the blocks of a cluster stand one above the other, and send across); AXIAL (1: there are axial layers).
-#if !defined(AXIAL) || !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
-#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS, CLUSTERED and AXIAL must be set"
+// the blocks of a cluster stand one above the other, and send across); AXIAL_WARPS (bits of the patches
+// that can meet axial layers), AXIAL_COUNT (how many).
+#if !defined(AXIAL_WARPS) || !defined(AXIAL_COUNT) || !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
+#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS, CLUSTERED, AXIAL_WARPS and AXIAL_COUNT must be set"
 #endif
 #include "patch.cuh"
 #if RADIAL_WARPS
@@ -20,8 +21,10 @@
 #define SIGNAL_BYTES ((8 * 3 * (WARPS + RADIAL_WARPS) + 15) / 16 * 16)
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
 #define MAIL_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
-// Then, if there are AXIAL layers: the layers' table [row][2][4], memories [row][4][WIDE] and [row][4][RADIAL_COLUMNS].
-#define AXIAL_NUMBERS (AXIAL ? HEIGHT * (8 + 4 * (WIDE + RADIAL_COLUMNS)) : 0)
+// Then radial factors of wide patches; then, for the rows of warps that can meet axial layers, the layers' table
+// [place][2][4], memories [place][4][WIDE] and [place][4][RADIAL_COLUMNS].
+#define PLACES (AXIAL_COUNT * ROWS)
+#define AXIAL_NUMBERS (FACTOR_NUMBERS + PLACES * (8 + 4 * (WIDE + RADIAL_COLUMNS)))
 #define MARCH_BYTES (MAIL_BYTES + (AXIAL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
 // Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
@@ -39,11 +42,15 @@ __device__ inline real *strip_slot(int warp, int half) {
     return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
 }
 
-__device__ inline real *layers() { return reinterpret_cast<real *>(shared_base() + MAIL_BYTES); }
-__device__ inline LayerRow *layer_row(int row, int half) { return reinterpret_cast<LayerRow *>(layers()) + 2 * row + half; }
-__device__ inline real *layer_memory_of(int row, int filter) { return layers() + 8 * HEIGHT + (row * 4 + filter) * WIDE; }
-__device__ inline real *strip_memory_of(int row, int filter) {
-    return layers() + 8 * HEIGHT + HEIGHT * 4 * WIDE + (row * 4 + filter) * RADIAL_COLUMNS;
+__device__ inline real *factors() { return reinterpret_cast<real *>(shared_base() + MAIL_BYTES); }
+__device__ inline real *layers() { return factors() + FACTOR_NUMBERS; }
+__device__ inline int layer_place(int row) {
+    return __popc(AXIAL_WARPS & ((1u << row / ROWS) - 1)) * ROWS + row % ROWS;
+}
+__device__ inline LayerRow *layer_row(int place, int half) { return reinterpret_cast<LayerRow *>(layers()) + 2 * place + half; }
+__device__ inline real *layer_memory_of(int place, int filter) { return layers() + 8 * PLACES + (place * 4 + filter) * WIDE; }
+__device__ inline real *strip_memory_of(int place, int filter) {
+    return layers() + 8 * PLACES + PLACES * 4 * WIDE + (place * 4 + filter) * RADIAL_COLUMNS;
 }
 
 // One thread, before all threads meet.

@@ -69,20 +69,26 @@ struct Patch {
 struct LayerRow {
     real keep, b, c, columns;
 };
-__device__ inline LayerRow *layer_row(int row, int half);
-__device__ inline real *layer_memory_of(int row, int filter);
-__device__ inline real *strip_memory_of(int row, int filter);
+__device__ inline int layer_place(int row);  // of the block's rows that can lie in layers
+__device__ inline LayerRow *layer_row(int place, int half);
+__device__ inline real *layer_memory_of(int place, int filter);
+__device__ inline real *strip_memory_of(int place, int filter);
 
 // How much of the update a patch needs: air alone; air and axial layers; everything.
 enum Mode { PLAIN, LAYERED, FULL };
 
+// Wide patches leave no registers for their columns' factors: they are read from shared memory, [3][piece][lane].
+#define KEPT (CELLS > 2 ? 1 : CELLS)
+#define FACTOR_NUMBERS (CELLS > 2 ? 3 * WIDE : 0)
+__device__ inline real *factors();
+
 // Where a warp's patch lies, and the radial factors of its lanes' columns.
 struct Ground {
-    int antenna, lane, first, row;  // lowest row, in the lattice and in the block
-    int column;                     // the lane's first column, as stored
+    int antenna, lane, first, layer;  // lowest row; its place among the rows that can lie in layers
+    int column;                       // the lane's first column, as stored
     int mode;
     int word[ROWS];
-    real half[CELLS], node[CELLS], rising[CELLS];  // S/r_(i+1/2), S/r_i, S r_(i+1/2); S r_i is the last less S/2
+    real half[KEPT], node[KEPT], rising[KEPT];  // S/r_(i+1/2), S/r_i, S r_(i+1/2); S r_i is the last less S/2
 };
 
 // Row k's word, less what lies outside the columns from `column` on. The plane k = nz and all beyond conduct.
@@ -96,11 +102,11 @@ __device__ inline int word_beyond(int antenna, int k, int column) {
 
 // For a patch that starts in row `first`; lane r brings the word of row r.
 __device__ inline void place(Ground &g, int antenna, int lane, int first, int row, int column, int words) {
-    g.antenna = antenna, g.lane = lane, g.first = first, g.row = row, g.column = column;
+    g.antenna = antenna, g.lane = lane, g.first = first, g.layer = layer_place(row), g.column = column;
     int all = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) g.word[r] = __shfl_sync(WHOLE_WARP, words, r), all |= g.word[r];
-    g.mode = agreed(all & (ROW_REACH | ROW_SOURCE) ? FULL : all & (ROW_AXIAL | ROW_PLANE) ? LAYERED : PLAIN);
+    g.mode = agreed(all & (ROW_REACH | ROW_SOURCE) ? FULL : all & ROW_AXIAL ? LAYERED : all & ROW_PLANE ? FULL : PLAIN);
 }
 
 // Fills the rows of the patch in the layers' table.
@@ -112,14 +118,32 @@ __device__ inline void fill_layer_rows(const Ground &g) {
             const real *t = P.axial + 3 * half * P.nz + k;
             row = {t[0], t[P.nz], t[2 * P.nz], real(P.axial_rows[k])};
         }
-        *layer_row(g.row + r, half) = row;
+        *layer_row(g.layer + r, half) = row;
     }
     __syncwarp();  // the table is there
 }
 
 __device__ inline void read_factors(Ground &g) {
+#if CELLS <= 2
     load_lane(P.gains + g.column, g.half), load_lane(P.gains + 2 * P.pitch + g.column, g.node);
     load_lane(P.gains + 4 * P.pitch + g.column, g.rising);
+#endif
+}
+// All threads of a block, before they meet; `column`: the block's first.
+__device__ inline void share_factors(int column) {
+    for (int at = threadIdx.x; at < FACTOR_NUMBERS; at += blockDim.x) {
+        const int kind = at / WIDE, cell = at % WIDE, lane = cell / CELLS, v = cell % CELLS / PIECE;
+        factors()[kind * WIDE + (v * 32 + lane) * PIECE + cell % PIECE] = P.gains[2 * kind * P.pitch + column + cell];
+    }
+}
+__device__ inline void load_factors(int kind, const real *kept, int lane, real *to) {
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v)
+#if CELLS > 2
+        spread(reinterpret_cast<const piece *>(factors() + kind * WIDE)[v * 32 + lane], to + v * PIECE);
+#else
+        to[v] = kept[v], to[CELLS - 1] = kept[CELLS - 1];
+#endif
 }
 
 __device__ inline real lane_before(const real *cells, int lane) {
@@ -133,10 +157,10 @@ __device__ inline real lane_after(const real *cells, int lane, real edge) {
 
 // Stretches two of a row's differences along z in the columns that the layer covers, and advances their memories.
 __device__ inline void stretch_lane(const Ground &g, int r, int half, real *first, real *second) {
-    const LayerRow t = *layer_row(g.row + r, half);
+    const LayerRow t = *layer_row(g.layer + r, half);
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
-        real *memory = layer_memory_of(g.row + r, 2 * half + n) + g.lane * CELLS, *d = n ? second : first;
+        real *memory = layer_memory_of(g.layer + r, 2 * half + n) + g.lane * CELLS, *d = n ? second : first;
         real psi[CELLS];
         load_lane(memory, psi);
 #pragma unroll
@@ -154,52 +178,53 @@ __device__ inline void reach_lane(const real *row, int column, int reach, real *
     for (int v = 0; v < CELLS / PIECE; ++v) {
 #pragma unroll
         for (int w = 0; w < PIECE; ++w) to[v * PIECE + w] = 1;
-        if (column + v * PIECE < reach) spread(reinterpret_cast<const piece *>(row)[v], to + v * PIECE);
+        if (column + v * PIECE < reach) spread(__ldg(reinterpret_cast<const piece *>(row) + v), to + v * PIECE);
     }
 }
 
-// e <- ca e + cb drive, with ca = cb = 1 in air.
-__device__ inline void fill_lane(const Ground &g, const real *media, int reach, real *e, const real *drive) {
+// ca and cb of one component in a row, 1 in air.
+struct Medium {
     real a[CELLS], b[CELLS];
-    reach_lane(media + g.column, g.column, reach, a), reach_lane(media + 3 * P.pitch + g.column, g.column, reach, b);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) e[j] = a[j] * e[j] + b[j] * drive[j];
+};
+__device__ inline void read_medium(const real *media, const Ground &g, int reach, Medium &x) {
+    reach_lane(media + g.column, g.column, reach, x.a), reach_lane(media + 3 * P.pitch + g.column, g.column, reach, x.b);
 }
 
 // E of row r of the patch.
 template <int MODE>
 __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *h_below, const Ground &g, int step) {
+    const int word = g.word[r], reach = word & ROW_REACH;
+    const real *media = medium(g.antenna, g.first + r, 0);
+    Medium x[3];
+    if (MODE == FULL) {
+#pragma unroll
+        for (int n = 0; n < 3; ++n) read_medium(media + n * P.pitch, g, reach, x[n]);
+    }
     const real m = P.order, hz_before = lane_before(f.h_z[r], g.lane), h_before = lane_before(f.h[r], g.lane);
-    real up_h[CELLS], up_hr[CELLS];
+    real up_h[CELLS], up_hr[CELLS], factor[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_h[j] = f.h[r][j] - h_below[j], up_hr[j] = f.h_r[r][j] - hr_below[j];
-    const int word = g.word[r], reach = word & ROW_REACH;
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 0, up_hr, up_h);
+    load_factors(0, g.half, g.lane, factor);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
-        up_h[j] = m * f.h_z[r][j] - up_h[j];
-        up_hr[j] -= f.h_z[r][j] - (j ? f.h_z[r][j - 1] : hz_before);
+        const real curl = m * f.h_z[r][j] - up_h[j];
+        if (MODE == FULL) f.e_r[r][j] = x[0].a[j] * f.e_r[r][j] + x[0].b[j] * (factor[j] * curl);
+        else f.e_r[r][j] += factor[j] * curl;
     }
-    if (MODE != FULL) {
+    load_factors(2, g.rising, g.lane, factor);
 #pragma unroll
-        for (int j = 0; j < CELLS; ++j) {
-            f.e_r[r][j] += g.half[j] * up_h[j];
-            f.e[r][j] += (g.rising[j] - P.half_courant) * up_hr[j];
-            f.e_z[r][j] += g.node[j] * ((f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j]);
-        }
-    } else {
-        const real *media = medium(g.antenna, g.first + r, 0);
-        real drive[CELLS];
+    for (int j = 0; j < CELLS; ++j) {
+        const real curl = up_hr[j] - (f.h_z[r][j] - (j ? f.h_z[r][j - 1] : hz_before));
+        if (MODE == FULL) f.e[r][j] = x[1].a[j] * f.e[r][j] + x[1].b[j] * ((factor[j] - P.half_courant) * curl);
+        else f.e[r][j] += (factor[j] - P.half_courant) * curl;
+    }
+    load_factors(1, g.node, g.lane, factor);
 #pragma unroll
-        for (int j = 0; j < CELLS; ++j) drive[j] = g.half[j] * up_h[j];
-        fill_lane(g, media, reach, f.e_r[r], drive);
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j) drive[j] = (g.rising[j] - P.half_courant) * up_hr[j];
-        fill_lane(g, media + P.pitch, reach, f.e[r], drive);
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j)
-            drive[j] = g.node[j] * ((f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j]);
-        fill_lane(g, media + 2 * P.pitch, reach, f.e_z[r], drive);
+    for (int j = 0; j < CELLS; ++j) {
+        const real curl = (f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j];
+        if (MODE == FULL) f.e_z[r][j] = x[2].a[j] * f.e_z[r][j] + x[2].b[j] * (factor[j] * curl);
+        else f.e_z[r][j] += factor[j] * curl;
     }
     if (MODE != PLAIN && RARELY(word & (ROW_SOURCE | ROW_PLANE))) {
         if (MODE == FULL && word & ROW_SOURCE && step < P.source_steps) {
@@ -223,36 +248,34 @@ template <int MODE>
 __device__ inline void row_h(
     Patch &f, int r, const real *er_above, const real *e_above, real edge_ez, real edge_e, const Ground &g
 ) {
+    const int word = g.word[r], reach = word & ROW_CUT ? word & ROW_REACH : 0;
+    const real *faces = open_face(g.antenna, g.first + r, 0) + g.column;
+    real share[3][CELLS];
+    if (MODE == FULL) {
+#pragma unroll
+        for (int n = 0; n < 3; ++n) reach_lane(faces + n * P.pitch, g.column, reach, share[n]);
+    }
     const real m = P.order, ez_after = lane_after(f.e_z[r], g.lane, edge_ez), e_after = lane_after(f.e[r], g.lane, edge_e);
-    real up_e[CELLS], up_er[CELLS], along[CELLS];
+    real up_e[CELLS], up_er[CELLS], factor[CELLS];
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_e[j] = e_above[j] - f.e[r][j], up_er[j] = er_above[j] - f.e_r[r][j];
-    const int word = g.word[r];
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 1, up_er, up_e);
+    load_factors(1, g.node, g.lane, factor);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
-        up_e[j] += m * f.e_z[r][j];
-        up_er[j] = ((j + 1 < CELLS ? f.e_z[r][j + 1] : ez_after) - f.e_z[r][j]) - up_er[j];
-        along[j] = ((j + 1 < CELLS ? f.e[r][j + 1] : e_after) - f.e[r][j]) + m * f.e_r[r][j];
+        const real curl = up_e[j] + m * f.e_z[r][j];
+        f.h_r[r][j] += factor[j] * (MODE == FULL ? curl * share[0][j] : curl);
     }
-    if (MODE == FULL) {
-        const real *faces = open_face(g.antenna, g.first + r, 0) + g.column;
-        const int reach = word & ROW_CUT ? word & ROW_REACH : 0;
-        real share[CELLS];
-        reach_lane(faces, g.column, reach, share);
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j) up_e[j] *= share[j];
-        reach_lane(faces + P.pitch, g.column, reach, share);
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j) up_er[j] *= share[j];
-        reach_lane(faces + 2 * P.pitch, g.column, reach, share);
-#pragma unroll
-        for (int j = 0; j < CELLS; ++j) along[j] *= share[j];
-    }
+    load_factors(2, g.rising, g.lane, factor);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
-        f.h_r[r][j] += g.node[j] * up_e[j];
-        f.h[r][j] += g.rising[j] * up_er[j];
-        f.h_z[r][j] -= g.half[j] * along[j];
+        const real curl = ((j + 1 < CELLS ? f.e_z[r][j + 1] : ez_after) - f.e_z[r][j]) - up_er[j];
+        f.h[r][j] += factor[j] * (MODE == FULL ? curl * share[1][j] : curl);
+    }
+    load_factors(0, g.half, g.lane, factor);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) {
+        const real curl = ((j + 1 < CELLS ? f.e[r][j + 1] : e_after) - f.e[r][j]) + m * f.e_r[r][j];
+        f.h_z[r][j] -= factor[j] * (MODE == FULL ? curl * share[2][j] : curl);
     }
 }

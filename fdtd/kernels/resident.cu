@@ -28,7 +28,7 @@ __device__ inline void move_axial(const Ground &g, bool write) {
 #pragma unroll 1
         for (int filter = 0; filter < 4; ++filter) {
             real *away = axial_memory(g.antenna, k, filter) + g.column, psi[CELLS];
-            real *here = layer_memory_of(g.row + r, filter) + g.lane * CELLS;
+            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS;
             load_lane(write ? here : away, psi), store_lane(write ? away : here, psi);
         }
     }
@@ -81,7 +81,7 @@ __device__ __noinline__ void main_warp(int first, int steps) {
     place(g, blockIdx.y, lane, row, warp * ROWS, lane * CELLS, lane < ROWS ? word_beyond(blockIdx.y, row + lane, 0) : 0);
     read_factors(g);
     move_patch(f, g, false);
-    if (AXIAL && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, false);
+    if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, false);
     int recorded = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) recorded |= g.word[r] & ROW_RECORDED;
@@ -96,7 +96,7 @@ __device__ __noinline__ void main_warp(int first, int steps) {
         }
     }
     move_patch(f, g, true);
-    if (AXIAL && g.mode != PLAIN) move_axial(g, true);
+    if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) move_axial(g, true);
 }
 
 #if RADIAL_WARPS
@@ -114,7 +114,7 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
         else clear(x[r]);
         if (g.works && g.word[r] & ROW_AXIAL)
             for (int filter = 0; filter < 4; ++filter)
-                strip_memory_of(g.row + r, filter)[g.column] = axial_memory(g.antenna, k, filter)[g.at];
+                strip_memory_of(layer_place(g.row + r), filter)[g.column] = axial_memory(g.antenna, k, filter)[g.at];
     }
     const int i = g.at - P.lead;
     int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
@@ -137,7 +137,7 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
         if (g.works && k < P.nz) store_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
         if (g.works && g.word[r] & ROW_AXIAL)
             for (int filter = 0; filter < 4; ++filter)
-                axial_memory(g.antenna, k, filter)[g.at] = strip_memory_of(g.row + r, filter)[g.column];
+                axial_memory(g.antenna, k, filter)[g.at] = strip_memory_of(layer_place(g.row + r), filter)[g.column];
     }
 }
 #endif
@@ -148,6 +148,7 @@ extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, i
 extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int count) {
     if (!P.active[blockIdx.y]) return;
     if (threadIdx.x == 0) prepare_signals(), publish_signals();
+    share_factors(0);
     cluster_wait();  // all blocks have started, and their signals are ready
     if (warp_index() < WARPS) main_warp(first, count);
 #if RADIAL_WARPS

@@ -74,8 +74,8 @@ __device__ inline void strip_e(
     real up_hr = x.h_r - hr_below, up_h = x.h - h_below;
     const int k = g.first + r, word = g.word[r];
     if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_hr = stretched(strip_memory_of(g.row + r, 0) + g.column, up_hr, 0, k);
-        up_h = stretched(strip_memory_of(g.row + r, 1) + g.column, up_h, 0, k);
+        up_hr = stretched(strip_memory_of(layer_place(g.row + r), 0) + g.column, up_hr, 0, k);
+        up_h = stretched(strip_memory_of(layer_place(g.row + r), 1) + g.column, up_h, 0, k);
     }
     const real curl_r = m * x.h_z - up_h, curl_phi = up_hr - (x.h_z - hz_before), curl_z = (x.h - h_before) - m * x.h_r;
     x.psi[0] = g.b[0] * x.psi[0] + g.c[0] * curl_r;
@@ -100,8 +100,8 @@ __device__ inline void strip_h(StripCell &x, real er_above, real e_above, const 
     real up_er = er_above - x.e_r, up_e = e_above - x.e;
     const int k = g.first + r, word = g.word[r];
     if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_er = stretched(strip_memory_of(g.row + r, 2) + g.column, up_er, 3, k);
-        up_e = stretched(strip_memory_of(g.row + r, 3) + g.column, up_e, 3, k);
+        up_er = stretched(strip_memory_of(layer_place(g.row + r), 2) + g.column, up_er, 3, k);
+        up_e = stretched(strip_memory_of(layer_place(g.row + r), 3) + g.column, up_e, 3, k);
     }
     const real curl_r = up_e + m * x.e_z, curl_phi = (ez_after - x.e_z) - up_er, curl_z = (e_after - x.e) + m * x.e_r;
     x.psi[4] = g.b[4] * x.psi[4] + g.c[4] * curl_r;

@@ -15,6 +15,9 @@
 #error "HALO_R and SHARED_BYTES must be set"
 #endif
 #define CLUSTERED 0
+#if CELLS > 2
+#error "tiles start in different columns: CELLS must be at most 2"
+#endif
 #include "march.cuh"
 
 #define STAGE_NUMBERS (6 * ROWS * WIDE)  // of a warp
@@ -120,7 +123,7 @@ __device__ inline void move_axial(const Ground &g, const Tile &t, const Buffers 
         real *away = buffers.axial(write, t.antenna, k) + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter) {
-            real *here = layer_memory_of(g.row + r, filter) + g.lane * CELLS, psi[CELLS];
+            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS, psi[CELLS];
             load_lane(write ? here : away + filter * P.pitch, psi);
             store_lane(write ? away + filter * P.pitch : here, psi);
         }
@@ -146,13 +149,13 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         __syncwarp();  // all lanes have what they need of the stage
         n = next_tile(n + gridDim.x);
         if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
-        if (AXIAL && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, t, buffers, false);
+        if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, t, buffers, false);
         c.radial = t.radial;
         if (count > 0) send_h(f, g, c);
 #pragma unroll 1
         for (int s = 0; s < count; ++s) march_patch(f, g, c, step + s, s + 1 < count);
         put(f, g, t, buffers);
-        if (AXIAL && g.mode != PLAIN) move_axial(g, t, buffers, true);
+        if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) move_axial(g, t, buffers, true);
     }
 }
 
@@ -177,7 +180,7 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
             else clear(x[r]);
             if (g.works && g.word[r] & ROW_AXIAL)
                 for (int filter = 0; filter < 4; ++filter)
-                    strip_memory_of(g.row + r, filter)[g.column] = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
+                    strip_memory_of(layer_place(g.row + r), filter)[g.column] = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
         }
         if (count > 0) send_strip_h(x, g, c);
 #pragma unroll 1
@@ -189,7 +192,7 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
             store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
             if (g.word[r] & ROW_AXIAL)
                 for (int filter = 0; filter < 4; ++filter)
-                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = strip_memory_of(g.row + r, filter)[g.column];
+                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = strip_memory_of(layer_place(g.row + r), filter)[g.column];
         }
     }
 }

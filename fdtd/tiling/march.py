@@ -20,7 +20,7 @@ class MarchPlan:
         radial_columns: Of the radial layer.
         radial_warps: Strips of it, one above the other.
         strip_rows: Rows a lane of a strip.
-        axial: Whether there are axial layers, whose memories lie in shared memory.
+        axial_warps: Bits of the patches that can meet axial layers, whose memories lie in shared memory.
         size: Bytes of a number.
     """
 
@@ -30,7 +30,7 @@ class MarchPlan:
     radial_columns: int
     radial_warps: int
     strip_rows: int
-    axial: bool
+    axial_warps: int
     size: int
 
     @property
@@ -54,7 +54,8 @@ class MarchPlan:
         signals = -(-8 * 3 * (self.warps + self.radial_warps) // 16) * 16
         numbers = self.warps * 4 * self.wide + self.radial_warps * 4 * self.radial_columns
         numbers += 4 * self.height if self.radial_warps else 0
-        layers = self.height * (8 + 4 * (self.wide + self.radial_columns)) if self.axial else 0
+        layers = self.axial_warps.bit_count() * self.rows * (8 + 4 * (self.wide + self.radial_columns))
+        layers += 3 * self.wide if self.cells > 2 else 0  # radial factors
         return -(-(signals + numbers * self.size) // 128) * 128 + -(-layers * self.size // 128) * 128
 
     @property
@@ -67,12 +68,13 @@ class MarchPlan:
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "STRIP_ROWS": self.strip_rows,
-            "AXIAL": int(self.axial),
+            "AXIAL_WARPS": self.axial_warps,
+            "AXIAL_COUNT": self.axial_warps.bit_count(),
             "REAL_BYTES": self.size,
         }
 
 
-def strips(*, cells: int, rows: int, warps: int, layer: int, axial: bool, size: int, most: int = 4) -> MarchPlan:
+def strips(*, cells: int, rows: int, warps: int, layer: int, axial_warps: int, size: int, most: int = 4) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 
     Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only.
@@ -82,7 +84,7 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, axial: bool, size: 
         rows: Rows a lane of a patch.
         warps: Patches.
         layer: Columns of the radial layer.
-        axial: Whether there are axial layers.
+        axial_warps: Bits of the patches that can meet axial layers.
         size: Bytes of a number.
         most: Warps for strips.
 
@@ -109,6 +111,6 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, axial: bool, size: 
         radial_columns=layer,
         radial_warps=radial_warps,
         strip_rows=strip_rows,
-        axial=axial,
+        axial_warps=axial_warps,
         size=size,
     )

@@ -100,7 +100,10 @@ def plan(
         if warps > _WARPS - (layer > 0):
             continue
         try:
-            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, axial=axial, size=size, most=_WARPS - warps)
+            march = strips(
+                cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=axial * ((1 << warps) - 1), size=size,
+                most=_WARPS - warps,
+            )  # fmt: skip
         except Unsuitable:
             continue
         shared = march.shared_bytes + march.warps * 6 * march.wide * size

@@ -68,7 +68,7 @@ def plan(
     nz: int,
     *,
     layer: int,
-    axial: bool,
+    axial: tuple[tuple[int, int], ...],
     record_every: int,
     coupled: bool,
     size: int,
@@ -84,7 +84,7 @@ def plan(
         nr: Columns.
         nz: Rows.
         layer: Columns of the radial layer.
-        axial: Whether there are axial layers.
+        axial: Rows [start, stop) of the axial layers.
         record_every: Steps between samples; launches end there.
         coupled: Whether nodes couple e_r and e_z.
         size: Bytes of a number.
@@ -103,16 +103,26 @@ def plan(
     if depth is None:
         depth = -(-record_every // (2 * -(-record_every // 16)))
     cells, rows = shape or _SHAPES[size]
-    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, axial=axial, size=size)
+    height, step_z = warps * rows, warps * rows - 2 * depth
+    tiles_z = 1 + max(0, -(-(nz - height) // max(1, step_z)))
+    origins = [max(0, min(z * step_z, nz - height)) for z in range(tiles_z)]
+    layered = [
+        w
+        for w in range(warps)
+        if any(start < o + (w + 1) * rows and o + w * rows < stop for o in origins for start, stop in axial)
+    ]
+    march = strips(
+        cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=sum(1 << w for w in layered), size=size
+    )
     if march.threads > 512:
         raise Unsuitable(f"trapezoidal has no room for a radial layer of {layer} columns beside its patches")
-    main, wide, height, chunk = nr - layer, march.wide, march.height, 16 // size
+    main, wide, chunk = nr - layer, march.wide, 16 // size
     halo = -(-depth // cells) * cells
-    step_r, step_z = (wide - 2 * halo) // chunk * chunk, height - 2 * depth
+    step_r = (wide - 2 * halo) // chunk * chunk
     if min(step_r, step_z) < 1:
         raise Unsuitable(f"a tile of {wide} x {height} cells has nothing left after {depth} steps; lower the depth")
     lead = wide - main if main <= wide else -main % max(chunk, cells)
-    tiles_r, tiles_z = 1 + max(0, -(-(lead + main - wide) // step_r)), 1 + max(0, -(-(nz - height) // step_z))
+    tiles_r = 1 + max(0, -(-(lead + main - wide) // step_r))
     shared = march.shared_bytes + warps * 6 * rows * wide * size
     if shared > limits.shared_bytes:
         raise Unsuitable(

@@ -211,6 +211,7 @@ template <class T> T atomicAdd(T *to, T value) {
     *to = before + value;
     return before;
 }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 using std::max;
 using std::min;
 
