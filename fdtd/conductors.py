@@ -14,7 +14,7 @@ from fdtd.scene import Scene
 _PIECES = 32  # an edge is searched for walls in this many pieces
 _CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
 _SNAP = 0.27  # over the headroom: a node this near a slanted wall, in cells, takes it over, which moves the wall less
-_STRAIGHT = 1e-3  # a wall is straight where its distance changes by one cell in a cell, to this
+_UPRIGHT = 0.97  # a wall counts as r = const or z = const where its normal is so to this: up to 14 degrees off
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
 # eigenvalue of curl curl is then at most 8 times that over the square (tests/physics/test_conductor_stability.py),
@@ -92,17 +92,18 @@ def _straight_walls(
     most_r, most_z = (smallest_opening(grid, far) for far in (True, False))
     k, i = np.nonzero((node < 0) & (node > -most_z))
     r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[k, i]
-    step = 1e-3 * grid.cell
+    step = 1e-3 * grid.cell  # for the normal, and how far inside a wall is looked for
     for dr, dz, most in ((1, 0, most_r), (0, 1, most_z)):
         after = _depth(grid, scene, antenna, r + dr * step, z + dz * step)
         before = _depth(grid, scene, antenna, r - dr * step, z - dz * step)
         slope = (after - before) / 2e-3
         way = np.sign(slope)
-        at = (gap + 10 * _ON_WALL) * grid.cell * way
+        away = gap / np.maximum(np.abs(slope), _UPRIGHT)
+        at = (away * grid.cell + step) * way
         faces = _depth(grid, scene, antenna, r + dr * at, z + dz * at) >= 0
-        taken = (np.abs(np.abs(slope) - 1) < _STRAIGHT) & (gap < most) & faces
+        taken = (np.abs(slope) > _UPRIGHT) & (away < most) & faces
         found = np.zeros_like(node)
-        found[k[taken], i[taken]] = (gap * way)[taken]
+        found[k[taken], i[taken]] = (away * way)[taken]
         beyond.append(found)
     wall = (beyond[0] != 0) | (beyond[1] != 0) | (node >= 0)
     for axis, found in enumerate(beyond):

@@ -251,7 +251,10 @@ def lay_out(
     check_every = record_every * math.ceil(160 / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
-    steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * transit / dt) / check_every)
+    # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
+    slowness = 1 / math.sqrt(1 - (cutoff / min(frequencies)) ** 2)
+    ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
+    steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * ringing / dt) / check_every)
     lattice = AxisymmetricGrid(nr=nr, nz=nz, cell=d, origin=origin, courant_number=courant)
     return Layout(
         nr=nr,

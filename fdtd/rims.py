@@ -98,7 +98,7 @@ def _one_rim(
     driven = _driven((length / edges)[[0, 2]], upwards=True) / (4 * _allowed(grid))
     area[(1, *window)] = np.maximum(area[(1, *window)], driven[window])
     open_area[group] = area
-    nodes = xp.asarray((_driven(1 / area[[2, 0]], upwards=False) / (4 * _allowed(grid)))[window])
+    nodes = xp.asarray((_driven(1 / area[[0, 2]], upwards=False) / (4 * _allowed(grid)))[window])
     target = permittivity[(group, 1, *window)]
     target[...] = np.maximum(target, nodes)
 
@@ -119,10 +119,10 @@ def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
 
 
 def _driven(pair: np.ndarray, *, upwards: bool) -> np.ndarray:
-    """Sum of the four coefficients around a face (edges along r and along z) or around a node (h_z and h_r)."""
-    along_r, along_z = pair
+    """Sum of the four coefficients around a face (of e_r above each other, of e_z) or a node (of h_r, of h_z)."""
+    stacked, side_by_side = pair
     step = -1 if upwards else 1
-    return along_r + np.roll(along_r, step, 0) + along_z + np.roll(along_z, step, 1)
+    return stacked + np.roll(stacked, step, 0) + side_by_side + np.roll(side_by_side, step, 1)
 
 
 Sectors = tuple[tuple[float, float], ...]
