@@ -31,9 +31,9 @@ class DryRun:
         evaluations: Antennas solved at most.
         certified: Antennas solved once more at the end, with half the cell, at most.
         certificate_grid: Cells along r and z of those; None when there are none.
-        workers: Antennas solved at a time.
-        cell_steps_per_s: Measured with one antenna on one worker.
-        seconds_per_antenna: All that it takes, at `max_steps`, on one worker.
+        workers: Cores or devices, each of which solves by itself.
+        cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device.
+        seconds_per_antenna: All that it takes, at `max_steps`, on one worker; of a device its share of the batch's.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
 
@@ -102,8 +102,9 @@ def estimate(
     settings = EvolutionSettings.from_dict(resolved["evolution"])
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
-    step, rest = _calibrate(solve, resolved["antenna"]["family"], middle, plan, backend)
-    count = workers or _workers(resolved.get("cluster", {}))
+    batch, count = _batch_and_workers(plan, backend, resolved.get("cluster", {}))
+    count = workers or count
+    step, rest = _calibrate(solve, resolved["antenna"]["family"], [middle] * batch, plan, backend)
     evaluations = settings.most_evaluations
     each = step * plan["max_steps"] + rest
     finer = halved_plan(experiment, plan) if resolved["certificate"]["mode"] != "off" else None
@@ -132,14 +133,14 @@ def estimate(
 def _calibrate(
     solve: Callable[..., list[dict[str, Any]]],
     family: str,
-    design: dict[str, float],
+    designs: list[dict[str, float]],
     plan: Mapping[str, Any],
     backend: str,
 ) -> tuple[float, float]:
-    """Return seconds a step and seconds beside stepping of one antenna; the first call compiles the kernels."""
+    """Return seconds a step and seconds beside stepping of one of a batch; the first call compiles the kernels."""
     timed = []
     for limit in (CALIBRATION_STEPS[0], *CALIBRATION_STEPS):
-        outcome = solve(family, [design], {**plan, "max_steps": limit}, backend=backend)[0]
+        outcome = solve(family, designs, {**plan, "max_steps": limit}, backend=backend)[0]
         if not outcome.get("steps") or not outcome.get("seconds"):
             raise ConfigurationError(
                 f"the design in the middle of all ranges cannot be solved: {outcome['status']}, "
@@ -151,6 +152,17 @@ def _calibrate(
         return long / many, 0.0
     each = (long - short) / (many - few)
     return each, max(short - few * each, 0.0)
+
+
+def _batch_and_workers(plan: Mapping[str, Any], backend: str, cluster: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many antennas are timed together, and how many such batches are solved at a time."""
+    if backend != "cuda":
+        return 1, _workers(cluster)
+    from antennaopt.evaluation._device import room
+    from antennaopt.evaluation._devices import enough_devices
+
+    found, asked = room(plan), cluster.get("workers", "auto")
+    return min(found["wave"], found["antennas"]), len(enough_devices(None if asked == "auto" else int(asked)))
 
 
 def _workers(cluster: Mapping[str, Any]) -> int:
