@@ -56,7 +56,7 @@ VARIANTS: dict[str, tuple[str, dict[str, int], str, str]] = {
     "wavefront update only": ("wavefront", {"levels": 11}, "layers record media", "float32"),
     "one_step update only": ("one_step", {}, "layers record media", "float32"),
     "trapezoidal": ("trapezoidal", {}, "", "float32"),
-    "trapezoidal, 3 steps": ("trapezoidal", {"depth": 3}, "", "float32"),
+    "trapezoidal 3 steps": ("trapezoidal", {"depth": 3}, "", "float32"),
     "trapezoidal without layers": ("trapezoidal", {}, "layers", "float32"),
     "trapezoidal without record": ("trapezoidal", {}, "record", "float32"),
     "trapezoidal in air": ("trapezoidal", {}, "media", "float32"),

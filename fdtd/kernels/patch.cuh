@@ -77,8 +77,9 @@ __device__ inline real *strip_memory_of(int place, int filter);
 // How much of the update a patch needs: air alone; air and axial layers; everything.
 enum Mode { PLAIN, LAYERED, FULL };
 
-// Wide patches leave no registers for their columns' factors: they are read from shared memory, [3][piece][lane].
+// Wide patches leave no registers for their columns' factors, read from shared memory, [3][piece][lane], nor for media.
 #define KEPT (CELLS > 2 ? 1 : CELLS)
+#define EARLY (CELLS <= 2)  // narrow ones ask for a row's media before they do anything else
 #define FACTOR_NUMBERS (CELLS > 2 ? 3 * WIDE : 0)
 __device__ inline real *factors();
 
@@ -196,7 +197,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
     const int word = g.word[r], reach = word & ROW_REACH;
     const real *media = medium(g.antenna, g.first + r, 0);
     Medium x[3];
-    if (MODE == FULL) {
+    if (MODE == FULL && EARLY) {
 #pragma unroll
         for (int n = 0; n < 3; ++n) read_medium(media + n * P.pitch, g, reach, x[n]);
     }
@@ -206,6 +207,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
     for (int j = 0; j < CELLS; ++j) up_h[j] = f.h[r][j] - h_below[j], up_hr[j] = f.h_r[r][j] - hr_below[j];
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 0, up_hr, up_h);
     load_factors(0, g.half, g.lane, factor);
+    if (MODE == FULL && !EARLY) read_medium(media, g, reach, x[0]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = m * f.h_z[r][j] - up_h[j];
@@ -213,6 +215,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
         else f.e_r[r][j] += factor[j] * curl;
     }
     load_factors(2, g.rising, g.lane, factor);
+    if (MODE == FULL && !EARLY) read_medium(media + P.pitch, g, reach, x[1]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = up_hr[j] - (f.h_z[r][j] - (j ? f.h_z[r][j - 1] : hz_before));
@@ -220,6 +223,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
         else f.e[r][j] += (factor[j] - P.half_courant) * curl;
     }
     load_factors(1, g.node, g.lane, factor);
+    if (MODE == FULL && !EARLY) read_medium(media + 2 * P.pitch, g, reach, x[2]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = (f.h[r][j] - (j ? f.h[r][j - 1] : h_before)) - m * f.h_r[r][j];
@@ -251,7 +255,7 @@ __device__ inline void row_h(
     const int word = g.word[r], reach = word & ROW_CUT ? word & ROW_REACH : 0;
     const real *faces = open_face(g.antenna, g.first + r, 0) + g.column;
     real share[3][CELLS];
-    if (MODE == FULL) {
+    if (MODE == FULL && EARLY) {
 #pragma unroll
         for (int n = 0; n < 3; ++n) reach_lane(faces + n * P.pitch, g.column, reach, share[n]);
     }
@@ -261,18 +265,21 @@ __device__ inline void row_h(
     for (int j = 0; j < CELLS; ++j) up_e[j] = e_above[j] - f.e[r][j], up_er[j] = er_above[j] - f.e_r[r][j];
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 1, up_er, up_e);
     load_factors(1, g.node, g.lane, factor);
+    if (MODE == FULL && !EARLY) reach_lane(faces, g.column, reach, share[0]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = up_e[j] + m * f.e_z[r][j];
         f.h_r[r][j] += factor[j] * (MODE == FULL ? curl * share[0][j] : curl);
     }
     load_factors(2, g.rising, g.lane, factor);
+    if (MODE == FULL && !EARLY) reach_lane(faces + P.pitch, g.column, reach, share[1]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = ((j + 1 < CELLS ? f.e_z[r][j + 1] : ez_after) - f.e_z[r][j]) - up_er[j];
         f.h[r][j] += factor[j] * (MODE == FULL ? curl * share[1][j] : curl);
     }
     load_factors(0, g.half, g.lane, factor);
+    if (MODE == FULL && !EARLY) reach_lane(faces + 2 * P.pitch, g.column, reach, share[2]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = ((j + 1 < CELLS ? f.e[r][j + 1] : e_after) - f.e[r][j]) + m * f.e_r[r][j];
