@@ -1,0 +1,26 @@
+"""What the workers of `test_study_emulated.py` import: an evaluation whose device is the emulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from host_device import HostDevice
+
+from antennaopt.evaluation.evaluate import evaluate as evaluate_by_fdtd
+from antennaopt.evaluation.room import room_of
+from fdtd.backends import cuda
+
+_DEVICE = HostDevice()
+_DEVICE.arrays = np  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def evaluate(family: str, designs: list, plan: dict, *, backend: str, **options: Any) -> list[dict]:
+    """Evaluate on the emulation."""
+    cuda.device = lambda: _DEVICE  # pyright: ignore[reportAttributeAccessIssue]
+    return evaluate_by_fdtd(family, designs, plan, backend=backend, **options)
+
+
+def room(plan: dict) -> dict[str, Any]:
+    """What the emulation takes, as if it had two multiprocessors."""
+    return {**room_of(plan, _DEVICE.limits, 10**9), "wave": 2, "device": "emulation"}
