@@ -6,19 +6,20 @@ import math
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import BOR
-from fdtd.tiling import wavefront
+from fdtd.tiling import resident, trapezoidal, wavefront
 from fdtd.tiling.machine import Machine
 from fdtd.tiling.need import WAITS, Need, clusters_at_once
 
 _ISSUED = 24.5  # instructions of an update with operands in registers: 23 to 26 in machine code
 _OVERHEAD = {"trapezoidal": 1.2, "wavefront": 1.4, "resident": 1.2}  # instructions that only move and count
 _FILLED = 0.5  # part of the cells that are neither air nor metal, and read their six coefficients
-_TILE = (72, 64, 8)  # rows and columns with halo, steps: what fills the registers of a multiprocessor
-_HELD = 0.5  # part of the registers that can hold fields
+_RECORDED = 8  # steps between samples, which plans go by
 
 
-def bor_need(scheme: str, machine: Machine, rows: int, columns: int, batch: int, size: int) -> tuple[Need, str]:
-    """Of one useful cell-step, and the plan in words.
+def bor_need(
+    scheme: str, machine: Machine, rows: int, columns: int, batch: int, layer: int, size: int
+) -> tuple[Need, str]:
+    """Of one useful cell-step, and the plan in words. What the layers cost beside their cells is not counted.
 
     Raises:
         Unsuitable: The scheme cannot step this lattice.
@@ -27,17 +28,29 @@ def bor_need(scheme: str, machine: Machine, rows: int, columns: int, batch: int,
         moved = BOR.split_bytes(size) + _FILLED * BOR.coefficients * size
         wait = 2 * WAITS["launch"] / (rows * columns * batch)
         return Need(memory_bytes=moved, instructions=2 * _ISSUED, wait=wait), "two launches a step"
+    limits = machine.limits
     if scheme == "trapezoidal":
-        return tile_need(machine, *_TILE, size=size), "tiles of {} x {} in registers, depth {}".format(*_TILE)
+        tiles = trapezoidal.plan(
+            BOR,
+            columns,
+            rows,
+            layer=layer,
+            axial=((0, layer), (rows - layer, rows)) if layer else (),
+            record_every=_RECORDED,
+            coupled=False,
+            size=size,
+            limits=limits,
+        )
+        height, width = tiles.march.height, tiles.march.wide
+        need = tile_need(machine, height, width, tiles.depth, size=size)
+        return need, f"tiles of {height} x {width} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
-        made = wavefront.plan(BOR, columns, rows, layer=0, record_every=8, size=size, limits=machine.limits)
-        need = rows_need(machine, rows, columns, batch, levels=made.levels, cells=made.cells, size=size)
-        return need, f"{made.levels} levels, {made.cells} cells a lane"
+        front = wavefront.plan(BOR, columns, rows, layer=layer, record_every=_RECORDED, size=size, limits=limits)
+        need = rows_need(machine, columns, batch, levels=front.levels, cells=front.cells, size=size)
+        return need, f"{front.levels} levels, {front.cells} cells a lane"
     if scheme == "resident":
-        for cluster in (1, 2, 4, 8, 16):
-            if rows * columns / cluster * len(BOR.fields) * size / 4 <= _HELD * machine.registers:
-                return cluster_need(machine, rows * columns, batch, cluster), f"clusters of {cluster}"
-        raise Unsuitable(f"resident: {rows * columns} cells do not fit in the registers of 16 blocks; use wavefront")
+        held = resident.plan(BOR, columns, rows, layer=layer, axial=layer > 0, coupled=False, size=size, limits=limits)
+        return cluster_need(machine, rows * columns, batch, held.cluster), f"clusters of {held.cluster}"
     raise Unsuitable(f"{scheme} has no kernel for bor")
 
 
@@ -53,7 +66,7 @@ def tile_need(machine: Machine, height: int, width: int, depth: int, *, size: in
     )
 
 
-def rows_need(machine: Machine, rows: int, columns: int, batch: int, *, levels: int, cells: int, size: int) -> Need:
+def rows_need(machine: Machine, columns: int, batch: int, *, levels: int, cells: int, size: int) -> Need:
     """A wavefront: each row of `levels` time levels waits once for its neighbours."""
     waves = math.ceil(batch / machine.multiprocessors)
     return Need(
@@ -66,8 +79,6 @@ def rows_need(machine: Machine, rows: int, columns: int, batch: int, *, levels: 
 
 def cluster_need(machine: Machine, cells: int, batch: int, cluster: int) -> Need:
     """A lattice in the registers of a cluster, whose blocks meet twice a step."""
-    if machine.capability < 90:
-        raise Unsuitable("resident: thread-block clusters need compute capability 9.0")
     at_once = clusters_at_once(machine.multiprocessors, cluster)
     return Need(
         memory_bytes=0.0,

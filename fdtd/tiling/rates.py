@@ -69,7 +69,7 @@ def predict(
         rows: Of the lattice (nz of the axisymmetric one).
         columns: Of the lattice (nr).
         batch: Problems stepped together.
-        layer: Absorbing layer of a planar lattice, cells.
+        layer: Absorbing layers, cells.
         size: Bytes of a number.
         choice: What the plan of a planar scheme is told, such as `depth`.
 
@@ -83,7 +83,7 @@ def predict(
     if min(rows, columns, batch) < 1:
         raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
     if stencil == "bor":
-        need, plan = bor_need(scheme, machine, rows, columns, batch, size)
+        need, plan = bor_need(scheme, machine, rows, columns, batch, layer, size)
     else:
         need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size, choice or {})
     rate, limit = need.rate(machine, size)
