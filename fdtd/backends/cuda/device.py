@@ -151,7 +151,7 @@ class CudaProgram:
             self._module.compile()
         except cupy.cuda.compiler.CompileException as error:
             raise KernelBuildError(f"a kernel does not compile for sm_{limits.capability}: {error}") from error
-        self._text = text
+        self._text, self._limits = text, limits
         self._parameters = self._module.get_global("P")
         self._kernels: dict[str, Any] = {}
 
@@ -168,8 +168,8 @@ class CudaProgram:
         """Start a kernel on the current stream."""
         if kernel not in self._kernels:
             function = self._module.get_function(kernel)
-            if shared > 48 * 1024:
-                function.max_dynamic_shared_size_bytes = shared
+            if shared > 48 * 1024:  # equal texts share the function: leave it the most, whoever came last
+                function.max_dynamic_shared_size_bytes = self._limits.shared_bytes - function.shared_size_bytes
             if cluster > _PORTABLE_CLUSTER:
                 self._cupy.cuda.driver.funcSetAttribute(function.kernel.ptr, _NON_PORTABLE_CLUSTERS, 1)
             self._kernels[kernel] = function
