@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a machine with a CUDA device does with whole studies: doctor, the reference lens end to end, and the headline,
-# ten thousand lenses. Nothing is fetched from anywhere; needs the project and its dependencies for python3.
+# What a machine with a CUDA device does with whole studies: doctor, the headline of ten thousand lenses, and the
+# reference lens end to end. Nothing is fetched from anywhere; needs the project and its dependencies for python3.
 #
 #   sh benchmarks/device_study.sh FOLDER [WHEELS]
 #
@@ -20,11 +20,11 @@ export PYTHONPATH="${PYTHONPATH:-.}" PYTHONUNBUFFERED=1
 
 python3 -m antennaopt doctor --json "$out/doctor.json" || exit 5
 python3 -m antennaopt doctor --no-self-test | grep -v '^scheme'
-python3 -m antennaopt bench evaluate --backend cuda --json "$out/evaluate.json"
-
 began=$(date +%s.%N)
 folder=$(python3 -m antennaopt run experiments/ten_thousand.toml --backend cuda --out "$runs" 2>"$out/study.log" | tail -n 1)
 ended=$(date +%s.%N)
 cat "$out/study.log"
 [ -d "$folder" ] || exit 1
 python3 benchmarks/device_study.py "$folder" "$out" "$began" "$ended"
+
+python3 -m antennaopt bench evaluate --backend cuda --json "$out/evaluate.json"

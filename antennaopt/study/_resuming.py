@@ -13,7 +13,7 @@ from antennaopt.results import RunFolder, provenance
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
 MOST_SHOWN = 8
-ARITHMETIC = ("antennaopt", "numpy", "numba", "scipy", "deap")
+ARITHMETIC = ("antennaopt", "numpy", "numba", "scipy", "deap", "cupy-cuda12x", "cupy-cuda13x")
 """Packages whose version can change a bit of a result."""
 
 

@@ -166,6 +166,9 @@ def resume(
                 backend=solver,
                 plan=plan,
             )
+            then, now = (one["scheme"] if one else None for one in (folder.manifest.get("device"), workers.device))
+            if then and now and then != now:
+                told.note(f"resumed with scheme {now} in place of {then}: results are no longer the same to the bit")
             if checkpoint is not None:
                 session.driver.restore(checkpoint.state)
             folder.log("resumed", generation=session.driver.evolution.generation)
