@@ -1,6 +1,9 @@
 """The farm with devices, which a worker only pretends to have: one process each, two batches at a time, nobody lost."""
 
 import os
+import subprocess
+import sys
+import time
 
 import farm_solvers
 import numpy as np
@@ -121,3 +124,24 @@ def test_no_room_for_one_antenna_is_refused_at_once(started):
 def test_no_device_says_so():
     with pytest.raises(DeviceError, match="no NVIDIA driver here; use --backend cpu"):
         Farm(farm_solvers.solve, family="test", plan={}, backend="cuda", dashboard=False)
+
+
+def test_each_of_two_threads_has_its_own_time_limit():
+    """One thread's batch ends in time, and the other's limit of 0.6 s still ends the process, long before 30 s."""
+    code = """
+import threading, time
+from antennaopt.evaluation._task import watchdog
+
+def slow():
+    with watchdog(0.6):
+        time.sleep(30.0)
+
+threading.Thread(target=slow).start()
+with watchdog(20.0):
+    time.sleep(0.2)
+print("in time", flush=True)
+"""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "in time\n")
+    assert time.monotonic() - began < 10.0
