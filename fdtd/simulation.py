@@ -198,16 +198,20 @@ def solve(
 
 
 def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
-    """The box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost."""
+    """The box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
+
+    Those stand within the contour, on the feed as a rule. The box is the layout's, not the batch's: sums over other
+    boxes round differently, and an antenna must have the same bits in any batch.
+    """
     frequencies = np.array(layout.frequencies)
     if fields:
         return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
-    lossy = on_host((media.conductivity > 0).any(axis=(0, 1)))
+    lossy = on_host((media.conductivity > 0).any(axis=(0, 1, 3)))
     if not lossy.any():
         return None
-    k, i = np.nonzero(lossy)
+    bottom = layout.contour_bottom if lossy[: layout.origin].any() else layout.origin
     return FieldMap(
-        rows=(int(k.min()), int(k.max()) + 1), columns=(int(i.min()), int(i.max()) + 1), frequencies=frequencies
+        rows=(bottom, layout.contour_top + 1), columns=(0, layout.contour_column + 1), frequencies=frequencies
     )
 
 
