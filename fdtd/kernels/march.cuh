@@ -69,11 +69,7 @@ __device__ inline void prepare_signals() {
 // Waits for a signal; `bytes`: what another block sends with it, or 0.
 __device__ inline void await(signal_word *own, int turn, int lane, int bytes) {
 #if CLUSTERED
-    if (bytes) {
-        if (lane == 0) expect_bytes(own, bytes);
-        await_cluster_signal(own, turn);
-        return;
-    }
+    if (bytes && lane == 0) expect_bytes(own, bytes);
 #endif
     await_signal(own, turn);
 }

@@ -92,12 +92,19 @@ struct Ground {
     real half[KEPT], node[KEPT], rising[KEPT];  // S/r_(i+1/2), S/r_i, S r_(i+1/2); S r_i is the last less S/2
 };
 
-// Row k's word, less what lies outside the columns from `column` on. The plane k = nz and all beyond conduct.
-__device__ inline int word_beyond(int antenna, int k, int column) {
-    if (k >= P.nz) return ROW_PLANE;
-    int word = row_word(antenna, k);
+// A row's word and the columns of its axial layer.
+struct RowNotes {
+    int word, columns;
+};
+__device__ inline RowNotes notes_of(int antenna, int k) {
+    if (k >= P.nz) return {ROW_PLANE, 0};  // the plane k = nz and all beyond conduct
+    return {row_word(antenna, k), P.axial_rows[k]};
+}
+// The word less what lies outside the columns from `column` on.
+__device__ inline int word_beyond(const RowNotes &notes, int column) {
+    int word = notes.word;
     if ((word & ROW_REACH) <= column) word &= ~(ROW_REACH | ROW_CUT);
-    if (P.axial_rows[k] <= column) word &= ~ROW_AXIAL;
+    if (notes.columns <= column) word &= ~ROW_AXIAL;
     return column < P.lead + P.source_columns ? word : word & ~ROW_SOURCE;
 }
 
@@ -115,7 +122,7 @@ __device__ inline void fill_layer_rows(const Ground &g) {
     if (g.lane < 2 * ROWS) {
         const int r = g.lane / 2, half = g.lane % 2, k = g.first + r;
         LayerRow row{1, 0, 0, 0};
-        if (k < P.nz && P.axial_rows[k]) {
+        if (k < P.nz) {
             const real *t = P.axial + 3 * half * P.nz + k;
             row = {t[0], t[P.nz], t[2 * P.nz], real(P.axial_rows[k])};
         }

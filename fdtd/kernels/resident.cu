@@ -78,7 +78,7 @@ __device__ __noinline__ void main_warp(int first, int steps) {
              RADIAL_WARPS > 0, 0, 0};
     Patch f;
     Ground g;
-    place(g, blockIdx.y, lane, row, warp * ROWS, lane * CELLS, lane < ROWS ? word_beyond(blockIdx.y, row + lane, 0) : 0);
+    place(g, blockIdx.y, lane, row, warp * ROWS, lane * CELLS, word_beyond(notes_of(blockIdx.y, row + lane), 0));
     read_factors(g);
     move_patch(f, g, false);
     if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, false);

@@ -43,6 +43,8 @@ __device__ inline void give_signal(signal_word *s) {
                  : "memory");
 }
 
+// Also for what other blocks send: it completes in this block's shared memory. An acquire at the cluster's scope would
+// empty the first-level cache every time.
 __device__ inline void await_signal(signal_word *s, int turn) {
     asm volatile("{\n .reg .pred done;\n again:\n"
                  " mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
@@ -50,11 +52,8 @@ __device__ inline void await_signal(signal_word *s, int turn) {
                  : "memory");
 }
 
-// For signals that other blocks send to.
-__device__ inline void await_cluster_signal(signal_word *s, int turn) {
-    asm volatile("{\n .reg .pred done;\n again:\n"
-                 " mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 " @!done bra again;\n}" ::"r"(shared_place(s)), "r"(turn & 1)
-                 : "memory");
+// Asynchronous copy of 8 aligned bytes from device to shared memory; of a group as in machine.cuh.
+__device__ inline void copy_8_bytes(void *shared, const void *global) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_place(shared)), "l"(global) : "memory");
 }
 #endif

@@ -15,8 +15,8 @@
 #error "HALO_R and SHARED_BYTES must be set"
 #endif
 #define CLUSTERED 0
-#if CELLS > 2
-#error "tiles start in different columns: CELLS must be at most 2"
+#if CELLS * REAL_BYTES != 8
+#error "a lane's cells of a row must be 8 bytes"
 #endif
 #include "march.cuh"
 
@@ -49,10 +49,27 @@ __device__ inline Tile tile_of(int n) {
     return t;
 }
 
-// The block's first tile, from number n on, whose antenna still runs.
-__device__ inline int next_tile(int n) {
-    while (n < P.batch * TILES_R * TILES_Z && !P.active[n / (TILES_R * TILES_Z)]) n += gridDim.x;
-    return agreed(n);
+// A block's way through the tiles of antennas that still run: its present tile (TILES or more: none left). Flags of the
+// next 32 are read together, one a lane.
+#define TILES (P.batch * TILES_R * TILES_Z)
+struct Tour {
+    int n, passed, flags;
+};
+__device__ inline int flags_from(int n) {
+    const int there = n + int(threadIdx.x % 32) * int(gridDim.x);
+    return there < TILES ? P.active[there / (TILES_R * TILES_Z)] : 0;
+}
+__device__ inline void skip_stopped(Tour &t) {
+    while (t.n < TILES && !__shfl_sync(WHOLE_WARP, t.flags, t.passed % 32)) {
+        t.n += gridDim.x;
+        if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    }
+}
+__device__ inline void set_out(Tour &t) { t.n = blockIdx.x, t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
+__device__ inline void go_on(Tour &t) {
+    t.n += gridDim.x;
+    if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    skip_stopped(t);
 }
 
 // Offsets of the buffers that a launch reads and writes.
@@ -69,8 +86,14 @@ struct Buffers {
     }
 };
 
-// Asks for a warp's part of a tile and, lane by lane, for its row words.
-__device__ inline int fetch(const Tile &t, int warp, int lane, const Buffers &buffers) {
+// What lane r must know of row r: asked for together with the fields, looked at when the tile's turn comes.
+struct RowAhead {
+    RowNotes notes;
+    int place;  // of the row's axial memory
+};
+
+// Asks for a warp's part of a tile.
+__device__ inline RowAhead fetch(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, rows = 6 * (P.nz - first);
     const real *from = buffers.fields(false, t.antenna, first) + t.column;
     real *to = stage(warp);
@@ -85,7 +108,8 @@ __device__ inline int fetch(const Tile &t, int warp, int lane, const Buffers &bu
         }
     }
     close_copies();
-    return lane < ROWS ? word_beyond(t.antenna, first + lane, t.column) : 0;
+    const int k = first + min(lane, ROWS - 1);
+    return {notes_of(t.antenna, k), P.axial_rows[P.nz + min(k, P.nz - 1)]};
 }
 
 __device__ inline void take(Patch &f, int warp, int lane) {
@@ -112,20 +136,21 @@ __device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const
     }
 }
 
-// A lane's columns of the axial memories of its rows, to shared memory or, of the tile proper, back to the other buffer.
-__device__ inline void move_axial(const Ground &g, const Tile &t, const Buffers &buffers, bool write) {
-    if (write && (g.column < t.left || g.column >= t.right)) return;
-#pragma unroll 1
+// A lane's columns of the axial memories of its rows: asked for, or, of the tile proper, written to the other buffer.
+__device__ inline void move_axial(const Ground &g, const Tile &t, const RowAhead &rows, const Buffers &buffers, bool write) {
+    const bool mine = !write || (g.column >= t.left && g.column < t.right);
+    real *start = P.axial_psi + (t.antenna + (buffers.odd != write ? P.batch : 0)) * (long long)P.axial_count * 4 * P.pitch;
+#pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        const int k = g.first + r;
-        if (k >= P.nz || !P.axial_rows[k]) continue;
-        if (write && (k < t.bottom || k >= t.top)) continue;
-        real *away = buffers.axial(write, t.antenna, k) + g.column;
+        const int k = g.first + r, columns = __shfl_sync(WHOLE_WARP, rows.notes.columns, r);
+        const int place = __shfl_sync(WHOLE_WARP, rows.place, r);
+        if (!columns || !mine || (write && (k < t.bottom || k >= t.top))) continue;
+        real *away = start + place * 4 * P.pitch + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter) {
-            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS, psi[CELLS];
-            load_lane(write ? here : away + filter * P.pitch, psi);
-            store_lane(write ? away + filter * P.pitch : here, psi);
+            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS;
+            if (write) *reinterpret_cast<piece *>(away + filter * P.pitch) = *reinterpret_cast<piece *>(here);
+            else copy_8_bytes(here, away + filter * P.pitch);
         }
     }
 }
@@ -134,28 +159,36 @@ __device__ inline void move_axial(const Ground &g, const Tile &t, const Buffers 
 __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
     Course c{warp, warp > 0, warp < WARPS - 1, false, 0, 0};
-    int n = next_tile(blockIdx.x), coming = 0;
-    if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
+    Tour tour;
+    set_out(tour);
+    RowAhead coming;
+    if (tour.n < TILES) coming = fetch(tile_of(tour.n), warp, lane, buffers);
 #pragma unroll 1
-    while (n < P.batch * TILES_R * TILES_Z) {
-        const Tile t = tile_of(n);
+    while (tour.n < TILES) {
+        const Tile t = tile_of(tour.n);
+        const RowAhead rows = coming;
         Patch f;
         Ground g;
         wait_copies<0>();
         __syncwarp();  // all lanes' copies are there
         take(f, warp, lane);
-        place(g, t.antenna, lane, t.row + warp * ROWS, warp * ROWS, t.column + lane * CELLS, coming);
+        place(g, t.antenna, lane, t.row + warp * ROWS, warp * ROWS, t.column + lane * CELLS,
+              lane < ROWS ? word_beyond(rows.notes, t.column) : 0);
+        const bool layered = AXIAL_WARPS >> warp & 1 && g.mode != PLAIN;
+        if (layered) move_axial(g, t, rows, buffers, false);
+        close_copies();
         read_factors(g);
         __syncwarp();  // all lanes have what they need of the stage
-        n = next_tile(n + gridDim.x);
-        if (n < P.batch * TILES_R * TILES_Z) coming = fetch(tile_of(n), warp, lane, buffers);
-        if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, t, buffers, false);
+        go_on(tour);
+        if (tour.n < TILES) coming = fetch(tile_of(tour.n), warp, lane, buffers);
+        else close_copies();
+        if (layered) fill_layer_rows(g), wait_copies<1>();
         c.radial = t.radial;
         if (count > 0) send_h(f, g, c);
 #pragma unroll 1
         for (int s = 0; s < count; ++s) march_patch(f, g, c, step + s, s + 1 < count);
         put(f, g, t, buffers);
-        if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) move_axial(g, t, buffers, true);
+        if (layered) move_axial(g, t, rows, buffers, true);
     }
 }
 
@@ -166,9 +199,10 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     Strip g;
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
     read_factors(g);
+    Tour tour;
 #pragma unroll 1
-    for (int n = next_tile(blockIdx.x); n < P.batch * TILES_R * TILES_Z; n = next_tile(n + gridDim.x)) {
-        const Tile t = tile_of(n);
+    for (set_out(tour); tour.n < TILES; go_on(tour)) {
+        const Tile t = tile_of(tour.n);
         if (!t.radial) continue;
         StripCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);

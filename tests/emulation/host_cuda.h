@@ -218,10 +218,7 @@ using std::min;
 // What fdtd/kernels/machine.cuh spells in PTX.
 inline unsigned char *shared_base() { return host::aligned(host::shared_memory[host::now->rank]); }
 inline void copy_16_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 16}); }
-template <class T> inline void copy_number(T *shared, const T *global) {
-    host::now->copies.back().push_back({shared, global, sizeof(T)});
-}
-inline void copy_16_cached(void *, const void *) {}
+inline void prefetch(const void *) {}
 inline bool all_lanes(bool condition) {
     bool all = condition;
     for (int by = 1; by < 32; by *= 2) all = host::shuffle(int(all), (host::now->lane + by) % 32) && all;
@@ -268,4 +265,4 @@ template <class T> void send(T *own, int rank, const T &value, signal_word *s) {
 inline void await_signal(signal_word *s, int turn) {
     while (((s->turns ^ turn) & 1) == 0) host::yield();
 }
-inline void await_cluster_signal(signal_word *s, int turn) { await_signal(s, turn); }
+inline void copy_8_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 8}); }
