@@ -12,17 +12,8 @@ __device__ inline void copy_16_bytes(void *shared, const void *global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
-// The same through the first-level cache, for what will be read from there.
-__device__ inline void copy_16_cached(void *shared, const void *global) {
-    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
-}
-
-// The same for one number.
-template <class T> __device__ inline void copy_number(T *shared, const T *global) {
-    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(sizeof(T)) : "memory");
-}
+// Asks for a line of device memory that will be read soon.
+__device__ inline void prefetch(const void *global) { asm volatile("prefetch.global.L1 [%0];" ::"l"(global)); }
 
 // The warp's number in its block, in a way that tells the compiler that all lanes agree.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }

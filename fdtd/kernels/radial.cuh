@@ -145,11 +145,11 @@ __device__ inline void stage_faces(const Fetch &next, int reach, const Place &p,
 #endif
 }
 
-// Brings the first `columns` of a row that full updates read into the first-level cache, a memory sector a lane.
-__device__ inline void warm(const Shared &s, int lane, const real *row, int columns) {
+// Brings the first `columns` of a row that full updates read nearer, a memory sector a lane.
+__device__ inline void warm(int lane, const real *row, int columns) {
     const int sector = 32 / REAL_BYTES;
 #pragma unroll 1
-    for (int at = lane * sector; at < columns; at += 32 * sector) copy_16_cached(s.spill + lane, row + at);
+    for (int at = lane * sector; at < columns; at += 32 * sector) prefetch(row + at);
 }
 
 __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
@@ -158,20 +158,20 @@ __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &
         stage(next, reach, p, s);
         if (reach > STAGED_LANES * CELLS) {
 #pragma unroll 1
-            for (int n = 0; n < 6; ++n) warm(s, p.lane, medium(p.antenna, k, n), reach);
+            for (int n = 0; n < 6; ++n) warm(p.lane, medium(p.antenna, k, n), reach);
         }
         if (word & ROW_CUT) {
             stage_faces(next, reach, p, s);
             if (!CUT_LANES) {
 #pragma unroll 1
-                for (int n = 0; n < 3; ++n) warm(s, p.lane, open_face(p.antenna, k, n), reach);
+                for (int n = 0; n < 3; ++n) warm(p.lane, open_face(p.antenna, k, n), reach);
             }
         }
-        if (COUPLED && word & ROW_COUPLED) warm(s, p.lane, node_coupling(p.antenna, k), reach);
+        if (COUPLED && word & ROW_COUPLED) warm(p.lane, node_coupling(p.antenna, k), reach);
     }
     if (RARELY(word & ROW_AXIAL)) {
 #pragma unroll 1
-        for (int n = 0; n < 4; ++n) warm(s, p.lane, layer_memory(p.antenna, s.layers[k], n), layer_columns(s.layers[k]));
+        for (int n = 0; n < 4; ++n) warm(p.lane, layer_memory(p.antenna, s.layers[k], n), layer_columns(s.layers[k]));
     }
     move_on(next);
 }
@@ -362,6 +362,7 @@ __device__ inline void radial_warp(
         if (level) sources[v] = {s.chain + before * CHAIN, LEVELS * CHAIN, 3, 14 * run, 14 * run + 1};
         else sources[v] = {s.inlet, INLET, 7, 14 * run + WIDTH - 1, 14 * run + 2 * WIDTH - 1};
     }
+    __syncthreads();  // see wavefront.cu
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
 #pragma unroll
@@ -414,6 +415,7 @@ __device__ inline void radial_warp(
 __device__ inline void radial_warp(
     const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
 ) {
+    __syncthreads();  // see wavefront.cu
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {
         serve(service, passes, p, s, t);

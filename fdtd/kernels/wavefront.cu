@@ -85,7 +85,6 @@ struct Shared {
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
     vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
     vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
-    vector *spill;  // [32]: where copies go that are made for the cache
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
     real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
     real *inlet;    // [8][INLET]: the same from memory
@@ -105,8 +104,7 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.taps = s.ring + RING * ROW_VECTORS;
     s.media = s.taps + 2 * TAPS * ROW_VECTORS;
     s.faces = s.media + STAGED_ROWS * MEDIUM_VECTORS;
-    s.spill = s.faces + STAGED_ROWS * FACE_VECTORS;
-    s.chain = reinterpret_cast<real *>(s.spill + 32);
+    s.chain = reinterpret_cast<real *>(s.faces + STAGED_ROWS * FACE_VECTORS);
     s.inlet = s.chain + 4 * LEVELS * CHAIN;
     s.e_edge = s.inlet + 8 * INLET;
     s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS);
@@ -177,6 +175,7 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     Level at;
     place(at, p.level, passes, s.words);
     if (p.level == 0) read_shared(s.ring, p.lane, x);
+    __syncthreads();  // the first row's slot may be filled again
 #pragma unroll 1
     for (int t = 0; t < iterations; t += 2) {
         iterate(x, y, at, t, c, passes, p, s);

@@ -186,4 +186,4 @@ def _shared_bytes(cells: int, levels: int, taps: int, layer: int, size: int, nz:
     run = -(-layer // width) * width
     chain, inlet = (14 * run + width, 14 * run + 2 * width) if layer else (0, 0)
     numbers = rows * 6 * cells * _LANES + 4 * (chain + 1) * levels + 8 * inlet
-    return numbers * size + 16 * _LANES + 16 * taps + 8 * (nz + 1)
+    return numbers * size + 16 * taps + 8 * (nz + 1)

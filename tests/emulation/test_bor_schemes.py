@@ -39,3 +39,53 @@ def test_random_problem(scheme: str, order: int, batch: int, precision: str) -> 
     assert max(components) < TOLERANCE[precision], components
     errors = record_errors(measured, expected)
     assert max(errors.values()) < TOLERANCE[precision], errors
+
+
+def plain(problem, scheme: str):
+    """The problem as every scheme takes it."""
+    return replace(problem, media=replace(problem.media, coupling=None)) if scheme in UNCOUPLED else problem
+
+
+@pytest.mark.parametrize("scheme", ["one_step", "wavefront"])
+def test_energy_stop(scheme: str) -> None:
+    """Antennas stop at looks of their own, the oracle's, and their records are as long as they ran.
+
+    One of three stops at step 320, one at 560, one runs all 640.
+    """
+    problem = random_problem(seed=41, order=1, batch=3, steps=640, decay=3e-3, start=False, lossy=True, shape=(27, 38))
+    problem = plain(problem, scheme)
+    measured = cuda.run(problem, precision="float64", scheme=scheme, on=HostDevice())
+    expected = reference.run(problem)
+    assert len(set(expected.steps)) > 1
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    assert [len(samples) for samples in measured.port] == [steps // 5 for steps in expected.steps]
+    errors = record_errors(measured, expected)
+    assert max(errors.values()) < TOLERANCE["float64"], errors
+
+
+@pytest.mark.parametrize("scheme", ["one_step", "wavefront"])
+def test_same_bits_in_any_place_of_a_batch(scheme: str) -> None:
+    """Alone, and in another place of a batch of others: the same antenna gives the same bits."""
+    problem = plain(random_problem(seed=3, order=1, batch=3, steps=80, shape=(27, 38)), scheme)
+    together = cuda.run(problem, scheme=scheme, on=HostDevice())
+    order = [2, 0, 1]
+    shuffled = cuda.run(part(problem, order), scheme=scheme, on=HostDevice())
+    alone = cuda.run(part(problem, [1]), scheme=scheme, on=HostDevice())
+    assert together.final is not None and shuffled.final is not None and alone.final is not None
+    for place, antenna in enumerate(order):
+        np.testing.assert_array_equal(shuffled.final[place], together.final[antenna])
+        np.testing.assert_array_equal(shuffled.contour[place], together.contour[antenna])
+        np.testing.assert_array_equal(shuffled.port[place], together.port[antenna])
+    np.testing.assert_array_equal(alone.final[0], together.final[1])
+    np.testing.assert_array_equal(alone.contour[0], together.contour[1])
+
+
+@pytest.mark.parametrize("shape", [(61, 59), (139, 40)])
+def test_wavefront_of_other_widths(shape: tuple[int, int]) -> None:
+    """Four and eight cells a lane; more time levels than a sample's distance, so that two samples are under way."""
+    problem = random_problem(seed=5, order=1, batch=1, shape=shape, steps=80)
+    measured = cuda.run(problem, precision="float32", scheme="wavefront", on=HostDevice())
+    expected = reference.run(problem)
+    assert measured.final is not None and expected.final is not None
+    assert max(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE["float32"]
+    assert max(record_errors(measured, expected).values()) < TOLERANCE["float32"]
