@@ -225,7 +225,8 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
     phase = 2 * np.pi * frequencies[:, None] * times
-    sums = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)])) @ samples.astype(float)
+    wide = samples.astype(float, order="C")  # products of other layouts may round differently
+    sums = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)])) @ wide
     return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
 
 
