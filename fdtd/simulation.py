@@ -225,8 +225,11 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
     phase = 2 * np.pi * frequencies[:, None] * times
-    wide = samples.astype(float, order="C")  # products of other layouts may round differently
-    sums = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)])) @ wide
+    waves = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)]))
+    if xp is np:  # one antenna at a time: products of other shapes and layouts may round differently
+        sums = np.stack([waves @ np.ascontiguousarray(one, dtype=float) for one in samples])
+    else:
+        sums = waves @ samples.astype(float, order="C")
     return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
 
 
