@@ -1,6 +1,6 @@
 """Times the CUDA kernels of the axisymmetric stencil, checks them against one_step, and prints a table and JSON.
 
-    python benchmarks/gpu_kernels.py --json FILE [--batch 264] [--grid 256x320] [--only NAME,...] [--steps 480] [--diagonal]
+    python benchmarks/gpu_kernels.py --json FILE [--batch 264] [--grid 256x320] [--only NAME,...] [--diagonal]
 
 Every variant steps the same reference lenses (eight of them, over and over) from the same noise, with layers, source,
 port, contour record and field map on, unless an ablation leaves something out. Variants take turns, so that a change of
@@ -182,7 +182,8 @@ def main() -> None:
         rows.append({
             "stencil": "bor", "scheme": scheme, "variant": name, "tuning": tuning, "without": ablation.split(),
             "backend": "cuda", "device": device.name, "dtype": precision, "shape": list(grid),
-            "batch": batches[name].size, "coupled": problem.media.coupling is not None, "steps": arguments.steps, "cell_steps_per_s": rate,
+            "batch": batches[name].size, "coupled": problem.media.coupling is not None,
+            "steps": arguments.steps, "cell_steps_per_s": rate,
             "spread": (max(measured) - min(measured)) / 2 / rate, "ratio_to_one_step": rate / base,
         })  # fmt: skip
         print(

@@ -1,4 +1,4 @@
-"""Steps small random problems with everything on, on a device, and compares with the oracle: also for compute-sanitizer.
+"""Steps small random problems with everything on, on a device, and compares with the oracle; for compute-sanitizer.
 
 compute-sanitizer --tool racecheck python benchmarks/gpu_small.py --scheme resident [--steps 40] [--order 1]
 """

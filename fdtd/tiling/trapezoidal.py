@@ -1,4 +1,4 @@
-"""Redundant computation (approach 5 of the seed): tiles with halos in registers, several steps a trip through memory."""
+"""Redundant computation (approach 5 of the seed): tiles with halos in registers, several steps a trip to memory."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ def agree(measured: Records, expected: Records, precision: str) -> None:
     errors = record_errors(measured, expected)
     assert max(errors.values()) < TOLERANCE[precision], errors
 
+
 SMALL = {"shape": (2, 2), "cluster": 2}
 
 

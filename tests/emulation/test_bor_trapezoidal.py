@@ -47,6 +47,7 @@ def agree(measured: Records, expected: Records, precision: str) -> None:
     errors = record_errors(measured, expected)
     assert max(errors.values()) < TOLERANCE[precision], errors
 
+
 SMALL = {"warps": 3, "shape": (1, 6), "depth": 3}
 
 
@@ -68,7 +69,7 @@ def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str
 
 @pytest.mark.parametrize("multiprocessors", [1, 3])
 def test_many_tiles_a_block(multiprocessors: int) -> None:
-    """Warps of one block are at work on different tiles; with memories of axial layers in common places, this failed."""
+    """Warps of one block are at work on different tiles; axial memories in places that they shared failed this."""
     problem = diagonal(random_problem(seed=11, order=1, batch=2, steps=40, shape=(45, 41)))
     measured = stepped(problem, "float64", multiprocessors, warps=8, shape=(1, 1), depth=2)
     agree(measured, reference.run(problem), "float64")
