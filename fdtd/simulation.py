@@ -246,6 +246,16 @@ def _reflection(
     return forward * np.exp(-1j * travel), backward / forward * np.exp(2j * travel)
 
 
+def _guided(
+    layout: Layout, mode: GuideMode, port: np.ndarray, frequencies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One antenna's S11 at z = 0, incident wave and accepted power from its record (1, samples, 2), each (F,)."""
+    forward, s11 = (one[0] for one in _reflection(layout, mode, port, frequencies))
+    power = modal_power(layout.grid, mode, frequencies, forward)
+    incident = np.sqrt(power) * np.exp(1j * np.angle(forward))
+    return s11, incident, power * (1 - np.abs(s11) ** 2)
+
+
 def _solutions(
     layout: Layout, problem: Problem, mode: GuideMode, records: Records, group: slice, fields: bool, sweep: int
 ) -> list[Solution]:
@@ -257,8 +267,7 @@ def _solutions(
     grid, frequencies = layout.grid, np.array(layout.frequencies)
     members = range(*group.indices(problem.media.batch))
     port, contour = (_stacked(part, group) for part in (records.port, records.contour))
-    port = on_host(port)[: len(members)]
-    forward, s11 = _reflection(layout, mode, port, frequencies)
+    ports = [one[None] for one in on_host(port)[: len(members)]]
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
     spectrum = _spectrum(contour, at_e, frequencies)
     later = library(contour).asarray(np.exp(-2j * np.pi * frequencies[:, None] * (at_h - at_e)[:1]))
@@ -268,20 +277,21 @@ def _solutions(
     a, b = (on_host(part) for part in _transform(grid, layout.contour, layout.frequencies)(spectrum))
     through = on_host(contour_power(layout.contour, spectrum))
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
-    swept = _reflection(layout, mode, port, band)[1] if sweep else np.zeros((len(s11), 0), dtype=complex)
-    power = modal_power(grid, mode, frequencies, forward)
-    radiated = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG))
+    # One antenna at a time: complex arithmetic on arrays of other shapes may round differently.
+    guided = [_guided(layout, mode, one, frequencies) for one in ports]
+    swept = [_reflection(layout, mode, one, band)[1][0] if sweep else np.zeros(0, dtype=complex) for one in ports]
+    radiated = [(np.abs(e) ** 2 + np.abs(h) ** 2) @ polar_weights(len(PATTERN_DEG)) for e, h in zip(a, b, strict=True)]
     lost, extras = _near_field(problem, records, members, fields)
     return [
         Solution(
             steps=int(records.steps[index]),
             energy=float(records.energy[index]),
             finite=bool(records.finite[index]),
-            s11=s11[at],
-            incident=np.sqrt(power[at]) * np.exp(1j * np.angle(forward[at])),
+            s11=guided[at][0],
+            incident=guided[at][1],
             e_plane=a[at],
             h_plane=b[at],
-            accepted=power[at] * (1 - np.abs(s11[at]) ** 2),
+            accepted=guided[at][2],
             radiated=radiated[at],
             through_contour=through[at],
             dissipated=lost[at],
@@ -381,5 +391,6 @@ def _dissipated(problem: Problem, where: FieldMap, sums: np.ndarray, group: slic
     weight = problem.media.conductivity[group, :, rows, columns] / np.where(length > 0, length, 1.0) * radial[:, None]
     power = (sums[group].astype(float) ** 2).sum(axis=2)
     batch, frequencies = power.shape[:2]
-    losses = power.reshape(batch, frequencies, -1) @ weight.reshape(batch, -1, 1)
-    return on_host(losses[..., 0]) * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
+    pairs = zip(power.reshape(batch, frequencies, -1), weight.reshape(batch, -1), strict=True)
+    losses = np.stack([one @ its for one, its in pairs])
+    return on_host(losses) * _IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step)
