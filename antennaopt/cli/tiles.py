@@ -67,6 +67,11 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     help="With --stencil: h200, `this` (the CUDA device here), or a JSON file with its numbers.",
 )
 @click.option(
+    "--tune",
+    is_flag=True,
+    help="With --stencil: time the best few plans on the CUDA device here, once, and remember the fastest.",
+)
+@click.option(
     "--measured",
     "measured_files",
     metavar="FILE",
@@ -92,6 +97,7 @@ def tiles(
     grid: str,
     batch: int,
     device: str,
+    tune: bool,
     measured_files: tuple[Path, ...],
     plot_file: str | None,
     json_file: str | None,
@@ -119,12 +125,21 @@ def tiles(
       antennaopt tiles --region pml --region non_pml --shared-floats 58112
       antennaopt tiles --region jacobi --shared-floats 16304 --json
       antennaopt tiles --stencil tmz --grid 256x320 --batch 264
+      antennaopt tiles --stencil jacobi5 --grid 8192x8192 --batch 1 --tune
       antennaopt tiles --measured results/benchmarks/h200/planar.json --plot rates.png
     """  # noqa: D301 - \b is click's
     check_writable(json_file, plot_file)
     if plot_file is not None and not measured_files:
         raise ConfigurationError("--plot draws prediction against measurement; give --measured FILE too")
-    if measured_files:
+    if tune and stencil is None:
+        raise ConfigurationError("--tune needs --stencil; use for example --stencil jacobi5 --grid 8192x8192 --batch 1")
+    if tune:
+        from antennaopt.bench.tuning import tune as compete
+        from antennaopt.cli.bench import grid_shape
+
+        rows = [compete(str(stencil), grid_shape(grid), batch)]
+        lines = aligned([[name, _words(value)] for name, value in rows[0].items()], header=False)
+    elif measured_files:
         rows = _compared(_device(device), measured_files)
         lines = _comparison_table(rows)
     elif stencil is not None:
@@ -141,6 +156,15 @@ def tiles(
         write_out(json_file, json.dumps(rows, indent=1) + "\n")
     if json_file != "-":
         click.echo(lines)
+
+
+def _words(value: Any) -> str:
+    """One entry of a tuned row as text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "-"
+    if isinstance(value, list):
+        return " x ".join(map(str, value))
+    return f"{value / 1e9:.0f} G/s" if isinstance(value, float) else str(value)
 
 
 def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, formulas: str) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """`antennaopt tiles`: what it prints, and what it refuses."""
 
 import json
+import sys
 
 import pytest
 
@@ -101,6 +102,8 @@ def test_measured_rows_are_compared_and_drawn(call, tmp_path):
         (("--stencil", "bor", "--device", "missing.json"), "use h200, `this` or a file as {"),
         (("--stencil", "bor", "--device", "bad.json"), "clock_hz"),
         (("--measured", "missing.json"), "does not exist"),
+        (("--tune",), "--tune needs --stencil"),
+        (("--tune", "--stencil", "heat"), "allowed: bor, tmz, tez, jacobi5"),
         (("--measured", "bad.json"), "holds no rows"),
         (("--plot", "rates.png"), "give --measured FILE too"),
         (("--measured", "none.json", "--plot", "rates.png"), "nothing to draw"),
@@ -114,3 +117,16 @@ def test_bad_devices_and_files_are_one_line(call, tmp_path, arguments, says):
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_tuning_needs_a_device(call, monkeypatch):
+    import fdtd.backends.cuda.device  # noqa: F401 - whose name the package also gives to a function
+    from fdtd.errors import DeviceError
+
+    def none():
+        raise DeviceError("there is no CUDA device")
+
+    monkeypatch.setattr(sys.modules["fdtd.backends.cuda.device"], "CudaDevice", none)
+    code, out, err = call("tiles", "--stencil", "tmz", "--tune")
+    assert (code, out) == (5, "")
+    assert "no CUDA device" in err

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from antennaopt.bench.kernels import reference_problem
+from antennaopt.bench.tuning import tune
 from fdtd.backends.cuda import tuning
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
@@ -14,12 +15,13 @@ from fdtd.jacobi import JacobiProblem
 from fdtd.tiling.candidates import Candidate, best_few
 from fdtd.tiling.limits import HOPPER
 from fdtd.tiling.machine import H200
+from fdtd.tiling.pairs import SCHEMES as PAIRED
 
 
 class Counter:
     """A device whose programs do nothing but count launches."""
 
-    limits = HOPPER
+    limits, identity = HOPPER, "a card that counts"
 
     def __init__(self):
         self.launches = 0
@@ -37,6 +39,9 @@ class Counter:
         return self
 
     def set_parameters(self, data):
+        pass
+
+    def synchronize(self):
         pass
 
     def launch(self, *arguments, **settings):
@@ -108,6 +113,16 @@ def test_antennas_are_timed_too(tmp_path):
     second = Counter()
     assert tuning.tuned(problem, second, H200, **known) == winner
     assert second.launches == 0
+
+
+@pytest.mark.parametrize("stencil", ["bor", "tmz", "tez", "jacobi5"])
+def test_any_stencil_competes(tmp_path, stencil):
+    """What `tiles --tune` does, on a device that only counts: a plan is found, and the second time nothing runs."""
+    for launches in (True, False):
+        device = Counter()
+        row = tune(stencil, (64, 128), 4, device=device, machine=H200, file=tmp_path / "tuned.json")
+        assert row["scheme"] in PAIRED
+        assert (device.launches > 0) == launches
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 0, "winners": {}}', '{"version": 1, "winners": []}'])
