@@ -15,7 +15,7 @@ from fdtd.errors import Unsuitable
 from fdtd.tiling.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import random_problem  # noqa: E402
+from random_problems import random_problem
 
 REAL = {"float32": "float", "float64": "double"}
 

@@ -14,7 +14,7 @@ from fdtd.backends import cuda, reference
 from fdtd.errors import Unsuitable
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import error, part, random_problem, record_errors  # noqa: E402
+from random_problems import error, part, random_problem, record_errors
 
 SCHEMES = tuple(cuda.SCHEMES)
 UNCOUPLED = ("trapezoidal", "resident")  # refuse coupled nodes; more of them in test_bor_trapezoidal, test_bor_resident
