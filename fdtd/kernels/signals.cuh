@@ -52,6 +52,12 @@ __device__ inline void await_signal(signal_word *s, int turn) {
                  : "memory");
 }
 
+// Asynchronous copy of 16 aligned bytes from device to shared memory, or of zeros.
+__device__ inline void copy_16_or_zeros(void *shared, const void *global, bool there) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_place(shared)), "l"(global), "r"(there ? 16 : 0)
+                 : "memory");
+}
+
 // Asynchronous copy of 8 aligned bytes from device to shared memory; of a group as in machine.cuh.
 __device__ inline void copy_8_bytes(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_place(shared)), "l"(global) : "memory");

@@ -101,11 +101,8 @@ __device__ inline RowAhead fetch(const Tile &t, int warp, int lane, const Buffer
     for (int n = 0; n < (STAGE_NUMBERS / CHUNK + 31) / 32; ++n) {
         const int chunk = n * 32 + lane, row = chunk / (WIDE / CHUNK), column = chunk % (WIDE / CHUNK) * CHUNK;
         if (row >= 6 * ROWS) continue;
-        if (row < rows) copy_16_bytes(to + row * WIDE + column, from + row * P.pitch + column);
-        else {
-#pragma unroll
-            for (int c = 0; c < CHUNK; ++c) to[row * WIDE + column + c] = 0;
-        }
+        const bool there = row < rows;
+        copy_16_or_zeros(to + row * WIDE + column, there ? from + row * P.pitch + column : from, there);
     }
     close_copies();
     const int k = first + min(lane, ROWS - 1);
