@@ -14,6 +14,7 @@ __device__ inline void prepare_signal(signal_word *s, int givers) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_place(s)), "r"(givers) : "memory");
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 // Gives the signal once `bytes` sent with `send` have come as well.
 __device__ inline void expect_bytes(signal_word *s, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_place(s)), "r"(bytes)
@@ -51,6 +52,17 @@ __device__ inline void await_signal(signal_word *s, int turn) {
                  " @!done bra again;\n}" ::"r"(shared_place(s)), "r"(turn & 1)
                  : "memory");
 }
+#else  // no clusters, and a wait without the hardware's help
+__device__ inline void give_signal(signal_word *s) {
+    asm volatile("{\n .reg .b64 turn;\n mbarrier.arrive.shared.b64 turn, [%0];\n}" ::"r"(shared_place(s)) : "memory");
+}
+
+__device__ inline void await_signal(signal_word *s, int turn) {
+    asm volatile("{\n .reg .pred done;\n again:\n mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+                 " @!done bra again;\n}" ::"r"(shared_place(s)), "r"(turn & 1)
+                 : "memory");
+}
+#endif
 
 // Asynchronous copy of 16 aligned bytes from device to shared memory, or of zeros.
 __device__ inline void copy_16_or_zeros(void *shared, const void *global, bool there) {
