@@ -7,7 +7,7 @@ from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.problem import Problem
 from fdtd.tiling.limits import Limits
 
-PREFERENCE = ("wavefront", "trapezoidal", "resident", "one_step")
+PREFERENCE = ("wavefront", "resident", "trapezoidal", "one_step")
 """Fastest first, as measured on batches of whole populations (`docs/performance.md`)."""
 
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
