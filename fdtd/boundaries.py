@@ -131,6 +131,26 @@ class RadialLayer:
             half_c=_filter_c(half, alpha),
         )
 
+    def factors(self, grid: AxisymmetricGrid) -> tuple[np.ndarray, np.ndarray]:
+        """Radial factors of the six updates (e_r, e, e_z, h_r, h, h_z), (6, nr), and the layer's filters, (16, cells).
+
+        Outside the layer a factor is the Courant number times the lattice's own; filters are pairs b and c, c with the
+        Courant number in it, in the order of the kernels: e_r, e, e_z twice, h_r, h, h_z twice.
+        """
+        s = grid.courant_number
+        node = np.arange(grid.nr, dtype=float)
+        half = node + 0.5
+        inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
+        gains = np.stack([s / half, s * node, s * inverse, s * inverse, s * half, s / half])
+        if grid.azimuthal_order == 0:
+            gains[2, 0] = 8 * s
+        if not self.cells:
+            return gains, np.zeros((16, 0))
+        made = self.filters(grid)
+        pairs = [made.half_a, made.node_b, made.node_c, made.node_a, made.half_b, made.half_c]
+        gains[:, grid.nr - self.cells :] = s * np.stack([pair[0] for pair in pairs])
+        return gains, np.stack([one * (s if at % 2 else 1.0) for pair in pairs for at, one in enumerate(pair[1:])])
+
 
 def _one_pole(residue: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (b, c) of psi <- b psi + c X for residue / (p + rate), p a backward difference; rates in 1/step."""

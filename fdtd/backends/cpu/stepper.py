@@ -161,23 +161,10 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
 def _radial_layer(problem: Problem, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Radial factors of the six updates [6, 1, n] and the layer's filters [16, 1, count]."""
     grid, layer = problem.grid, problem.radial_layer
-    s = grid.courant_number
-    node = np.arange(grid.nr, dtype=float)
-    half = node + 0.5
-    inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
-    gains = np.stack([s / half, s * node, s * inverse, s * inverse, s * half, s / half])
-    if grid.azimuthal_order == 0:
-        gains[2, 0] = 8 * s
     start, count = grid.nr - layer.cells, -(-layer.cells // _VECTOR) * _VECTOR
+    gains, found = layer.factors(grid)
     filters = np.zeros((16, 1, max(count, 1)))
-    if layer.cells:
-        made = layer.filters(grid)
-        gains[:, start:] = s * np.stack(
-            [made.half_a[0], made.node_b[0], made.node_c[0], made.node_a[0], made.half_b[0], made.half_c[0]]
-        )
-        pairs = [made.half_a, made.node_b, made.node_c, made.node_a, made.half_b, made.half_c]
-        flat = [array * (s if at % 2 else 1.0) for pair in pairs for at, array in enumerate(pair[1:])]
-        filters[:, 0, : layer.cells] = np.stack(flat)
+    filters[:, 0, : layer.cells] = found
     # The filters' columns may run past the grid's; so must the rows that they read.
     width = max(n, start + count)
     if width > n + LEAD:

@@ -133,21 +133,10 @@ def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:
 def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any) -> None:
     """Radial factors of the six updates and the layer's filters."""
     grid, layer = problem.grid, problem.radial_layer
-    s = grid.courant_number
-    node = np.arange(grid.nr, dtype=float)
-    half = node + 0.5
-    inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
-    gains = np.stack([s / half, s * node, s * inverse, s * inverse, s * half, s / half])
-    if grid.azimuthal_order == 0:
-        gains[2, 0] = 8 * s
     start, pitch = grid.nr - layer.cells, max(4, -(-layer.cells // 4) * 4)
+    gains, found = layer.factors(grid)
     filters = np.zeros((16, pitch), dtype)
-    if layer.cells:
-        made = layer.filters(grid)
-        pairs = [made.half_a, made.node_b, made.node_c, made.node_a, made.half_b, made.half_c]
-        gains[:, start:] = s * np.stack([pair[0] for pair in pairs])
-        flat = [array * (s if at % 2 else 1.0) for pair in pairs for at, array in enumerate(pair[1:])]
-        filters[:, : layer.cells] = np.stack(flat)
+    filters[:, : layer.cells] = found
     arrays["gains"] = padded(gains)
     arrays["filters"] = filters
     arrays["radial_psi"] = library(problem.media.permittivity).zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
