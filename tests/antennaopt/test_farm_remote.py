@@ -103,7 +103,7 @@ def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask)
         outcomes = dict(farm.run(farm.cut(jobs)))
         assert [outcomes[f"i{n}"]["value"] for n in range(6)] == [2.0 * n for n in range(6)]
 
-        farm._worker_timeout_s = 3.0
+        farm._presence.patience_s = 3.0
         process.send_signal(signal.SIGKILL)
         began = time.monotonic()
         with pytest.raises(ClusterError, match="gone"):

@@ -1,0 +1,160 @@
+"""Batches under way: sent through Dask, brought back into the driver's own queue, watched while they fly."""
+
+from __future__ import annotations
+
+import queue
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Future
+
+from antennaopt.evaluation._batches import Batch
+from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
+
+Task = tuple[Evaluate, str, dict[str, Any], str]
+"""What all batches of a farm share: the function, the antenna family, the plan, the backend."""
+
+Landed = tuple["Flight", Mapping[str, Any] | None, BaseException | None]
+"""A batch that came back: which, the worker's reply, or what Dask raised in its place."""
+
+
+@dataclass(kw_only=True)
+class Flight:
+    """A batch under way.
+
+    Attributes:
+        batch: Which.
+        future: Dask's handle.
+        limit_s: How long it may take once started.
+        submitted: `time.monotonic()` when it was sent.
+        started: `time.monotonic()` when a worker began, or None.
+        worker: Address of that worker, or None.
+        expired: The driver gave it up for taking too long.
+    """
+
+    batch: Batch
+    future: Future
+    limit_s: float
+    submitted: float
+    started: float | None = None
+    worker: str | None = None
+    expired: bool = False
+
+    def overdue(self, slack_s: float) -> bool:
+        """Whether it has been running for longer than its limit and some slack.
+
+        Where the word of its start was lost with the worker, it is taken to have waited for one batch before it.
+        """
+        now = time.monotonic()
+        if self.started is not None:
+            return now - self.started > self.limit_s + slack_s
+        return now - self.submitted > 2.0 * self.limit_s + slack_s
+
+
+class Flights:
+    """All batches under way. Replies come in the client's own thread and wait here for the driver."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._flying: dict[str, Flight] = {}
+        self._done: queue.SimpleQueue[tuple[str, Any, BaseException | None]] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[tuple[float, Mapping[str, Any]]] = queue.SimpleQueue()
+        self._serial = 0
+        self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
+        client.subscribe_topic(STARTED, self._note_start)
+
+    def __len__(self) -> int:
+        return len(self._flying)
+
+    @property
+    def any_suspect(self) -> bool:
+        """Whether one of them failed before, or is of one that did."""
+        return any(flight.batch.attempt > 1 for flight in self._flying.values())
+
+    def send(self, batch: Batch, task: Task, plan: Mapping[str, Any], limit_s: float) -> None:
+        """Send a batch off.
+
+        Args:
+            batch: Which.
+            task: What all batches share; its plan gives way to the next argument.
+            plan: On which grid.
+            limit_s: How long it may take once started.
+        """
+        self._serial += 1
+        token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
+        evaluate, family, _, backend = task
+        future = self._client.submit(
+            solve_on_worker,
+            token,
+            limit_s,
+            evaluate,
+            family,
+            batch.designs,
+            plan,
+            backend,
+            key=token,
+            pure=False,
+            retries=0,
+        )
+        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s, submitted=time.monotonic())
+        self._client.loop.add_callback(self._fetch, token, future)
+
+    def landed(self, timeout_s: float) -> Landed | None:
+        """Wait for one to come back; None when none does in time, or one that was given up."""
+        try:
+            token, reply, problem = self._done.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        self.read_starts()
+        flight = self._flying.pop(token, None)
+        if flight is None:
+            return None
+        flight.future.release()
+        return flight, reply, problem
+
+    def read_starts(self) -> None:
+        """Note which batches workers said that they began."""
+        while not self._started.empty():
+            moment, message = self._started.get()
+            flight = self._flying.get(message["token"])
+            if flight is not None:
+                flight.started, flight.worker = moment, message["worker"]
+
+    def overdue(self, slack_s: float) -> Iterator[tuple[str, Flight]]:
+        """Yield the batches that take too long, with their tokens."""
+        for token, flight in list(self._flying.items()):
+            if flight.overdue(slack_s):
+                yield token, flight
+
+    def give_up(self, token: str) -> None:
+        """Forget a batch and what may still come of it."""
+        flight = self._flying.pop(token, None)
+        if flight is not None:
+            flight.future.cancel()
+
+    def give_all_up(self) -> None:
+        """Forget them all; nothing is asked of a scheduler that is gone."""
+        for flight in self._flying.values():
+            if self._client.status == "running":
+                flight.future.release()
+        self._flying.clear()
+
+    def worker_of(self, token: str) -> str | None:
+        """Return the address of the worker that the scheduler gave a batch to."""
+        holding = (worker for worker, keys in self._client.processing().items() if token in keys)
+        return next(holding, None)
+
+    async def _fetch(self, token: str, future: Future) -> None:
+        """Wait for a batch and bring its reply here, in the client's own thread: a stopped worker may sit on it."""
+        try:
+            reply = await self._client.gather(future, asynchronous=True)
+        except BaseException as problem:
+            self._done.put((token, None, problem))
+        else:
+            self._done.put((token, reply, None))
+
+    def _note_start(self, event: tuple[Any, Any]) -> None:
+        self._started.put((time.monotonic(), event[1]))
