@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.backends.cuda.dry import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
@@ -89,26 +90,6 @@ def _plan_planar(stencil: str) -> Callable[[str, Limits], None]:
         if stencil != "jacobi5":
             grid = PlanarGrid(nx=_POINTS, ny=_POINTS, cell=1e-3, polarisation=stencil[:2].upper())
             problem = PlanarProblem(grid=grid, media=free_space(grid), layer=PlanarLayer(), steps=1)
-        prepare(PlanarBatch(_Planner(limits), problem, "float32"), scheme)
+        prepare(PlanarBatch(DryDevice(limits), problem, "float32"), scheme)
 
     return plan
-
-
-class _Planner:
-    """A device that plans and compiles nothing."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-
-    def upload(self, array: np.ndarray, copies: int = 1) -> Any:
-        del array, copies
-
-    def address(self, buffer: Any) -> int:
-        del buffer
-        return 0
-
-    def download(self, buffer: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def program(self, text: str) -> Any:
-        del text

@@ -19,12 +19,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fdtd.backends.cuda.planar import PlanarBatch, prepare
+from fdtd.backends.cuda.dry import DryDevice
+from fdtd.backends.cuda.marching import AnyProblem, Marching, marching
+from fdtd.backends.cuda.planar import PlanarBatch
 from fdtd.backends.cuda.schemes import SCHEMES
-from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import FdtdError, Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarProblem
 from fdtd.problem import Problem
 from fdtd.tiling.candidates import Candidate, best_few
 from fdtd.tiling.machine import Machine
@@ -115,7 +114,7 @@ def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], floa
 
 
 def tuned(
-    problem: Problem | PlanarProblem | JacobiProblem,
+    problem: AnyProblem,
     device: Any,
     machine: Machine,
     *,
@@ -145,32 +144,28 @@ def tuned(
         grid, batch = problem.grid, problem.media.batch * copies
         kind = f"bor {grid.nr}x{grid.nz} m {grid.azimuthal_order} x{batch}, every {problem.sampling.record_every}"
         found = antenna_candidates(problem, precision, machine, batch)
-
-        def start(candidate: Candidate) -> tuple[Callable[[int], None], int]:
-            made = SCHEMES[candidate.scheme](problem, precision, device.limits, **candidate.choice)
-            stepped = Batch(device, problem, made, precision, copies)
-            return lambda steps: stepped.advance(stepped.steps + steps), grid.nr * grid.nz * batch
-
         steps = problem.sampling.steps
     else:
-        layout = PlanarBatch(_Nowhere(), problem, precision, copies)
+        layout = PlanarBatch(DryDevice(machine.limits), problem, precision, copies)
         shape = (layout.rows, layout.columns, layout.count, layout.layer)
         kind = f"{layout.stencil.name} {layout.stencil.phases} {'x'.join(map(str, shape))}"
         found = best_few(
             layout.stencil.name, machine,
             rows=layout.rows, columns=layout.columns, batch=layout.count, layer=layout.layer, size=layout.size,
         )  # fmt: skip
-
-        def start(candidate: Candidate) -> tuple[Callable[[int], None], int]:
-            batch = PlanarBatch(device, problem, precision, copies)
-            return prepare(batch, candidate.scheme, **candidate.choice), batch.rows * batch.columns * batch.count
-
         steps = problem.steps
     key = f"{identity}, text {kernel_digest()}, {kind} {precision}"
     known = recall(key, place)
     if known is not None:
         return known
-    winner, rate = fastest(found, lambda candidate: _rate(*start(candidate), candidate, steps, wait))
+
+    def measure(candidate: Candidate) -> float:
+        ready = marching(
+            problem, device, candidate.scheme, precision=precision, copies=copies, **candidate.choice
+        )  # fmt: skip
+        return _rate(ready, candidate, steps, wait)
+
+    winner, rate = fastest(found, measure)
     remember(key, winner, rate, place)
     return winner
 
@@ -191,37 +186,19 @@ def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch
     return tuple(sorted(found, key=lambda candidate: -candidate.predicted))
 
 
-class _Nowhere:
-    """Where a batch is laid out only to know its size."""
-
-    limits: Any = None
-
-    def upload(self, array: Any, copies: int = 1) -> Any:
-        del array, copies
-
-    def address(self, buffer: Any) -> int:
-        raise NotImplementedError
-
-    def download(self, buffer: Any) -> Any:
-        raise NotImplementedError
-
-    def program(self, text: str) -> Any:
-        raise NotImplementedError
-
-
-def _rate(march: Callable[[int], None], cells: int, candidate: Candidate, most_steps: int, wait: Wait) -> float:
+def _rate(ready: Marching, candidate: Candidate, most_steps: int, wait: Wait) -> float:
     """Cell-steps a second, median; as many steps as the depth divides and the problem's record allows."""
     depth = candidate.choice.get("depth") or candidate.choice.get("levels") or 1
     steps = min(-(-_STEPS // depth) * depth, max(1, most_steps // (_TIMINGS + 1)))
-    march(steps)  # compiles, and fills what the first launch fills
+    ready.advance(steps)  # compiles, and fills what the first launch fills
     seconds = []
     for _ in range(_TIMINGS):
         wait()
         start = time.perf_counter()
-        march(steps)
+        ready.advance(steps)
         wait()
         seconds.append(time.perf_counter() - start)
-    return cells * steps / statistics.median(seconds)
+    return ready.cells * steps / statistics.median(seconds)
 
 
 def _read(file: Path) -> dict[str, Any]:
