@@ -1,4 +1,4 @@
-"""Any stencil's batch on a device, ready to be stepped by one of its schemes: what benchmarks and the autotuner time."""
+"""Any stencil's batch on a device, ready to be stepped by one of its schemes: for benchmarks and the autotuner."""
 
 from __future__ import annotations
 
