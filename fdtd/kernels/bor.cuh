@@ -133,6 +133,7 @@ __device__ inline void drive_source(Row &row, int lane, int step) {
 
 // E of row k in air from its own H and that of the row below.
 __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
+    if (MOVE_ONLY) return;
     const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
@@ -207,6 +208,7 @@ __device__ inline void open_faces(
 __device__ inline void advance_h_plain(
     Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e
 ) {
+    if (MOVE_ONLY) return;
     const real m = P.order, ez_outside = from_right(row.e_z, lane, edge_ez), e_outside = from_right(row.e, lane, edge_e);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {

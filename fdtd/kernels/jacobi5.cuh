@@ -16,7 +16,7 @@ struct Stencil {
     template <int PHASE, class Here> __device__ static void compute(const Here &c, Values &out) {
         const int old = c.parity;
         out.at[0] = c.field(old);
-        if (c.inner())
+        if (!MOVE_ONLY && c.inner())
             out.at[0] = after(before(c.field(old, -1), c.field(old, 0, -1), out.at[0], c.field(old, 0, 1)), c.field(old, 1));
     }
     template <int PHASE, class Here> __device__ static void store(const Here &c, const Values &values) {
@@ -37,7 +37,7 @@ struct Stencil {
             real out[COUNT];
 #pragma unroll
             for (int c = 0; c < COUNT; ++c) {
-                out[c] = after(known[c], row[c]);
+                out[c] = MOVE_ONLY ? last[c] : after(known[c], row[c]);
                 if (RIM && fixed >> c & 1) out[c] = last[c];
             }
 #pragma unroll

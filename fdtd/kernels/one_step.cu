@@ -93,6 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step)
         curl_r[w] = P.order * hz[w] - dz_h[w], curl_phi[w] = dz_hr[w] - (hz[w] - (w ? hz[w - 1] : hz_outside));
         curl_z[w] = (h[w] - (w ? h[w - 1] : h_outside)) - P.order * hr[w];
         g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
+        if (MOVE_ONLY) g_r[w] = dz_h[w] + hz[w], g_phi[w] = dz_hr[w] + hr[w], g_z[w] = h[w];  // nothing is read in vain
     }
     const int c = j - P.lead - P.radial_start, n = P.radial_pitch;
     if (RARELY(c >= 0 && c < P.radial_cells)) {
@@ -162,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) h_step(int step)
         curl_phi[w] = ((w + 1 < WIDTH ? e_z[w + 1] : ez_outside) - e_z[w]) - dz_er[w];
         curl_z[w] = ((w + 1 < WIDTH ? e[w + 1] : e_outside) - e[w]) + P.order * e_r[w];
         g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
+        if (MOVE_ONLY) g_r[w] = dz_e[w] + e[w], g_phi[w] = dz_er[w] + e_z[w], g_z[w] = e_r[w];
     }
     const int c = j - P.lead - P.radial_start, n = P.radial_pitch;
     if (RARELY(c >= 0 && c < P.radial_cells)) {

@@ -7,6 +7,11 @@
 #endif
 typedef REAL real;
 
+// 1 in an ablation: numbers are moved as ever, and none is changed.
+#ifndef MOVE_ONLY
+#define MOVE_ONLY 0
+#endif
+
 struct Parameters {
     // Fields e_r, e, e_z, h_r, h, h_z [batch, nz, 6, pitch]
     real *fields;

@@ -201,6 +201,7 @@ __device__ inline void read_medium(const real *media, const Ground &g, int reach
 // E of row r of the patch.
 template <int MODE>
 __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *h_below, const Ground &g, int step) {
+    if (MOVE_ONLY && MODE == PLAIN) return;
     const int word = g.word[r], reach = word & ROW_REACH;
     const real *media = medium(g.antenna, g.first + r, 0);
     Medium x[3];
@@ -259,6 +260,7 @@ template <int MODE>
 __device__ inline void row_h(
     Patch &f, int r, const real *er_above, const real *e_above, real edge_ez, real edge_e, const Ground &g
 ) {
+    if (MOVE_ONLY && MODE == PLAIN) return;
     const int word = g.word[r], reach = word & ROW_CUT ? word & ROW_REACH : 0;
     const real *faces = open_face(g.antenna, g.first + r, 0) + g.column;
     real share[3][CELLS];

@@ -8,6 +8,11 @@
 #endif
 typedef REAL real;
 
+// 1 in an ablation: numbers are moved as ever, and none is changed.
+#ifndef MOVE_ONLY
+#define MOVE_ONLY 0
+#endif
+
 struct Parameters {
     // Planes of the state [batch, Stencil::PLANES, rows + 2, pitch]; schemes that need it write to the second one
     real *state;

@@ -13,7 +13,10 @@ struct Stencil {
     __device__ static int holds(int plane, int) { return plane; }
 
     template <int PHASE, class Here> __device__ static void compute(const Here &c, Values &out) {
-        if (PHASE == 0) {
+        if (MOVE_ONLY) {
+            out.at[0] = c.field(PHASE == 0 ? H_Z : E_X);
+            if (PHASE > 0) out.at[1] = c.field(E_Y), out.at[2] = out.at[3] = 0;
+        } else if (PHASE == 0) {
             const real across = c.coefficient(LENGTH_Y, 0, 1) * c.field(E_Y, 0, 1) - c.coefficient(LENGTH_Y) * c.field(E_Y);
             const real along = c.coefficient(LENGTH_X, 1) * c.field(E_X, 1) - c.coefficient(LENGTH_X) * c.field(E_X);
             const real curl = c.stretched(HALF_X, across) - c.stretched(HALF_Y, along);

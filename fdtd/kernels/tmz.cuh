@@ -15,7 +15,10 @@ struct Stencil {
     __device__ static int holds(int plane, int) { return plane; }
 
     template <int PHASE, class Here> __device__ static void compute(const Here &c, Values &out) {
-        if (PHASE == 0) {
+        if (MOVE_ONLY) {
+            out.at[0] = c.field(PHASE == 0 ? H_X : E_Z);
+            if (PHASE == 0) out.at[1] = c.field(H_Y);
+        } else if (PHASE == 0) {
             const real e = c.field(E_Z);
             const real dy = c.stretched(HALF_Y, c.field(E_Z, 1) - e), dx = c.stretched(HALF_X, c.field(E_Z, 0, 1) - e);
             out.at[0] = c.field(H_X) + c.coefficient(GAIN_X) * dy;
