@@ -10,13 +10,11 @@ the clock meets all alike.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import statistics
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -24,15 +22,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from antennaopt.bench.kernels import reference_problem
+from antennaopt.bench.on_device import compile_one
+from antennaopt.bench.problems import full_problem
+from antennaopt.bench.problems import without as leave_out
 from fdtd.backends.cuda import SCHEMES
 from fdtd.backends.cuda.device import CudaDevice
 from fdtd.backends.cuda.sources import flatten
 from fdtd.backends.cuda.stepping import Batch
-from fdtd.boundaries import RadialLayer
 from fdtd.errors import FdtdError
-from fdtd.media import Media
-from fdtd.monitors import FieldMap
 from fdtd.problem import Problem
 
 DISTINCT = 8
@@ -69,37 +66,19 @@ VARIANTS: dict[str, tuple[str, dict[str, int], str, str]] = {
 }
 
 
-def everything(grid: tuple[int, int], steps: int, batch: int = DISTINCT, diagonal: bool = False) -> Problem:
-    """Reference lenses with all that an evaluation has; `diagonal`: as searches have it, without coupled nodes."""
-    problem = reference_problem(grid, steps, batch)
-    if diagonal:
-        problem = replace(problem, media=replace(problem.media, coupling=None))
-    lossy = (problem.media.conductivity > 0).any(axis=(0, 1))
-    k, i = np.nonzero(lossy)
-    box = FieldMap(
-        rows=(int(k.min()), int(k.max()) + 1), columns=(int(i.min()), int(i.max()) + 1), frequencies=np.array([30e9])
-    )
-    return replace(problem, field_map=box)
+def everything(grid: tuple[int, int], steps: int, batch: int = DISTINCT, diagonal: bool = True) -> Problem:
+    """Reference lenses with all that an evaluation has."""
+    del diagonal  # they have no coupled nodes, as in a search
+    problem = full_problem("bor", grid, steps, batch)
+    assert isinstance(problem, Problem)
+    return problem
 
 
 def without(problem: Problem, ablation: str) -> Problem:
     """The problem less what an ablation names."""
-    if "layers" in ablation:
-        problem = replace(problem, radial_layer=RadialLayer(cells=0), axial_layers=())
-    if "radial" in ablation:
-        problem = replace(problem, radial_layer=RadialLayer(cells=0))
-    if "axial" in ablation:
-        problem = replace(problem, axial_layers=())
-    if "record" in ablation:
-        problem = replace(problem, contour=None, port=None, field_map=None)
-    media = problem.media
-    if "coupling" in ablation:
-        problem = replace(problem, media=replace(media, coupling=None))
-    if "media" in ablation:
-        ones = np.ones_like(media.permittivity)
-        air = Media(permittivity=ones, conductivity=0 * ones, open_length=ones, open_area=ones, coupling=None)
-        problem = replace(problem, media=air)
-    return problem
+    less = leave_out(problem, ablation.split())
+    assert isinstance(less, Problem)
+    return less
 
 
 def compile_all(problem: Problem, names: list[str], device: CudaDevice) -> None:
@@ -115,12 +94,6 @@ def compile_all(problem: Problem, names: list[str], device: CudaDevice) -> None:
         texts.add(flatten(made.text, {"REAL": real, **made.macros}))
     with ProcessPoolExecutor(min(len(texts), 15), mp_context=get_context("spawn")) as pool:
         list(pool.map(compile_one, texts))
-
-
-def compile_one(text: str) -> None:
-    """Leave a text's machine code in CuPy's cache; errors come again, with a name, in the parent."""
-    with contextlib.suppress(FdtdError):
-        CudaDevice().program(text)
 
 
 def main() -> None:

@@ -1,15 +1,18 @@
-"""Throughput against problem size: planar TM_z and TE_z, and the axisymmetric update."""
+"""Throughput against problem size: planar TM_z and TE_z, and the axisymmetric update, on one core or one device."""
 
 from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from antennaopt.bench.kernels import bench_kernels, device_name
+from fdtd.backends.cuda.marching import marching, schemes_of
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
 from fdtd.planar_bodies import dielectric_cylinder
@@ -22,6 +25,8 @@ _PERMITTIVITY = 4.0
 _CELL = 1e-3
 _PERIOD = 40  # steps
 _TARGET_CELL_STEPS = 100e6  # of one timing
+_ON_A_DEVICE = 20  # times as many, but no more steps than these
+_MOST_STEPS = 9600
 
 Time = Callable[[PlanarProblem], float]
 """Steps a problem and returns the seconds that stepping took, its preparation left out."""
@@ -42,7 +47,7 @@ def bench_sweep(
     repeat: int = 5,
     told: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Time one problem of every size on one core.
+    """Time one problem of every size, on one core or on one device.
 
     Planar: a dielectric cylinder and a line source, absorbing layers on all sides, one sampled point. Axisymmetric:
     the reference lens with all that an evaluation has on (see `bench_kernels`). A size is the side of a square with
@@ -51,7 +56,7 @@ def bench_sweep(
     Args:
         stencils: Some of `STENCILS`.
         sizes: Sides, cells.
-        backend: "cpu" or "reference".
+        backend: "cpu", "reference" or "cuda"; there every scheme that can step the problem.
         precision: "float32" or "float64".
         repeat: Timings, of which the median.
         told: Told one line a row.
@@ -61,14 +66,15 @@ def bench_sweep(
 
     Raises:
         ConfigError: A size is too small.
-        Unsuitable: No such backend here.
+        DeviceError: There is no device.
+        Unsuitable: No such backend.
     """
     rows: list[dict[str, Any]] = []
     for stencil in stencils:
         for size in sizes:
             if stencil == "bor":
                 shape = (8 * round(5 * size / 64), 8 * round(size / 5))
-                found = bench_kernels(backend=backend, grid=shape, precision=precision, repeat=repeat)
+                found = _lens(shape, backend, precision, repeat)
             else:
                 found = _planar(stencil, size, backend, precision, repeat)
             for row in found:
@@ -79,19 +85,31 @@ def bench_sweep(
     return rows
 
 
+def _lens(shape: tuple[int, int], backend: str, precision: str, repeat: int) -> list[dict[str, Any]]:
+    if backend != "cuda":
+        return bench_kernels(backend=backend, grid=shape, precision=precision, repeat=repeat)
+    from antennaopt.bench.on_device import Case, bench_on_device
+
+    case = Case(stencil="bor", shape=shape, batch=1)
+    return bench_on_device([case], ablations=False, precision=precision, repeat=repeat)
+
+
 def _line(row: dict[str, Any]) -> str:
     shape = " x ".join(str(one) for one in row["shape"])
     return f"{row['stencil']} {row['scheme']}, {shape} cells: {row['million_cells_per_s']:.0f} million cells/s"
 
 
 def _planar(stencil: str, size: int, backend: str, precision: str, repeat: int) -> list[dict[str, Any]]:
-    slower = 40 if backend == "reference" else 1
-    steps = max(8, int(_TARGET_CELL_STEPS / size**2 / slower))
+    faster = {"reference": 1 / 40, "cuda": _ON_A_DEVICE}.get(backend, 1)
+    steps = min(_MOST_STEPS, max(8, int(_TARGET_CELL_STEPS / size**2 * faster)))
     problem = cylinder_problem("TM" if stencil == "tmz" else "TE", size, steps)
     warm = cylinder_problem(problem.grid.polarisation, size, 2)
     measured: dict[str, list[float]] = {}
     for name, timed in _planar_schemes(backend, precision).items():
-        timed(warm)  # compile and touch the memory
+        try:
+            timed(warm)  # compile and touch the memory
+        except Unsuitable:
+            continue  # does not fit, at this size
         measured[name] = [size**2 * steps / timed(problem) for _ in range(repeat)]
     base = statistics.median(measured["one_step"])
     return [
@@ -99,7 +117,7 @@ def _planar(stencil: str, size: int, backend: str, precision: str, repeat: int) 
             "stencil": stencil,
             "scheme": name,
             "backend": backend,
-            "device": device_name(),
+            "device": _device_name() if backend == "cuda" else device_name(),
             "dtype": "float64" if backend == "reference" else precision,
             "shape": [size, size],
             "batch": 1,
@@ -125,12 +143,30 @@ def _planar_schemes(backend: str, precision: str) -> dict[str, Time]:
         return {"one_step": by_numba}
     if backend == "reference":
         return {"one_step": _by_oracle}
-    raise Unsuitable(f"backend = {backend!r} has no planar kernels here (allowed: cpu, reference)")
+    if backend == "cuda":
+        return {name: partial(_on_device, name, precision) for name in schemes_of("tmz")}
+    raise Unsuitable(f"backend = {backend!r} has no planar kernels (allowed: cpu, reference, cuda)")
+
+
+def _on_device(scheme: str, precision: str, problem: PlanarProblem) -> float:
+    from fdtd.backends import cuda
+
+    device = cuda.device()
+    ready = marching(problem, device, scheme, precision=precision)
+    device.synchronize()
+    start = time.perf_counter()
+    ready.advance(problem.steps)
+    device.synchronize()
+    return time.perf_counter() - start
+
+
+def _device_name() -> str:
+    from fdtd.backends import cuda
+
+    return cuda.device().name
 
 
 def _by_oracle(problem: PlanarProblem) -> float:
-    import time
-
     from fdtd.backends import planar_reference
 
     start = time.perf_counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,35 +60,143 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
 
 @bench.command(short_help="Time the update kernels.")
 @backend_option()
+@click.option(
+    "--stencil",
+    "stencils",
+    metavar="NAME",
+    multiple=True,
+    help="On a device: bor, tmz, tez or jacobi5; may be repeated.  [default: all]",
+)
+@click.option(
+    "--scheme", "schemes", metavar="NAME", multiple=True, help="On a device: one of its schemes; may be repeated."
+)
 @click.option("--grid", "grids", metavar="NRxNZ", multiple=True, help="Cells, layers included; may be repeated.")
 @click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
-@click.option("--batch", type=click.IntRange(min=1), default=1, show_default=True, help="Antennas solved together.")
+@click.option(
+    "--batch",
+    "batches",
+    type=click.IntRange(min=1),
+    metavar="N",
+    multiple=True,
+    help="Problems solved together; may be repeated.",
+)
 @click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
 )
+@click.option("--no-ablations", is_flag=True, help="On a device: only whole kernels, none with parts left out.")
 @json_option
 @quiet_option
 def kernels(
     backend: str,
+    stencils: tuple[str, ...],
+    schemes: tuple[str, ...],
     grids: tuple[str, ...],
     steps: int | None,
-    batch: int,
+    batches: tuple[int, ...],
     precision: str,
     repeat: int,
+    no_ablations: bool,
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Time the update kernels: cell-steps a second with absorbing layers, source, port and recording on."""
+    """Time the update kernels: cell-steps a second with absorbing layers, source, port and recording on.
+
+    On the CPU the axisymmetric lens on one core, 150 x 250 cells unless --grid says otherwise. On a CUDA device every
+    scheme of every stencil: populations of 264, 112 and 1 lenses of 256 x 320 cells, planar fields, five-point sums of
+    8192 x 8192; --stencil, --scheme, --grid and --batch choose other work. Each scheme is timed whole and with parts
+    left out (WITHOUT): absorbing layers, records, media, all three (the update only), and arithmetic too (memory only).
+
+    A row has the median rate, SPREAD (half of the range over the median), the ratio to one_step of the same run, and
+    the fraction of what the device could compute (ARITHMETIC: operations of the bare update) and move (MEMORY: bytes
+    that the scheme must move). Schemes that cannot step a stencil are named on stderr with the reason.
+
+    \b
+    Examples:
+      antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
+      antennaopt bench kernels --backend cuda --json kernels.json
+      antennaopt bench kernels --backend cuda --stencil bor --scheme wavefront --grid 256x320 --batch 264
+    """  # noqa: D301 - \b is click's
     name = chosen_backend(backend)
-    shapes = [grid_shape(text) for text in grids] or [(150, 250)]
+    shapes = [grid_shape(text) for text in grids]
     check_writable(json_file)
+    if name == "cuda":
+        _kernels_on_device(
+            stencils, schemes, shapes, batches, json_file, ablations=not no_ablations, quiet=quiet,
+            steps=steps, precision=precision, repeat=repeat,
+        )  # fmt: skip
+        return
+    if set(stencils) - {"bor"} or schemes or no_ablations:
+        raise ConfigurationError(
+            "--stencil, --scheme and --no-ablations choose kernels of a CUDA device; use --backend cuda, or "
+            "`antennaopt bench sweep` for planar stencils on the CPU"
+        )
     from antennaopt.bench.kernels import bench_kernels
 
     rows: list[dict[str, Any]] = []
-    for shape in shapes:
-        rows += bench_kernels(backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat)
+    for shape in shapes or [(150, 250)]:
+        for batch in batches or (1,):
+            rows += bench_kernels(
+                backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat
+            )  # fmt: skip
     finish(rows, json_file, quiet=quiet)
+
+
+def _kernels_on_device(
+    stencils: Sequence[str],
+    schemes: Sequence[str],
+    shapes: Sequence[tuple[int, int]],
+    batches: Sequence[int],
+    json_file: str | None,
+    *,
+    ablations: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Time cases one after the other; what is done is written at once, so that a run cut short keeps it."""
+    from antennaopt.bench.on_device import STANDARD, STENCILS, Case, bench_on_device
+    from fdtd.tiling.pairs import SCHEMES
+
+    for names, known, option in ((stencils, tuple(STENCILS), "--stencil"), (schemes, SCHEMES, "--scheme")):
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(f"{option} {name} is not known; use one of {', '.join(known)}")
+    cases = [case for case in STANDARD if not stencils or case.stencil in stencils]
+    if shapes or batches:
+        cases = list(dict.fromkeys(
+            Case(stencil=case.stencil, shape=shape, batch=batch)
+            for case in cases
+            for shape in shapes or (case.shape,)
+            for batch in batches or (case.batch,)
+        ))  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    told = None if quiet else partial(click.echo, err=True)
+    for case in cases:
+        rows += bench_on_device([case], schemes=schemes, ablations=ablations, told=told, **settings)
+        if json_file not in (None, "-"):
+            write_out(str(json_file), json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    if json_file == "-":
+        write_out("-", json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    elif not quiet:
+        click.echo(_device_table(rows))
+
+
+def _device_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line a variant."""
+
+    def percent(value: float | None) -> str:
+        return "-" if value is None else f"{value:.1%}"
+
+    lines = [["stencil", "scheme", "without", "cells", "batch", "G/s", "spread", "ratio", "arithmetic", "memory"]]
+    for row in rows:
+        ratio = row["ratio_to_one_step"]
+        lines.append([
+            row["stencil"], row["scheme"], ", ".join(row["without"]) or "-", " x ".join(map(str, row["shape"])),
+            str(row["batch"]), f"{row['cell_steps_per_s'] / 1e9:.1f}", percent(row["spread"]),
+            "-" if ratio is None else f"{ratio:.2f}", percent(row["fraction_of_arithmetic"]),
+            percent(row["fraction_of_memory"]),
+        ])  # fmt: skip
+    return aligned(lines)
 
 
 @bench.command(short_help="Genetic algorithm against random search.")
@@ -186,7 +295,15 @@ def sweep(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Time problems of growing size on one core: million cells a second, planar TM_z and TE_z, and axisymmetric."""
+    """Time problems of growing size: million cells a second, planar TM_z and TE_z, and axisymmetric.
+
+    On one core unless --backend says cuda; there every scheme that can step a problem of that size.
+
+    \b
+    Examples:
+      antennaopt bench sweep --json sweep.json --plot sweep.png
+      antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
+    """  # noqa: D301 - \b is click's
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     check_writable(json_file, plot)
     if plot is not None:

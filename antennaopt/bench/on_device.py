@@ -1,0 +1,326 @@
+"""Throughput of a CUDA device's kernels: every stencil and scheme, whole and with parts left out.
+
+Variants of one case (stencil, lattice, batch) step the same problems from the same noise and take turns, so that a
+change of the clock meets all alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from antennaopt.bench.problems import full_problem, without
+from fdtd.backends.cuda.device import CudaDevice
+from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching, schemes_of
+from fdtd.errors import ConfigError, FdtdError, Unsuitable
+from fdtd.stencils import BOR
+from fdtd.stencils.planar import JACOBI5, TEZ, TMZ
+from fdtd.tiling.machine import Machine
+from fdtd.tiling.rates import predict
+
+STENCILS = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
+
+BARE = ("layers", "record", "media")
+ARITHMETIC = "arithmetic"  # left out, a kernel moves its numbers and changes none
+ABLATIONS: tuple[tuple[str, ...], ...] = (("layers",), ("record",), ("media",), BARE, (*BARE, ARITHMETIC))
+"""What is left out in turn: no layers, no record, air alone, the update only, memory only."""
+
+_DISTINCT = 8  # problems; larger batches are these over and over
+_ROUND = {"bor": 480}  # steps of one timing; planar ones go by the clock
+_PLANAR_ROUND = 240  # every depth divides it
+_LONGEST = 4  # rounds
+_SECONDS = 0.03  # of one timing
+_PROCESSES = 15
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is stepped.
+
+    Attributes:
+        stencil: One of `STENCILS`.
+        shape: Columns and rows (nr, nz), layers included.
+        batch: Problems together.
+    """
+
+    stencil: str
+    shape: tuple[int, int]
+    batch: int
+
+    @property
+    def distinct(self) -> int:
+        """Problems that differ; the largest divisor of the batch up to eight."""
+        return max(count for count in range(1, min(_DISTINCT, self.batch) + 1) if self.batch % count == 0)
+
+
+STANDARD = (
+    *(Case(stencil="bor", shape=(256, 320), batch=batch) for batch in (264, 112, 1)),
+    *(Case(stencil=name, shape=(256, 320), batch=264) for name in ("tmz", "tez")),
+    *(Case(stencil=name, shape=(200, 200), batch=112) for name in ("tmz", "tez")),
+    Case(stencil="jacobi5", shape=(8192, 8192), batch=1),
+    Case(stencil="jacobi5", shape=(400, 400), batch=132),
+)
+"""Whole populations, what fits clusters, one antenna; large sums and batches of small ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """How it is stepped.
+
+    Attributes:
+        scheme: Its name.
+        choice: What the plan is told.
+        without: What is left out, of `PARTS` and `ARITHMETIC`.
+        precision: "float32" or "float64".
+    """
+
+    scheme: str
+    choice: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    precision: str = "float32"
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        told = "".join(f" {key} {value}" for key, value in self.choice.items())
+        return self.scheme + told + (f" without {', '.join(self.without)}" if self.without else "")
+
+
+def bench_on_device(
+    cases: Sequence[Case] = STANDARD,
+    *,
+    schemes: Sequence[str] = (),
+    ablations: bool = True,
+    precision: str = "float32",
+    steps: int | None = None,
+    repeat: int = 5,
+    device: Any = None,
+    told: Told | None = None,
+) -> list[dict[str, Any]]:
+    """Time every scheme on every case.
+
+    Args:
+        cases: What is stepped.
+        schemes: Some of the stencils' schemes; all if empty. `one_step` is always timed, for the ratios.
+        ablations: Whether to time each with parts left out as well.
+        precision: "float32" or "float64".
+        steps: Of one timing; some 30 ms if None.
+        repeat: Timings of each variant, of which the median.
+        device: Where; the CUDA device here if None.
+        told: Told one line a row, and what cannot be timed.
+
+    Returns:
+        Rows as `time_variants` makes them.
+
+    Raises:
+        ConfigError: A stencil or a scheme is unknown.
+        DeviceError: There is no device.
+    """
+    where = CudaDevice() if device is None else device
+    rows = []
+    for case in cases:
+        if case.stencil not in STENCILS:
+            raise ConfigError(f"stencil = {case.stencil!r} is unknown (allowed: {', '.join(STENCILS)})")
+        there = schemes_of(case.stencil)
+        wanted = [name for name in there if not schemes or name in schemes or name == "one_step"]
+        variants = [Variant(scheme=name, precision=precision) for name in wanted]
+        if ablations:
+            variants += [
+                Variant(scheme=name, without=parts, precision=precision)
+                for name in wanted
+                for parts in _ablations(case.stencil)
+            ]
+        rows += time_variants(where, case, variants, steps=steps, repeat=repeat, told=told)
+    return rows
+
+
+def _ablations(stencil: str) -> tuple[tuple[str, ...], ...]:
+    """Five-point sums have nothing but their arithmetic to leave out."""
+    return ((ARITHMETIC,),) if stencil == "jacobi5" else ABLATIONS
+
+
+def time_variants(
+    device: Any,
+    case: Case,
+    variants: Sequence[Variant],
+    *,
+    steps: int | None = None,
+    repeat: int = 5,
+    machine: Machine | None = None,
+    told: Told | None = None,
+) -> list[dict[str, Any]]:
+    """Time the variants of one case.
+
+    Args:
+        device: Where.
+        case: What is stepped.
+        variants: How.
+        steps: Of one timing; some 30 ms if None.
+        repeat: Timings of each variant, of which the median.
+        machine: The device's numbers; queried if None.
+        told: Told one line a row, and of every variant that cannot be timed, why.
+
+    Returns:
+        One row a variant that runs: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`,
+        `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (null where that
+        was not timed), `choice`, `without`; `fraction_of_arithmetic`, additions and multiply-adds of the bare update
+        over all that the device can issue, and `fraction_of_memory`, bytes that the scheme must move over what the
+        memory can (null without a model); and `difference_from_one_step`, the largest after the first round relative
+        to each component's largest magnitude (null with parts left out).
+    """
+    say = told or (lambda line: None)
+    numbers = machine or _numbers(device)
+    first = steps or _ROUND.get(case.stencil, _PLANAR_ROUND)
+    most = first if steps or case.stencil in _ROUND else _LONGEST * first
+    problem = full_problem(case.stencil, case.shape, 2 * first + repeat * most, case.distinct)
+    if isinstance(device, CudaDevice):
+        _compile(device, case, problem, variants, first)
+    ready, counts, differences = _started(device, case, problem, variants, first, most, say)
+    rates: dict[str, list[float]] = {name: [] for name in ready}
+    for _ in range(repeat):
+        for name, one in ready.items():
+            rates[name].append(one.cells * counts[name] / _seconds(device, one, counts[name]))
+    base = next((statistics.median(rates[one.name]) for one in variants if _is_base(one) and one.name in rates), None)
+    rows = []
+    for variant in variants:
+        if variant.name not in rates:
+            continue
+        measured = rates[variant.name]
+        rate = statistics.median(measured)
+        rows.append({
+            "stencil": case.stencil, "scheme": variant.scheme, "backend": "cuda", "device": device.name,
+            "dtype": variant.precision, "shape": list(case.shape), "batch": case.batch,
+            "steps": counts[variant.name], "cell_steps_per_s": rate,
+            "spread": (max(measured) - min(measured)) / 2 / rate,
+            "ratio_to_one_step": None if base is None else rate / base,
+            "choice": dict(variant.choice), "without": list(variant.without),
+            **_fractions(case, variant, rate, numbers), "difference_from_one_step": differences.get(variant.name),
+        })  # fmt: skip
+        say(_line(rows[-1]))
+    return rows
+
+
+def _is_base(variant: Variant) -> bool:
+    return variant.scheme == "one_step" and not variant.without and not variant.choice
+
+
+def _numbers(device: Any) -> Machine:
+    from fdtd.backends.cuda.description import describe
+
+    return describe(device)
+
+
+def _settings(variant: Variant) -> dict[str, int]:
+    return {"MOVE_ONLY": 1} if ARITHMETIC in variant.without else {}
+
+
+def _compile(device: CudaDevice, case: Case, problem: AnyProblem, variants: Sequence[Variant], steps: int) -> None:
+    """Fill CuPy's cache of compiled kernels, many processes at a time."""
+    texts: set[str] = set()
+    for variant in variants:
+        with contextlib.suppress(FdtdError):  # comes again, with a name, when it is started
+            texts |= set(
+                kernel_texts(
+                    without(problem, variant.without), device.limits, variant.scheme, steps=steps,
+                    precision=variant.precision, copies=case.batch // case.distinct, macros=_settings(variant),
+                    **variant.choice,
+                )
+            )  # fmt: skip
+    workers = min(len(texts), _PROCESSES, max(1, (os.cpu_count() or 1) - 1))
+    if workers > 1:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            list(pool.map(compile_one, texts))
+
+
+def compile_one(text: str) -> None:
+    """Leave a text's machine code in CuPy's cache; errors come again, with a name, in the parent."""
+    with contextlib.suppress(FdtdError):
+        CudaDevice().program(text)
+
+
+def _started(
+    device: Any, case: Case, problem: AnyProblem, variants: Sequence[Variant], first: int, most: int, say: Told
+) -> tuple[dict[str, Marching], dict[str, int], dict[str, float]]:
+    """Variants that run, by name, after a first round; steps of their timings; how far they are from `one_step`."""
+    ready: dict[str, Marching] = {}
+    counts: dict[str, int] = {}
+    differences: dict[str, float] = {}
+    expected: np.ndarray | None = None
+    for variant in sorted(variants, key=lambda one: not _is_base(one)):
+        try:
+            one = marching(
+                without(problem, variant.without), device, variant.scheme, precision=variant.precision,
+                copies=case.batch // case.distinct, macros=_settings(variant), **variant.choice,
+            )  # fmt: skip
+            one.advance(first)
+            device.synchronize()
+        except FdtdError as error:
+            say(f"{case.stencil} {variant.name}: {type(error).__name__}: {str(error)[:1000]}")
+            continue
+        ready[variant.name] = one
+        if not variant.without:
+            fields = one.fields()[: case.distinct].astype(float)
+            expected = fields if _is_base(variant) else expected
+            if expected is not None:
+                differences[variant.name] = _difference(fields, expected)
+        wanted = first if first == most else int(_SECONDS / _seconds(device, one, first)) * first
+        counts[variant.name] = min(most, max(first, wanted))
+    return ready, counts, differences
+
+
+def _difference(fields: np.ndarray, expected: np.ndarray) -> float:
+    """Largest difference of (problems, components, ...), over each component's largest magnitude."""
+    axes = (0, *range(2, fields.ndim))
+    scale = np.abs(expected).max(axis=axes)
+    return float((np.abs(fields - expected).max(axis=axes) / np.where(scale > 0, scale, 1.0)).max())
+
+
+def _seconds(device: Any, one: Marching, steps: int) -> float:
+    device.synchronize()
+    start = time.perf_counter()
+    one.advance(steps)
+    device.synchronize()
+    return time.perf_counter() - start
+
+
+def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> dict[str, float | None]:
+    """Of what the device could compute and move; the model's bytes for the scheme's own plan."""
+    size = 4 if variant.precision == "float32" else 8
+    stencil = STENCILS[case.stencil]
+    operations = (stencil.additions + stencil.multiply_adds) * size / 4
+    columns, rows = case.shape
+    layer = 0 if "layers" in variant.without or case.stencil == "jacobi5" else 10
+    moved: float | None = None
+    with contextlib.suppress(Unsuitable, TypeError):
+        need = predict(
+            case.stencil, variant.scheme, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size,
+            choice={} if case.stencil == "bor" else variant.choice,
+        ).need  # fmt: skip
+        moved = need.memory_bytes
+    arithmetic = None if ARITHMETIC in variant.without else rate * operations / machine.instructions_per_s
+    return {
+        "fraction_of_arithmetic": arithmetic,
+        "fraction_of_memory": None if moved is None else rate * moved / machine.memory_bytes_per_s,
+    }
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    less = f" without {', '.join(row['without'])}" if row["without"] else ""
+    told = "".join(f" {key} {value}" for key, value in row["choice"].items())
+    ratio = "" if row["ratio_to_one_step"] is None else f", {row['ratio_to_one_step']:.2f} x one_step"
+    shape = " x ".join(map(str, row["shape"]))
+    return (
+        f"{row['stencil']} {row['scheme']}{told}{less}, {shape} x {row['batch']}: "
+        f"{row['cell_steps_per_s'] / 1e9:.1f} G cell-steps/s +-{row['spread']:.1%}{ratio}"
+    )

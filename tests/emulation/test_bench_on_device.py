@@ -1,0 +1,141 @@
+"""`bench kernels` and `bench sweep` on a device, run by the emulation: the rows promised, and what is left out.
+
+Rates mean nothing here. What does: which variants run, that they agree with `one_step`, and that an ablation leaves out
+what it says.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from host_device import HostDevice
+
+from antennaopt import cli
+from antennaopt.bench import on_device, sweep
+from antennaopt.bench.on_device import ARITHMETIC, BARE, Case, Variant, bench_on_device, time_variants
+from antennaopt.bench.problems import full_problem, without
+from fdtd.backends import cuda
+from fdtd.backends.cuda.marching import kernel_texts, marching
+from fdtd.errors import ConfigError
+from fdtd.tiling.limits import HOPPER
+from fdtd.tiling.machine import H200
+
+TMZ = Case(stencil="tmz", shape=(52, 60), batch=2)
+SUMS = Case(stencil="jacobi5", shape=(40, 33), batch=1)
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> HostDevice:
+    found = HostDevice()
+    found.name, found.synchronize = "emulation", lambda: None  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setattr(on_device, "_numbers", lambda device: H200)
+    monkeypatch.setattr(cuda, "device", lambda: found)
+    return found
+
+
+def test_rows(device: HostDevice) -> None:
+    """Each scheme whole and with parts left out; whole ones agree with one_step to 1e-5 (measured: the same bits)."""
+    told: list[str] = []
+    rows = bench_on_device([TMZ], schemes=["skewed"], steps=6, repeat=2, device=device, told=told.append)
+    assert {row["scheme"] for row in rows} == {"one_step", "skewed"}
+    left_out = {tuple(row["without"]) for row in rows}
+    assert left_out == {(), ("layers",), ("record",), ("media",), BARE, (*BARE, ARITHMETIC)}
+    for row in rows:
+        assert (row["stencil"], row["backend"], row["device"], row["dtype"]) == ("tmz", "cuda", "emulation", "float32")
+        assert (row["shape"], row["batch"], row["steps"]) == ([52, 60], 2, 6)
+        assert row["cell_steps_per_s"] > 0
+        assert row["spread"] >= 0
+        assert row["ratio_to_one_step"] > 0
+        assert row["fraction_of_memory"] > 0
+        assert (row["fraction_of_arithmetic"] is None) == (ARITHMETIC in row["without"])
+        if not row["without"]:
+            assert row["difference_from_one_step"] < 1e-5
+    assert len(told) == len(rows)
+    json.dumps(rows, allow_nan=False)
+
+
+def test_fractions_are_of_the_device(device: HostDevice) -> None:
+    """Five additions a sum: a rate of one fifth of what can be issued is all of it."""
+    row = time_variants(device, SUMS, [Variant(scheme="one_step")], steps=4, repeat=1)[0]
+    assert row["fraction_of_arithmetic"] == pytest.approx(5 * row["cell_steps_per_s"] / H200.instructions_per_s)
+
+
+def test_what_cannot_be_timed_is_said(device: HostDevice) -> None:
+    told: list[str] = []
+    case = Case(stencil="jacobi5", shape=(900, 900), batch=1)
+    rows = time_variants(device, case, [Variant(scheme="resident")], steps=1, repeat=1, told=told.append)
+    assert rows == []
+    assert "Unsuitable" in told[0]
+
+
+@pytest.mark.parametrize(("stencil", "scheme"), [("tmz", "skewed"), ("tez", "one_step"), ("jacobi5", "skewed")])
+def test_without_arithmetic_nothing_changes(stencil: str, scheme: str) -> None:
+    """The state after five steps is the start's, to the bit, source aside: numbers are moved and not changed."""
+    problem = without(full_problem(stencil, (52, 60), 5, 1), BARE)
+    moved = marching(problem, HostDevice(), scheme, macros={"MOVE_ONLY": 1})
+    before = moved.fields()
+    moved.advance(5)
+    after = moved.fields()
+    changed = before != after
+    assert changed.sum() <= 1  # the node of the source
+    stepped = marching(problem, HostDevice(), scheme)
+    stepped.advance(5)
+    assert not np.array_equal(stepped.fields(), before)
+
+
+def test_parts_are_left_out() -> None:
+    lens = full_problem("bor", (64, 128), 8, 1)
+    bare = without(lens, BARE)
+    assert lens.radial_layer.cells > 0  # pyright: ignore[reportAttributeAccessIssue]
+    assert (bare.radial_layer.cells, bare.axial_layers) == (0, ())  # pyright: ignore[reportAttributeAccessIssue]
+    assert (bare.port, bare.contour, bare.field_map) == (None, None, None)  # pyright: ignore[reportAttributeAccessIssue]
+    assert (bare.media.permittivity == 1).all()  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(ConfigError, match="3d"):
+        full_problem("3d", (64, 64), 1, 1)
+
+
+def test_texts_are_those_that_are_compiled() -> None:
+    """What is compiled ahead is what is asked for later, or the time is lost twice."""
+    problem = full_problem("tmz", (52, 60), 4, 1)
+    ahead = set(kernel_texts(problem, HOPPER, "skewed", steps=4, macros={"MOVE_ONLY": 1}))
+
+    class Noting(HostDevice):
+        def program(self, text: str):
+            assert text in ahead
+            return super().program(text)
+
+    marching(problem, Noting(), "skewed", macros={"MOVE_ONLY": 1}).advance(4)
+
+
+def test_sweep(device: HostDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_TARGET_CELL_STEPS", 1e3)
+    rows = sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="cuda", repeat=1)
+    assert {row["scheme"] for row in rows} == {"one_step", "trapezoidal", "skewed", "resident"}
+    assert all(row["million_cells_per_s"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--backend", "cuda"), 5, "--backend cuda: "),
+        (("--backend", "cpu", "--stencil", "tmz"), 2, "choose kernels of a CUDA device"),
+        (("--backend", "cpu", "--scheme", "wavefront"), 2, "choose kernels of a CUDA device"),
+    ],
+)
+def test_without_a_device(capsys: pytest.CaptureFixture[str], monkeypatch, arguments, code, says) -> None:
+    """A clear error, in one line, and never the CPU instead."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert cli.main(["bench", "kernels", *arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_unknown_names(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antennaopt.cli.bench.chosen_backend", lambda name, **options: "cuda")
+    for option, known in (("--stencil", "bor, tmz, tez, jacobi5"), ("--scheme", "one_step, trapezoidal, skewed")):
+        assert cli.main(["bench", "kernels", option, "best"]) == 2
+        assert f"{option} best is not known; use one of {known}" in capsys.readouterr().err
