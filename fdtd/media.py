@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,20 @@ class Media:
     def batch(self) -> int:
         """Antennas in the batch."""
         return self.permittivity.shape[0]
+
+    def of(self, places: Sequence[int]) -> Media:
+        """Media of some antennas of the batch, in the order given; the media themselves when it is all of them."""
+        if list(places) == list(range(self.batch)):
+            return self
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Media(**{name: None if part is None else _of(part, places) for name, part in parts.items()})
+
+
+def _of(part: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    """Some antennas' part of an array; what all share stays one array."""
+    if part.strides[0] == 0 and len(places):
+        return np.broadcast_to(part[:1], (len(places), *part.shape[1:]))
+    return part[list(places)]
 
 
 def effective_permittivity(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -160,6 +161,7 @@ def solve(
     snapshots: Snapshots | None = None,
     stages: dict[str, float] | None = None,
     watch: Watch | None = None,
+    choose: Callable[[Media], Sequence[int]] | None = None,
 ) -> list[Solution]:
     """Solve every antenna of a scene.
 
@@ -175,15 +177,23 @@ def solve(
         stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
             the batch to be packed and for its turn.
         watch: Told of every look at the first antenna's energy.
+        choose: Shown the media once they are rasterised; returns, in order, which antennas are to be solved at all.
+
+    Returns:
+        One solution an antenna, of those that were chosen.
     """
     marks = [time.perf_counter()]
     media = fill(layout, scene, ARRAYS[backend]())
+    if choose is not None:
+        media = media.of(choose(media))
+        if media.batch == 0:
+            return []
     problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
     many = 1 if isinstance(records.contour, list) else _TOGETHER
-    groups = [slice(first, min(first + many, scene.batch)) for first in range(0, scene.batch, many)]
+    groups = [slice(first, min(first + many, media.batch)) for first in range(0, media.batch, many)]
     solutions = [
         solution for group in groups for solution in _solutions(layout, problem, mode, records, group, fields, sweep)
     ]
