@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Job = tuple[str, Mapping[str, float]]
@@ -32,11 +32,13 @@ class Batch:
         jobs: Who, at least one.
         attempt: From 1; one more after every failure of this batch or of the one it was cut from.
         solo_failures: How often this antenna failed by itself; 0 for a batch of several.
+        kills: How often in a row its worker was killed from outside, which is nobody's fault.
     """
 
     jobs: tuple[Job, ...]
     attempt: int = 1
     solo_failures: int = 0
+    kills: int = 0
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -58,6 +60,10 @@ class Batch:
         if failures >= SOLO_ATTEMPTS[kind]:
             return []
         return [Batch(jobs=self.jobs, attempt=self.attempt + 1, solo_failures=failures)]
+
+    def after_kill(self) -> Batch:
+        """Return the same batch to be tried again: something else killed its worker, nothing is held against it."""
+        return replace(self, attempt=self.attempt + 1, kills=self.kills + 1)
 
     def failed_outcome(self, kind: str, reason: str) -> dict[str, Any]:
         """Return the outcome of an antenna whose attempts are used up."""

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import dask.config
@@ -34,6 +35,7 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.no-workers-timeout": "300s",
+    "distributed.scheduler.worker-ttl": None,  # the driver wakes or kills what stopped; it may have been stopped itself
     "distributed.scheduler.work-stealing": False,
     "distributed.worker.daemon": True,
     "distributed.worker.memory.target": False,
@@ -106,6 +108,21 @@ class LocalWorkers:
         threads: Any = self.client.nthreads()
         return dict(threads)
 
+    @property
+    def scheduler_is_gone(self) -> bool:
+        """Whether the scheduler has ended; a new one, with new workers, can take its place."""
+        return self._cluster.scheduler.status.name != "running"
+
+    def wake_workers(self) -> list[str]:
+        """Let worker processes go on that were stopped (SIGSTOP); return their addresses."""
+        woken = []
+        for nanny in list(self._cluster.workers.values()):
+            if nanny.pid and is_stopped(nanny.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGCONT)
+                    woken.append(str(nanny.worker_address))
+        return woken
+
     def kill_worker(self, address: str) -> bool:
         """Kill the worker process at an address; a new one takes its place. False when there is none."""
         for nanny in list(self._cluster.workers.values()):
@@ -175,6 +192,15 @@ class RemoteScheduler:
         threads: Any = self.client.nthreads()
         return dict(threads)
 
+    @property
+    def scheduler_is_gone(self) -> bool:
+        """False: another connection to it is all that can be tried, and Dask's client does."""
+        return False
+
+    def wake_workers(self) -> list[str]:
+        """Do nothing: other people's processes are theirs."""
+        return []
+
     def kill_worker(self, address: str) -> bool:
         """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""
         return False
@@ -227,6 +253,15 @@ def connect_in_time(address: str, timeout_s: float) -> Client:
     return outcome[0]
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process of this machine is stopped by a signal; one under a debugger is not meant."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return False
+    return state[:1] == ["T"]
+
+
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -247,6 +282,9 @@ def quieten() -> None:
     """Keep Dask's own logs off the terminal: what matters is reported as outcomes and errors."""
     for name in ("distributed", "bokeh", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended
+    nanny.setLevel(logging.INFO)
+    nanny.propagate = False
 
 
 def within(seconds: float, action: Any) -> bool:

@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from distributed import Future
+from distributed.scheduler import KilledWorker
 
 from antennaopt.evaluation._batches import Batch
+from antennaopt.evaluation._endings import Coroner, Ending
 from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
 
 Task = tuple[Evaluate, str, dict[str, Any], str]
 """What all batches of a farm share: the function, the antenna family, the plan, the backend."""
+
+ANSWER_S = 10.0
+"""How long a scheduler may take to answer a question."""
 
 Landed = tuple["Flight", Mapping[str, Any] | None, BaseException | None]
 """A batch that came back: which, the worker's reply, or what Dask raised in its place."""
@@ -33,6 +38,8 @@ class Flight:
         started: `time.monotonic()` when a worker began, or None.
         worker: Address of that worker, or None.
         expired: The driver gave it up for taking too long.
+        given_up: It was tried again elsewhere; what comes of it now is late.
+        ending: How its worker ended, if it did.
     """
 
     batch: Batch
@@ -42,6 +49,8 @@ class Flight:
     started: float | None = None
     worker: str | None = None
     expired: bool = False
+    given_up: bool = False
+    ending: Ending | None = None
 
     def overdue(self, slack_s: float) -> bool:
         """Whether it has been running for longer than its limit and some slack.
@@ -57,10 +66,12 @@ class Flight:
 class Flights:
     """All batches under way. Replies come in the client's own thread and wait here for the driver."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, coroner: Coroner) -> None:
         self._client = client
+        self._coroner = coroner
         self._flying: dict[str, Flight] = {}
-        self._done: queue.SimpleQueue[tuple[str, Any, BaseException | None]] = queue.SimpleQueue()
+        self._given_up: dict[str, Flight] = {}
+        self._done: queue.SimpleQueue[tuple[str, Any, BaseException | None, Ending | None]] = queue.SimpleQueue()
         self._started: queue.SimpleQueue[tuple[float, Mapping[str, Any]]] = queue.SimpleQueue()
         self._serial = 0
         self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
@@ -103,15 +114,16 @@ class Flights:
         self._client.loop.add_callback(self._fetch, token, future)
 
     def landed(self, timeout_s: float) -> Landed | None:
-        """Wait for one to come back; None when none does in time, or one that was given up."""
+        """Wait for one to come back, late ones too; None when none does in time."""
         try:
-            token, reply, problem = self._done.get(timeout=timeout_s)
+            token, reply, problem, how = self._done.get(timeout=timeout_s)
         except queue.Empty:
             return None
         self.read_starts()
-        flight = self._flying.pop(token, None)
+        flight = self._flying.pop(token, None) or self._given_up.pop(token, None)
         if flight is None:
             return None
+        flight.ending = how
         flight.future.release()
         return flight, reply, problem
 
@@ -129,32 +141,47 @@ class Flights:
             if flight.overdue(slack_s):
                 yield token, flight
 
+    def excuse(self, seconds: float) -> None:
+        """Put off all deadlines: the driver itself was away for so long."""
+        for flight in self._flying.values():
+            flight.submitted += seconds
+            flight.started = None if flight.started is None else flight.started + seconds
+
     def give_up(self, token: str) -> None:
-        """Forget a batch and what may still come of it."""
+        """Count on a batch no longer; what may still come of it is late."""
         flight = self._flying.pop(token, None)
         if flight is not None:
-            flight.future.cancel()
+            flight.given_up = True
+            self._given_up[token] = flight
 
-    def give_all_up(self) -> None:
-        """Forget them all; nothing is asked of a scheduler that is gone."""
-        for flight in self._flying.values():
+    def give_all_up(self) -> list[Batch]:
+        """Forget them all and return those under way; nothing is asked of a scheduler that is gone."""
+        batches = [flight.batch for flight in self._flying.values()]
+        for flight in (*self._flying.values(), *self._given_up.values()):
             if self._client.status == "running":
                 flight.future.release()
         self._flying.clear()
+        self._given_up.clear()
+        return batches
 
     def worker_of(self, token: str) -> str | None:
-        """Return the address of the worker that the scheduler gave a batch to."""
-        holding = (worker for worker, keys in self._client.processing().items() if token in keys)
-        return next(holding, None)
+        """Return the address of the worker that the scheduler gave a batch to; None when it does not say."""
+        try:
+            processing = self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
+        except (TimeoutError, OSError):
+            return None
+        return next((worker for worker, keys in processing.items() if token in keys), None)
 
     async def _fetch(self, token: str, future: Future) -> None:
         """Wait for a batch and bring its reply here, in the client's own thread: a stopped worker may sit on it."""
         try:
             reply = await self._client.gather(future, asynchronous=True)
+        except KilledWorker as problem:
+            self._done.put((token, None, problem, await self._coroner.ending_of(problem.last_worker)))
         except BaseException as problem:
-            self._done.put((token, None, problem))
+            self._done.put((token, None, problem, None))
         else:
-            self._done.put((token, reply, None))
+            self._done.put((token, reply, None, None))
 
     def _note_start(self, event: tuple[Any, Any]) -> None:
         self._started.put((time.monotonic(), event[1]))

@@ -37,7 +37,15 @@ class Presence:
             ClusterError: The scheduler is gone, or no worker has been there for too long.
         """
         self.require_scheduler()
-        threads: dict[str, int] = dict(self._client.nthreads())
+        try:
+            threads = dict(
+                self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=self.patience_s)
+            )
+        except (TimeoutError, OSError):
+            raise ClusterError(
+                f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is saved: "
+                "resume when it does"
+            ) from None
         if threads:
             self._alone_since = None
             return threads

@@ -11,6 +11,7 @@ import math
 import time
 from asyncio import CancelledError
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -18,10 +19,11 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._batches import Job, Queue, cut, cut_into_waves
+from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
 from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
 from antennaopt.evaluation._devices import ask_devices, enough_devices
-from antennaopt.evaluation._failures import Outcome, Reception, failure, is_forgotten
+from antennaopt.evaluation._endings import Coroner
+from antennaopt.evaluation._failures import Outcome, Reception, Tell, failure, is_forgotten
 from antennaopt.evaluation._flights import Flights, Task
 from antennaopt.evaluation._presence import Presence
 from antennaopt.evaluation._task import Evaluate, solve_alone_on_worker
@@ -30,6 +32,7 @@ from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 TICK_S = 0.5
 GRACE_S = 10.0
 WORKERS_CHECK_S = 5.0
+MOST_REBUILDS = 3
 
 
 class Farm:
@@ -38,9 +41,11 @@ class Farm:
     Attributes:
         dashboard_link: Address of Dask's dashboard for a browser, or None.
         device: What the workers' devices take, see `antennaopt.evaluation._device.room`; None without devices.
+        on_event: Is told, in the driver's thread, of failures and what was done: `on_event(event, **details)`.
     """
 
     device: Mapping[str, Any] | None = None
+    on_event: Tell | None = None
 
     def __init__(
         self,
@@ -82,26 +87,25 @@ class Farm:
         self._plan: Mapping[str, Any] = self._task[2]
         self._time_limit_s = time_limit_s
         self._waiting = Queue()
-        self._reception = Reception(self._waiting, time_limit_s)
+        self._reception = Reception(self._waiting, time_limit_s, self._tell)
         self._looked = self._workers_checked = time.monotonic()
         self._address = address
+        self._patience_s = worker_timeout_s
         self._each = 1
+        self._rebuilt = 0
         if address is None:
             count = None if workers == "auto" else int(workers)
             devices = enough_devices(count) if backend == "cuda" else ()
             threads = BATCHES_AT_A_TIME if devices else 1
-            self._cluster: Any = LocalWorkers(
-                count, devices=devices, threads=threads, dashboard=dashboard, timeout_s=worker_timeout_s
+            self._open = partial(
+                LocalWorkers, count, devices=devices, threads=threads, dashboard=dashboard, timeout_s=worker_timeout_s
             )
         else:
-            self._cluster = RemoteScheduler(
-                address, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
+            self._open = partial(
+                RemoteScheduler, address, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
             )
-        self._client: Any = self._cluster.client
-        self.dashboard_link: str | None = self._cluster.dashboard_link
+        self._connect()
         self._worker_count: int = self._cluster.worker_count
-        self._flights = Flights(self._client)
-        self._presence = Presence(self._client, where=address or "this machine", patience_s=worker_timeout_s)
         if backend == "cuda":
             there: dict[str, int] = self._cluster.workers()
             self._worker_count, self._each = len(there), min(BATCHES_AT_A_TIME, *there.values())
@@ -110,6 +114,14 @@ class Farm:
             except BaseException:
                 self._cluster.close()
                 raise
+
+    def _connect(self) -> None:
+        """Start the workers, or connect to them, and begin to watch them."""
+        self._cluster: Any = self._open()
+        self._client: Any = self._cluster.client
+        self.dashboard_link: str | None = self._cluster.dashboard_link
+        self._flights = Flights(self._client, Coroner(self._client, here=self._address is None))
+        self._presence = Presence(self._client, where=self._address or "this machine", patience_s=self._patience_s)
 
     @property
     def worker_count(self) -> int:
@@ -131,15 +143,20 @@ class Farm:
             Exception: What `evaluate` raised.
         """
         evaluate, family, _, backend = self._task
-        future = self._client.submit(
-            solve_alone_on_worker, self._time_limit_s, evaluate, family, dict(design), dict(plan),
-            {"backend": backend, **options}, pure=False, retries=0,
-        )  # fmt: skip
         limit = None if math.isinf(self._time_limit_s) else self._time_limit_s + GRACE_S
-        try:
-            return dict(future.result(timeout=limit))
-        except (KilledWorker, TimeoutError, CancelledError, FutureCancelledError) as problem:
-            raise ClusterError(f"an antenna could not be solved again: {type(problem).__name__}") from problem
+        left = SOLO_ATTEMPTS["lost"]
+        while True:
+            future = self._client.submit(
+                solve_alone_on_worker, self._time_limit_s, evaluate, family, dict(design), dict(plan),
+                {"backend": backend, **options}, pure=False, retries=0,
+            )  # fmt: skip
+            try:
+                return dict(future.result(timeout=limit))
+            except (KilledWorker, TimeoutError, CancelledError, FutureCancelledError) as problem:
+                left -= 1
+                if not left or isinstance(problem, TimeoutError):
+                    raise ClusterError(f"an antenna could not be solved again: {type(problem).__name__}") from problem
+            self._require_scheduler()
 
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
@@ -159,6 +176,7 @@ class Farm:
             ClusterError: The scheduler is gone, or no worker has been there for too long.
         """
         self._reception.draining = False
+        self._reception.begin()
         self._plan = self._task[2] if plan is None else dict(plan)
         self.submit(batches)
         yield from self.completed()
@@ -219,19 +237,24 @@ class Farm:
         """Wait for one batch, a tick at most, and now and then look after the others."""
         landed = self._flights.landed(TICK_S)
         if landed is not None:
+            yield from self._reception.landed(*landed)
             if is_forgotten(landed[2]):
-                self._presence.require_scheduler()
+                self._require_scheduler()
             elif landed[1] is not None:
                 self._presence.solved()
-            yield from self._reception.landed(*landed)
+                self._rebuilt = 0
         now = time.monotonic()
         if now - self._looked >= TICK_S:
+            self._flights.excuse(max(now - self._looked - 2.0 * TICK_S, 0.0))
             self._looked = now
             self._flights.read_starts()
             yield from self._give_up_overdue()
         if now - self._workers_checked >= WORKERS_CHECK_S:
             self._workers_checked = now
+            self._require_scheduler()
             self._count_workers()
+            for worker in self._cluster.wake_workers():
+                self._tell("worker_woken", worker=worker)
 
     def _give_up_overdue(self) -> Iterator[tuple[str, Outcome]]:
         """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
@@ -240,7 +263,29 @@ class Farm:
             flight.expired, flight.started, flight.submitted = True, None, time.monotonic()
             if worker is None or not self._cluster.kill_worker(worker):
                 self._flights.give_up(token)
+                self._reception.contest(flight.batch)
                 yield from self._reception.failed(flight.batch, *failure(None, flight))
+
+    def _require_scheduler(self) -> None:
+        """Wait for a lost scheduler; in place of our own one that has ended, start another and send all again."""
+        if not self._cluster.scheduler_is_gone:
+            self._presence.require_scheduler()
+            return
+        self._rebuilt += 1
+        if self._rebuilt > MOST_REBUILDS:
+            raise ClusterError(
+                f"the scheduler on this machine ended {self._rebuilt} times before a batch was solved; "
+                "what was solved is saved: resume"
+            )
+        batches = self._flights.give_all_up()
+        self._cluster.close()
+        self._connect()
+        self._waiting.put_back(batches)
+        self._tell("scheduler_rebuilt", batches=len(batches), times=self._rebuilt)
+
+    def _tell(self, event: str, **details: Any) -> None:
+        if self.on_event is not None:
+            self.on_event(event, **details)
 
     def _count_workers(self) -> None:
         threads = self._presence.workers()

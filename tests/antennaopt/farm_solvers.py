@@ -1,5 +1,6 @@
 """Evaluation functions for the farm's tests; a module of their own, because workers import them by name."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -24,16 +25,23 @@ def misbehave(x, plan):
         raise RuntimeError(f"no antenna at {x}")
     if x == plan.get("object_at"):
         raise Unpicklable(lambda: x)
-    if x == plan.get("die_at"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    if x == plan.get("die_once_at") and first_time(plan["marker"]):
-        os.kill(os.getpid(), signal.SIGKILL)
+    if x == plan.get("die_at") or (x == plan.get("die_once_at") and first_time(plan["marker"])):
+        ctypes.string_at(0)  # reads address 0: SIGSEGV
+    if x == plan.get("exit_at"):
+        os._exit(3)
+    if x == plan.get("hold_at"):
+        hold_the_interpreter()
     if x == plan.get("raise_once_at") and first_time(plan["marker"]):
         raise RuntimeError("only once")
     if x == plan.get("hang_at"):
         time.sleep(600.0)
     if x == plan.get("stop_at"):
         os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def hold_the_interpreter():
+    """Sleep for ten minutes in C without letting go of the interpreter's lock, as compiled code may."""
+    ctypes.PyDLL(None).sleep(600)
 
 
 def first_time(marker):
