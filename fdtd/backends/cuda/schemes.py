@@ -16,24 +16,28 @@ _BYTES = {"float32": 4, "float64": 8}
 
 
 def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
-    """Two launches a step."""
+    """Two launches a step, in place; or one, from one buffer to the other and back, and two for an odd step."""
     del limits
     grid = problem.grid
     plan = one_step.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=_BYTES[precision], **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
-        for n in range(step, end):
+        pairs = (end - step) // 2 if plan.launches == 1 else 0
+        for n in range(2 * pairs):
+            program.launch("whole_step", (plan.whole_blocks, batch), plan.threads, step + n, n % 2)
+        for n in range(step + 2 * pairs, end):
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
     return Scheme(
         name="one_step",
-        text="one_step.cu",
+        text="whole_step.cu" if plan.launches == 1 else "one_step.cu",
         macros=plan.macros,
         lead=plan.lead,
         pitch=plan.pitch,
         advance=advance,
         records=False,
+        doubled=plan.launches == 1,
     )
 
 

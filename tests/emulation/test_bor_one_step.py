@@ -1,0 +1,67 @@
+"""One time step in one launch, run on the CPU by the emulation, against the two launches and the oracle."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from host_device import HostDevice
+
+from fdtd.backends import reference
+from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.backends.cuda.stepping import Batch
+from fdtd.errors import Unsuitable
+from fdtd.problem import Problem, Records
+from fdtd.tiling.limits import HOPPER
+
+sys.path.append(str(Path(__file__).parents[1] / "agreement"))
+from random_problems import error, part, random_problem, record_errors
+
+# Relative to each component's largest magnitude at the end. Measured: 3e-15 and 3e-6.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
+
+
+def stepped(problem: Problem, precision: str, **tuning: Any) -> Records:
+    device = HostDevice()
+    batch = Batch(device, problem, SCHEMES["one_step"](problem, precision, device.limits, **tuning), precision)
+    sampling = problem.sampling
+    while batch.steps < sampling.steps and batch.running().any():
+        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
+    return batch.records()
+
+
+@pytest.mark.parametrize(
+    ("order", "batch", "precision", "chunk"),
+    [(0, 1, "float64", 16), (1, 2, "float64", 7), (1, 1, "float32", 64), (2, 1, "float32", 5)],
+)
+def test_random_problem(order: int, batch: int, precision: str, chunk: int) -> None:
+    """Everything on, coupled nodes too; chunks that divide the lattice, or do not, or are higher; an odd last step."""
+    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81)
+    measured, expected = stepped(problem, precision, launches=1, chunk=chunk), reference.run(problem)
+    assert measured.final is not None and expected.final is not None
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    components = [error(measured.final[:, c], expected.final[:, c]) for c in range(6)]
+    assert max(components) < TOLERANCE[precision], components
+    errors = record_errors(measured, expected)
+    assert max(errors.values()) < TOLERANCE[precision], errors
+
+
+def test_an_antenna_has_its_bits_in_any_place_and_chunk() -> None:
+    """Alone, in a batch, in two launches: all of it the same numbers, since each cell is updated in the same way."""
+    problem = random_problem(seed=3, order=1, batch=3, steps=40, shape=(27, 38))
+    together = stepped(problem, "float32", launches=1)
+    alone = stepped(part(problem, [1]), "float32", launches=1, chunk=9)
+    apart = stepped(problem, "float32")
+    assert together.final is not None and alone.final is not None and apart.final is not None
+    np.testing.assert_array_equal(alone.final[0], together.final[1])
+    np.testing.assert_array_equal(alone.contour[0], together.contour[1])
+    np.testing.assert_array_equal(apart.final, together.final)
+    np.testing.assert_array_equal(apart.port[0], together.port[0])
+
+
+def test_other_numbers_of_launches_are_refused() -> None:
+    with pytest.raises(Unsuitable, match="launches = 1 or 2 a step, not 3"):
+        SCHEMES["one_step"](random_problem(seed=1, order=1, steps=40), "float32", HOPPER, launches=3)
