@@ -22,7 +22,7 @@ PACKAGES = ("fdtd", "antennaopt")
 
 # Lower ranks may not import higher ones; within a rank only itself.
 RANKS = (
-    ("errors", "arrays"),
+    ("errors", "arrays", "cache_folder"),
     ("grid",),
     ("scene", "boundaries", "waveforms"),
     ("media", "conductors", "sources", "monitors"),

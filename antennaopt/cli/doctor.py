@@ -41,7 +41,8 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
 
 def examine() -> dict[str, Any]:
     """Return what is found, JSON-able."""
-    from antennaopt.results.versions import package_versions, processor_name
+    from antennaopt.machine import processor_name
+    from antennaopt.results.versions import package_versions
 
     packages = package_versions()
     cuda, devices = _cuda()

@@ -6,9 +6,10 @@ import os
 import platform
 import shutil
 import subprocess
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from antennaopt.machine import installed, processor_name
 
 PACKAGES = (
     "antennaopt",
@@ -42,13 +43,7 @@ def provenance() -> dict[str, Any]:
 
 def package_versions() -> dict[str, str]:
     """Return the versions of the packages that can decide a number or a file, those that are installed."""
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return installed(PACKAGES)
 
 
 def source_commit() -> str | None:
@@ -61,17 +56,6 @@ def source_commit() -> str | None:
     if not commit:
         return None
     return commit + ("+changes" if _git(git, root, "status", "--porcelain", "--untracked-files=no") else "")
-
-
-def processor_name() -> str:
-    """Return the processor's model name, or its architecture where the system does not tell."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _git(git: str, root: Path, *arguments: str) -> str:

@@ -23,6 +23,7 @@ from fdtd.backends.cuda.dry import DryDevice
 from fdtd.backends.cuda.marching import AnyProblem, Marching, marching
 from fdtd.backends.cuda.planar import PlanarBatch
 from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
 from fdtd.problem import Problem
 from fdtd.tiling.candidates import Candidate, best_few
@@ -39,9 +40,7 @@ Wait = Callable[[], None]
 
 def cache_file() -> Path:
     """Where winners are remembered: `antennaopt/tuned.json` in the user's cache folder (XDG)."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    return folder / "antennaopt" / "tuned.json"
+    return cache_folder() / "tuned.json"
 
 
 def kernel_digest() -> str:
