@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -15,11 +15,13 @@ class SerialFarm:
 
     Attributes:
         dashboard_link: None.
+        on_event: Never told anything: there are no workers.
         device: None.
         worker_count: 1.
     """
 
     dashboard_link: str | None = None
+    on_event: Callable[..., None] | None = None
     device: Mapping[str, Any] | None = None
     worker_count = 1
 

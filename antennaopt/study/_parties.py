@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,7 +45,10 @@ class Farm(Protocol):
 
     Attributes:
         device: What the workers' devices take, see `antennaopt.evaluation.room`; None without devices.
+        on_event: Is told of failures and what was done: `on_event(event, **details)`.
     """
+
+    on_event: Callable[..., None] | None
 
     @property
     def device(self) -> Mapping[str, Any] | None: ...

@@ -17,6 +17,7 @@ from antennaopt.results import RunFolder
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
+from antennaopt.study._incidents import incidents
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import halved_plan
@@ -74,6 +75,7 @@ class Session:
             seconds_before=self._store.seconds_before(),
         )
         signals.on_request = farm.drain
+        farm.on_event = incidents(folder, progress)
         link = getattr(farm, "dashboard_link", None)
         if link:
             progress.note(f"dashboard {link}")
