@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from antennaopt.errors import TooManyFailuresError
 from antennaopt.evolution import Evolution, EvolutionSettings, Stop
 from antennaopt.objectives import build
-from antennaopt.study import Driver, Evaluation, Farm, Progress, Quiet, StopSignals, open_farm
+from antennaopt.study import NOT_KEPT, Driver, Evaluation, Farm, Progress, Quiet, Recalled, StopSignals, open_farm
 
 ALGORITHMS = ("ga", "random")
 
 
 class Discard:
-    """A store for searches whose rows nobody will read; twins' patterns are not needed either."""
+    """A store for searches whose rows nobody will read; it keeps what a twin may be copied from."""
+
+    def __init__(self) -> None:
+        self._kept: Recalled = {}
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
-        """Keep nothing."""
+        """Keep the outcomes without their patterns."""
+        for one in evaluations:
+            outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
+            self._kept[one.candidate.individual] = one.candidate.genome, outcome
 
-    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], dict[str, Any]]]:
+    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], str]]:
         """Return nothing: such a search is not resumed."""
         return []
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome of individuals."""
+        return {name: self._kept[name] for name in individuals if name in self._kept}
 
     def patterns(self, individual: str) -> dict[str, Any]:
         """Return nothing."""
         return {}
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
         """Keep nothing."""

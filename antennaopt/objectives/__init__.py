@@ -1,6 +1,6 @@
 """Objectives: outcomes in, shortfalls in dB and one fitness out. They read outcomes only."""
 
-from antennaopt.objectives._fitness import fitness, penalty, shortfalls
+from antennaopt.objectives._fitness import fitness, penalty, score, shortfalls
 from antennaopt.objectives._goal import MetricGoal
 from antennaopt.objectives._objective import WORST_SHORTFALL_DB, Objective
 from antennaopt.objectives._registry import METRICS, build
@@ -13,5 +13,6 @@ __all__ = [
     "build",
     "fitness",
     "penalty",
+    "score",
     "shortfalls",
 ]

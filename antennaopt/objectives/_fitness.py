@@ -29,10 +29,20 @@ def fitness(outcome: Outcome, objectives: Sequence[Objective]) -> float:
         outcome: As `evaluate` returns it.
         objectives: From `build`.
     """
+    return score(outcome, objectives)[1]
+
+
+def score(outcome: Outcome, objectives: Sequence[Objective]) -> tuple[list[float], float]:
+    """Return what `shortfalls` and `fitness` do.
+
+    Args:
+        outcome: As `evaluate` returns it.
+        objectives: From `build`.
+    """
     if outcome["status"] != "ok":
-        return penalty(str(outcome["status"]), objectives)
+        return [], penalty(str(outcome["status"]), objectives)
     missing = shortfalls(outcome, objectives)
-    return sum(objective.weight * short for objective, short in zip(objectives, missing, strict=True))
+    return missing, sum(objective.weight * short for objective, short in zip(objectives, missing, strict=True))
 
 
 def penalty(status: str, objectives: Sequence[Objective]) -> float:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
         write_certificates,
     )
     from antennaopt.results.checkpoint import Checkpoint
-    from antennaopt.results.reading import generation_of, load, pattern
-    from antennaopt.results.rows import make_pattern_rows, make_row
+    from antennaopt.results.reading import load, pattern
+    from antennaopt.results.rows import make_row
     from antennaopt.results.schema import GeneColumn, RunColumns
-    from antennaopt.results.store import RunFolder
+    from antennaopt.results.store import RunFolder, generation_of
     from antennaopt.results.versions import provenance
 
 _HOMES = {
@@ -32,9 +32,8 @@ _HOMES = {
     "certificate_mode": "certificates",
     "certified": "certificates",
     "crowned_best": "certificates",
-    "generation_of": "reading",
+    "generation_of": "store",
     "load": "reading",
-    "make_pattern_rows": "rows",
     "make_row": "rows",
     "mark_rows": "certificates",
     "pattern": "reading",
@@ -53,7 +52,6 @@ __all__ = [
     "crowned_best",
     "generation_of",
     "load",
-    "make_pattern_rows",
     "make_row",
     "mark_rows",
     "pattern",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.results.store import RunFolder, generation_file, read_rows
+from antennaopt.results.generations import files, read_rows
+from antennaopt.results.store import RunFolder, generation_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
 
 
 def load(*runs: RunFolder | Path | str) -> pd.DataFrame:
@@ -41,30 +39,16 @@ def pattern(run: RunFolder | Path | str, individual: str) -> pd.DataFrame:
         Columns `frequency_hz`, `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; empty when it has no pattern.
     """
     folder = _opened(run)
-    generation = generation_of(individual)
-    path = folder.path / "patterns" / generation_file(generation)
+    table = folder.pattern_table(generation_of(individual))
     columns = ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi"]
-    if not path.exists():
+    if table is None:
         cut = pa.list_(pa.float32())
         kinds = [pa.float64(), cut, cut, cut]
         rows = pa.schema(list(zip(columns, kinds, strict=True))).empty_table()
     else:
-        table = read_rows(path)
         rows = table.filter(pc.equal(table["individual"], individual)).select(columns)  # type: ignore[attr-defined]
     frame = rows.to_pandas().explode(columns[1:], ignore_index=True)
     return frame.astype(dict.fromkeys(columns, "float64"))
-
-
-def generation_of(individual: str) -> int:
-    """Return the generation that an individual's id names.
-
-    Raises:
-        ValueError: It is not an id.
-    """
-    match = INDIVIDUAL.fullmatch(individual)
-    if match is None:
-        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
-    return int(match[1])
 
 
 def _opened(run: RunFolder | Path | str) -> RunFolder:
@@ -73,6 +57,6 @@ def _opened(run: RunFolder | Path | str) -> RunFolder:
 
 def _rows(folder: RunFolder) -> pa.Table:
     schema = folder.columns.evals_schema(config_hash=folder.config_hash)
-    tables = [read_rows(folder.evals_folder / generation_file(generation)) for generation in folder.generations()]
+    tables = [read_rows(path) for path in files(folder.evals_folder)]
     rows = pa.concat_tables(tables) if tables else schema.empty_table()
     return rows.replace_schema_metadata(None)

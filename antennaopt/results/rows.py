@@ -1,4 +1,4 @@
-"""From a candidate and its outcome to one flat row, and to one pattern row a frequency."""
+"""From a candidate and its outcome to one flat row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from antennaopt.certificate import certify, reason
-from antennaopt.results.schema import FREQUENCY_METRICS, RunColumns
+from antennaopt.results.schema import PARTS_OF_S11, RunColumns
 
 
 class CandidateLike(Protocol):
@@ -117,50 +117,27 @@ def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def make_pattern_rows(run: str, individual: str, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a frequency with both cuts, dBi against theta in degrees; none when there is no pattern.
-
-    Args:
-        run: The run folder's name.
-        individual: Whose pattern it is; one that was copied from an equal design gets its own rows too.
-        outcome: As `evaluate` returned it.
-    """
-    if outcome["status"] != "ok" or "e_plane_dbi" not in outcome:
-        return []
-    cuts = zip(outcome["frequency_hz"], outcome["e_plane_dbi"], outcome["h_plane_dbi"], strict=True)
-    return [
-        {
-            "run": run,
-            "individual": individual,
-            "frequency_hz": float(hz),
-            "theta_deg": list(outcome["theta_deg"]),
-            "e_plane_dbi": list(e_plane),
-            "h_plane_dbi": list(h_plane),
-        }
-        for hz, e_plane, h_plane in cuts
-    ]
-
-
 def _metrics(columns: RunColumns, outcome: Mapping[str, Any]) -> dict[str, float | None]:
-    by_metric = {metric: _by_frequency(metric, outcome) for metric in FREQUENCY_METRICS}
-    return {
-        columns.metric_column(metric, hz): _number(values.get(hz))
-        for metric, values in by_metric.items()
-        for hz in columns.frequencies
-    }
+    cells: dict[str, float | None] = {}
+    same = tuple(outcome.get("frequency_hz") or ()) == columns.frequencies
+    for metric, names in columns.metric_columns.items():
+        values = _per_frequency(metric, outcome)
+        if not values:
+            cells |= dict.fromkeys(names)
+        elif same and len(values) == len(names):
+            cells |= zip(names, map(_number, values), strict=True)
+        else:
+            by_frequency = dict(zip(map(float, outcome["frequency_hz"]), values, strict=True))
+            cells |= {name: _number(by_frequency.get(hz)) for name, hz in zip(names, columns.frequencies, strict=True)}
+    return cells
 
 
-def _by_frequency(metric: str, outcome: Mapping[str, Any]) -> dict[float, Any]:
-    """Return a metric's values by frequency in Hz; empty when the outcome does not have it."""
-    frequencies = outcome.get("frequency_hz") or ()
-    if metric in ("s11_re", "s11_im"):
-        part = ("s11_re", "s11_im").index(metric)
-        values = [pair[part] for pair in outcome.get("s11") or ()]
-    else:
-        values = outcome.get(metric) or ()
-    if not values:
-        return {}
-    return {float(hz): value for hz, value in zip(frequencies, values, strict=True)}
+def _per_frequency(metric: str, outcome: Mapping[str, Any]) -> Sequence[Any]:
+    """Return a metric's values, one a frequency of the outcome; empty when the outcome does not have it."""
+    if metric in PARTS_OF_S11:
+        part = PARTS_OF_S11.index(metric)
+        return [pair[part] for pair in outcome.get("s11") or ()]
+    return outcome.get(metric) or ()
 
 
 def _number(value: Any) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +34,9 @@ FREQUENCY_METRICS = (
     "contour_balance",
 )
 """Metrics with one column a frequency; the order is the order of the columns."""
+
+PARTS_OF_S11 = ("s11_re", "s11_im")
+"""The two of them that an outcome holds as pairs, `s11`."""
 
 GENE_UNITS = {"length": ("_mm", 1e3), "number": ("", 1.0)}
 """By a gene's dimension: the ending of its column's name, and what its SI value is multiplied by."""
@@ -110,17 +114,20 @@ class RunColumns:
         """One column an objective: `shortfall_0_directivity_dbi`."""
         return tuple(f"shortfall_{place}_{plain_name(name)}" for place, name in enumerate(self.objectives))
 
+    @cached_property
+    def metric_columns(self) -> dict[str, tuple[str, ...]]:
+        """Columns of each metric, one a frequency."""
+        return {
+            metric: tuple(self.metric_column(metric, hz) for hz in self.frequencies) for metric in FREQUENCY_METRICS
+        }
+
     def metric_column(self, metric: str, frequency_hz: float) -> str:
         """Return the column of a metric at a frequency: `directivity_dbi_28500mhz`."""
         return f"{metric}_{frequency_label(frequency_hz)}"
 
     def evals_schema(self, *, config_hash: str = "") -> pa.Schema:
         """Return the schema of `evals/gen-*.parquet`."""
-        metrics = [
-            pa.field(self.metric_column(metric, hz), pa.float64())
-            for metric in FREQUENCY_METRICS
-            for hz in self.frequencies
-        ]
+        metrics = [pa.field(name, pa.float64()) for names in self.metric_columns.values() for name in names]
         fields = [
             *(pa.field(name, kind) for name, kind in IDENTITY),
             *(pa.field(gene.column, pa.float64()) for gene in self.genes),

@@ -1,14 +1,15 @@
 """The run folder: everything a run leaves behind, each file written in one step, one writer at a time.
 
 In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `resolved.json` (with every default),
-`manifest.json` (where the numbers come from), `evals/gen-000012.parquet` and `patterns/gen-000012.parquet` (one file a
-generation), `checkpoint/checkpoint-000012.json` (the last two), `failures.jsonl` and `logs/run.jsonl` (appended), and
-what reports and exports add: `best/`, `report.html`.
+`manifest.json` (where the numbers come from), `evals/gen-000012.parquet` and `patterns/gen-000012.parquet` (see
+`antennaopt.results.generations`), `checkpoint/checkpoint-000012.json` (the last two), `failures.jsonl` and
+`logs/run.jsonl` (appended), and what reports and exports add: `best/`, `report.html`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,15 +18,17 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from antennaopt.errors import ResumeRefusedError, StorageError
-from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_atomically, write_text
+from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_text
 from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
+from antennaopt.results.generations import files, generations_in, read_generation, write_generation
 from antennaopt.results.lock import FolderLock
+from antennaopt.results.patterns import in_order, pattern_table, under_other_names
 from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 from antennaopt.results.versions import provenance
 
+INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
 FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
 
 
@@ -174,34 +177,67 @@ class RunFolder:
         return self.path / "evals"
 
     def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """Write one generation's rows (from `make_row`) as one file; the same generation again replaces it.
+        """Write one generation's rows (from `make_row`) in one step; the same generation again replaces it.
 
         Rows are put in order of their slots, so the file does not depend on the order of completion.
 
         Raises:
-            StorageError: Disk full, no permission; earlier files are intact and nothing is half-written.
+            StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
             ValueError: A row has other columns than the run.
         """
+        self._must_be_writable()
+        names = self._evals.names
+        expected = set(names)
+        for row in rows:
+            if row.keys() != expected:
+                odd = sorted(row.keys() ^ expected)
+                raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
         ordered = sorted(rows, key=lambda row: row["slot"])
-        return self._write("evals", generation, ordered, self._evals)
+        columns = [
+            pa.array([row[name] for row in ordered], kind) for name, kind in zip(names, self._evals.types, strict=True)
+        ]
+        return write_generation(self.evals_folder, generation, pa.Table.from_arrays(columns, schema=self._evals))
 
-    def write_patterns(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """Write one generation's patterns (from `make_pattern_rows`); to be called before `write_generation`.
+    def write_patterns(
+        self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], twins: Mapping[str, str] | None = None
+    ) -> Path:
+        """Write one generation's patterns in one step; to be called before `write_generation`.
+
+        Args:
+            generation: Which.
+            outcomes: By individual; those without a pattern are left out.
+            twins: Individuals whose pattern is that of one of an earlier generation, by its id.
 
         Raises:
             StorageError: Disk full, no permission.
         """
-        ordered = sorted(rows, key=lambda row: (row["individual"], row["frequency_hz"]))
-        return self._write("patterns", generation, ordered, self._patterns)
+        self._must_be_writable()
+        tables = [pattern_table(self.run_id, outcomes, self._patterns)]
+        born: dict[int, list[tuple[str, str]]] = {}
+        for twin, individual in (twins or {}).items():
+            born.setdefault(generation_of(individual), []).append((twin, individual))
+        for earlier, names in born.items():
+            there = read_generation(self.path / "patterns", earlier)
+            if there is not None:
+                tables.append(under_other_names(there, names, self._patterns))
+        return write_generation(self.path / "patterns", generation, in_order(tables))
 
     def read_generation(self, generation: int) -> list[dict[str, Any]]:
         """Return one generation's rows as plain dicts, empty when it was not written."""
-        path = self.path / "evals" / generation_file(generation)
-        return read_rows(path).to_pylist() if path.exists() else []
+        table = self.generation_table(generation)
+        return [] if table is None else table.to_pylist()
+
+    def generation_table(self, generation: int) -> pa.Table | None:
+        """Return one generation's rows, None when it was not written."""
+        return read_generation(self.evals_folder, generation)
+
+    def pattern_table(self, generation: int) -> pa.Table | None:
+        """Return the patterns of one generation's individuals, None when it was not written."""
+        return read_generation(self.path / "patterns", generation)
 
     def generations(self) -> list[int]:
         """Return the generations whose rows are on disk, in order."""
-        return sorted(int(path.stem.removeprefix("gen-")) for path in self.evals_folder.glob("gen-*.parquet"))
+        return [number for path in files(self.evals_folder) for number in generations_in(path)]
 
     def save_checkpoint(self, generation: int, state: Mapping[str, Any]) -> Path:
         """Write the driver's state after a generation; see `antennaopt.results.checkpoint`."""
@@ -235,18 +271,6 @@ class RunFolder:
         write_text(target, text)
         return target
 
-    def _write(self, kind: str, generation: int, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Path:
-        self._must_be_writable()
-        expected = set(schema.names)
-        for row in rows:
-            if row.keys() != expected:
-                odd = sorted(row.keys() ^ expected)
-                raise ValueError(f"{kind} row of generation {generation} has other columns than the run: {odd}")
-        table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-        path = self.path / kind / generation_file(generation)
-        write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
-        return path
-
     def _append(self, name: str, entry: Mapping[str, Any]) -> None:
         self._must_be_writable()
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -257,22 +281,16 @@ class RunFolder:
             raise RuntimeError(f"{self.path} was opened for reading; open it with write=True")
 
 
-def generation_file(generation: int) -> str:
-    """Return the name of a generation's file."""
-    return f"gen-{generation:06d}.parquet"
-
-
-def read_rows(path: Path) -> pa.Table:
-    """Return one Parquet file's table.
+def generation_of(individual: str) -> int:
+    """Return the generation that an individual's id names.
 
     Raises:
-        ResumeRefusedError: The file is truncated or changed.
+        ValueError: It is not an id.
     """
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as problem:
-        raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
+    match = INDIVIDUAL.fullmatch(individual)
+    if match is None:
+        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
+    return int(match[1])
 
 
 def _new_folder(parent: Path, name: str) -> Path:

@@ -4,7 +4,7 @@ from antennaopt.study._best import antenna_toml, result_object
 from antennaopt.study._driver import Driver
 from antennaopt.study._estimate import DryRun, estimate
 from antennaopt.study._interrupt import StopSignals
-from antennaopt.study._parties import Evaluation, Farm, Store
+from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Store
 from antennaopt.study._planning import halved_plan, plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, for_terminal
 from antennaopt.study._run import open_farm, resume, run
@@ -12,6 +12,7 @@ from antennaopt.study._store import FolderStore, outcome_of_row
 from antennaopt.study._summary import Finalist, RunSummary
 
 __all__ = [
+    "NOT_KEPT",
     "Bar",
     "Driver",
     "DryRun",
@@ -23,6 +24,7 @@ __all__ = [
     "Lines",
     "Progress",
     "Quiet",
+    "Recalled",
     "RunSummary",
     "StopSignals",
     "Store",

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from antennaopt.results.schema import FREQUENCY_METRICS
+from antennaopt.results.schema import FREQUENCY_METRICS, PARTS_OF_S11
 
-PARTS_OF_S11 = ("s11_re", "s11_im")
 PER_FREQUENCY = (
     "s11",
     *(name for name in FREQUENCY_METRICS if name not in PARTS_OF_S11),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.evolution import Candidate, Evolution, Scored, decode, design_key
-from antennaopt.objectives import Objective, fitness, shortfalls
+from antennaopt.evolution import Candidate, Evolution, Scored, decode
+from antennaopt.objectives import Objective, score
 from antennaopt.study._interrupt import StopSignals
-from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Job, Outcome, Store
+from antennaopt.study._known import KnownDesigns, design_digest
+from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Job, Outcome, Recalled, Store
 from antennaopt.study._progress import GenerationReport, Progress, median
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
@@ -26,10 +27,13 @@ MOST_FAILED = 0.5
 class Driver:
     """Carries one search through, generation by generation.
 
+    A generation's rows are made and stored while the next one is solved: between two generations only what the next
+    one needs is done. What is kept in memory does not grow with the number of generations, but for the 24 bytes that a
+    known design takes.
+
     Attributes:
         evolution: The search.
-        outcomes: Outcome by individual, `NOT_KEPT` left out, of all individuals so far.
-        genomes: Genome by individual.
+        counts: Individuals so far by status.
         solver_seconds: Time that the antennas solved in this session took, summed over the workers.
     """
 
@@ -50,7 +54,7 @@ class Driver:
         """Put the parties together.
 
         Args:
-            evolution: New, or restored together with `outcomes`.
+            evolution: New; `restore` goes back to a checkpoint.
             objectives: What fitness is made of.
             design: Turns gene values into a full design, SI.
             farm: Solves antennas.
@@ -62,8 +66,7 @@ class Driver:
             seconds_before: Wall time of the sessions before this one.
         """
         self.evolution = evolution
-        self.outcomes: dict[str, Outcome] = {}
-        self.genomes: dict[str, tuple[float, ...]] = {}
+        self.counts: Counter[str] = Counter()
         self.solver_seconds = 0.0
         self._objectives = objectives
         self._design = design
@@ -74,8 +77,11 @@ class Driver:
         self._batch_size = batch_size
         self._clock = clock
         self._start = clock() - seconds_before
-        self._known: dict[tuple, str] = {}
+        self._known = KnownDesigns()
+        self._kept: Recalled = {}
         self._partial: dict[str, Outcome] = {}
+        self._state: dict[str, Any] | None = None
+        self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
 
     @property
     def seconds(self) -> float:
@@ -83,15 +89,23 @@ class Driver:
         return self._clock() - self._start
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go back to a checkpoint; the outcomes so far are read from the store.
+        """Go back to a checkpoint; which designs are known is read from the store.
 
         Args:
             state: What was given to `Store.checkpoint`.
         """
         self.evolution.restore(state["evolution"])
         self._partial = dict(state["partial"])
-        for individual, genome, outcome in self._store.history(self.evolution.generation):
-            self._remember(individual, genome, decode(self.evolution.genes, genome), outcome)
+        self._state = None
+        for individual, genome, status in self._store.history(self.evolution.generation):
+            self._note(individual, decode(self.evolution.genes, genome), status)
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome, patterns left out, of individuals so far; unknown ones are left out."""
+        names = list(individuals)
+        absent = [name for name in names if name not in self._kept]
+        found = self._kept | (self._store.recall(absent) if absent else {})
+        return {name: found[name] for name in names if name in found}
 
     def run(self) -> str:
         """Go on until a stop; return its reason.
@@ -100,65 +114,91 @@ class Driver:
             Interrupted: A signal came; everything is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
-        while (reason := self.evolution.stopped(self.seconds)) is None:
-            if self._signals.requested:
-                raise self._interrupted(self._signals.exit_code or 130)
-            self.generation()
+        try:
+            while (reason := self.evolution.stopped(self.seconds)) is None:
+                if self._signals.requested:
+                    raise self._interrupted(self._signals.exit_code or 130)
+                self._generation()
+        finally:
+            self._save()
+            self._store.flush()
         return reason
 
     def generation(self) -> None:
         """Carry one generation through, up to its checkpoint."""
+        self._generation()
+        self._save()
+        self._store.flush()
+
+    def _generation(self) -> None:
+        """Carry one generation through, up to what the next one needs; the one before is saved meanwhile."""
         began = self._clock()
         number = self.evolution.generation
-        state = self.evolution.state()
+        state = self._state or self.evolution.state()
         candidates = self.evolution.ask()
         values = {one.individual: decode(self.evolution.genes, one.genome) for one in candidates}
         twins = self._twins(candidates, values)
         jobs = [(one.individual, self._design(values[one.individual])) for one in candidates]
         jobs = [job for job in jobs if job[0] not in twins and job[0] not in self._partial]
-        solved = self._solve(number, jobs, state)
-        evaluations = [
-            self._evaluation(one, values[one.individual], twins.get(one.individual), solved) for one in candidates
-        ]
-        self._store.write_generation(number, evaluations)
+        by_name = {one.individual: one for one in candidates}
+        done: dict[str, Evaluation] = {}
+
+        def arrived(individual: str, outcome: Outcome) -> None:
+            done[individual] = self._evaluation(by_name[individual], values[individual], outcome)
+
+        self._solve(number, jobs, state, arrived)
+        self._copy_twins(twins, done, by_name, values)
+        evaluations = [done[one.individual] for one in candidates]
         self._refuse_failures(number, evaluations)
-        for one in evaluations:
-            self._remember(one.candidate.individual, one.candidate.genome, one.values, one.outcome)
-        self.evolution.tell(
-            [
-                Scored(
-                    candidate=one.candidate, fitness=one.fitness, ok=one.outcome["status"] == "ok", cached=one.cached
-                )
-                for one in evaluations
-            ]
-        )
+        self.evolution.tell([_scored(one) for one in evaluations])
+        self._remember(evaluations)
         self._partial = {}
-        self._store.checkpoint(number, {"evolution": self.evolution.state(), "partial": {}})
-        self._report(number, evaluations, self._clock() - began)
+        self._state = self.evolution.state()
+        report = self._report(number, evaluations, self._clock() - began)
+        self._unsaved = evaluations, self._state, report
+        self._progress.generation_done(report)
+
+    def _save(self) -> None:
+        """Store the last generation and the state after it, unless that was done already."""
+        unsaved, self._unsaved = self._unsaved, None
+        if unsaved is None:
+            return
+        evaluations, state, report = unsaved
+        self._store.write_generation(report.generation, evaluations)
+        self._store.checkpoint(report.generation, {"evolution": state, "partial": {}})
+        self._store.log("generation", **asdict(report), run_seconds=self.seconds)
 
     def _twins(self, candidates: Sequence[Candidate], values: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
         """Find the candidates whose antenna is known or stands earlier in this generation: twin's id by id."""
+        digests = {one.individual: design_digest(values[one.individual]) for one in candidates}
+        known = self._known.find(list(digests.values()))
         twins: dict[str, str] = {}
-        here: dict[tuple, str] = {}
-        for one in candidates:
-            key = design_key(values[one.individual])
-            twin = self._known.get(key) or here.setdefault(key, one.individual)
-            if twin != one.individual:
-                twins[one.individual] = twin
+        here: dict[bytes, str] = {}
+        for (individual, digest), earlier in zip(digests.items(), known, strict=True):
+            twin = earlier or here.setdefault(digest, individual)
+            if twin != individual:
+                twins[individual] = twin
         return twins
 
-    def _solve(self, number: int, jobs: Sequence[Job], state: Mapping[str, Any]) -> dict[str, Outcome]:
+    def _solve(
+        self, number: int, jobs: Sequence[Job], state: Mapping[str, Any], arrived: Callable[[str, Outcome], None]
+    ) -> None:
         """Send what is to be solved to the farm and wait for it; on a signal save what came back and stop."""
         solved = dict(self._partial)
         missing = {individual for individual, _ in jobs}
         draining = False
         self._progress.generation_started(number, len(jobs))
         try:
-            for individual, outcome in self._farm.run(self._farm.cut(jobs, self._batch_size)):
+            outcomes = self._farm.run(self._farm.cut(jobs, self._batch_size))
+            self._save()
+            for individual, outcome in solved.items():
+                arrived(individual, outcome)
+            for individual, outcome in outcomes:
                 if individual not in missing:
                     continue
                 missing.discard(individual)
                 solved[individual] = outcome
+                arrived(individual, outcome)
                 self.solver_seconds += float(outcome.get("seconds") or 0.0)
                 self._progress.evaluated()
                 if self._signals.requested and not draining:
@@ -167,38 +207,50 @@ class Driver:
         except KeyboardInterrupt:
             self._signals.request()
         if missing and self._signals.requested:
-            kept = {individual: outcome for individual, outcome in solved.items() if _fits_json(outcome)}
+            self._save()
+            listed = {individual: _listed(outcome) for individual, outcome in solved.items()}
+            kept = {individual: outcome for individual, outcome in listed.items() if _fits_json(outcome)}
             self._store.checkpoint(number, {"evolution": state, "partial": kept})
             raise self._interrupted(self._signals.exit_code or 130)
         if missing:
             raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
-        return solved
 
-    def _evaluation(
-        self, candidate: Candidate, values: dict[str, float], twin: str | None, solved: Mapping[str, Outcome]
-    ) -> Evaluation:
-        if twin is None:
-            outcome = solved[candidate.individual]
-        elif twin in solved:
-            outcome = solved[twin]
-        else:
-            outcome = {**self.outcomes[twin], **self._store.patterns(twin)}
+    def _copy_twins(
+        self,
+        twins: Mapping[str, str],
+        done: dict[str, Evaluation],
+        candidates: Mapping[str, Candidate],
+        values: Mapping[str, dict[str, float]],
+    ) -> None:
+        """Give every twin the outcome of the one that was solved."""
+        earlier = self.recall({twin for twin in twins.values() if twin not in candidates})
+        for individual, twin in twins.items():
+            here = done.get(twin)
+            outcome = here.outcome if here is not None else earlier[twin][1]
+            copied = self._evaluation(candidates[individual], values[individual], outcome)
+            done[individual] = replace(copied, cached=True, twin=None if here is not None else twin)
+
+    def _evaluation(self, candidate: Candidate, values: dict[str, float], outcome: Outcome) -> Evaluation:
+        missed, fitness = score(outcome, self._objectives)
         return Evaluation(
-            candidate=candidate,
-            values=values,
-            outcome=outcome,
-            shortfalls=shortfalls(outcome, self._objectives),
-            fitness=fitness(outcome, self._objectives),
-            cached=twin is not None,
+            candidate=candidate, values=values, outcome=outcome, shortfalls=missed, fitness=fitness, cached=False
         )
 
-    def _remember(
-        self, individual: str, genome: tuple[float, ...], values: Mapping[str, float], outcome: Outcome
-    ) -> None:
-        self.genomes[individual] = genome
-        self.outcomes[individual] = {key: value for key, value in outcome.items() if key not in NOT_KEPT}
-        if outcome["status"] in REPEATABLE:
-            self._known.setdefault(design_key(values), individual)
+    def _remember(self, evaluations: Sequence[Evaluation]) -> None:
+        """Note the designs that are known now, and keep the outcomes of the population and of the best."""
+        born: Recalled = {}
+        for one in evaluations:
+            self._note(one.candidate.individual, one.values, one.outcome["status"])
+            outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
+            born[one.candidate.individual] = one.candidate.genome, outcome
+        known = self._kept | born
+        wanted = [one.candidate.individual for one in (*self.evolution.population, *self.evolution.hall_of_fame)]
+        self._kept = {name: known[name] for name in wanted if name in known}
+
+    def _note(self, individual: str, values: Mapping[str, float], status: str) -> None:
+        self.counts[status] += 1
+        if status in REPEATABLE:
+            self._known.add(design_digest(values), individual)
 
     def _refuse_failures(self, number: int, evaluations: Sequence[Evaluation]) -> None:
         """Give up when a generation says nothing about the search."""
@@ -208,6 +260,7 @@ class Driver:
         if not nothing_ok and lost <= MOST_FAILED * len(evaluations):
             return
         failed = [one.outcome for one in evaluations if one.outcome["status"] != "ok"]
+        self._store.write_generation(number, evaluations)
         (status, reason), count = Counter((one["status"], _reason(one)) for one in failed).most_common(1)[0]
         self._store.log("too_many_failures", generation=number, failed=len(failed), of=len(evaluations))
         raise TooManyFailuresError(
@@ -215,13 +268,13 @@ class Driver:
             f"({count} times) is {status}: {reason}"
         )
 
-    def _report(self, number: int, evaluations: Sequence[Evaluation], seconds: float) -> None:
+    def _report(self, number: int, evaluations: Sequence[Evaluation], seconds: float) -> GenerationReport:
         solved = sum(not one.cached for one in evaluations)
         rate = solved / max(seconds, 1e-9)
         left = max(self.evolution.settings.most_evaluations - self.evolution.evaluations, 0)
         best = self.evolution.best
         ok = [one.fitness for one in evaluations if one.outcome["status"] == "ok"]
-        report = GenerationReport(
+        return GenerationReport(
             generation=number,
             generations=self.evolution.settings.generations,
             best=best.fitness if best else None,
@@ -235,8 +288,6 @@ class Driver:
             seconds_left=left / rate if rate > 0.0 else None,
             seconds=seconds,
         )
-        self._store.log("generation", **asdict(report), run_seconds=self.seconds)
-        self._progress.generation_done(report)
 
     def _interrupted(self, exit_code: int) -> Interrupted:
         self._store.log("interrupted", generation=self.evolution.generation, run_seconds=self.seconds)
@@ -254,6 +305,11 @@ def _reason(outcome: Outcome) -> str:
     """Return the first line of an outcome's error."""
     text = str(outcome.get("error") or "no reason given").strip()
     return text.splitlines()[-1 if text.startswith("Traceback") else 0]
+
+
+def _listed(outcome: Outcome) -> Outcome:
+    """Return an outcome with lists in place of arrays."""
+    return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in outcome.items()}
 
 
 def _fits_json(outcome: Outcome) -> bool:

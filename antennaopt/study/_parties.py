@@ -12,6 +12,9 @@ Outcome = dict[str, Any]
 Job = tuple[str, Mapping[str, float]]
 """An individual's id and its full design, SI."""
 
+Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
+"""Genome and outcome (without patterns) by individual."""
+
 PATTERN_KEYS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 """The bulky part of an outcome, kept on disk and not in the driver's memory."""
 
@@ -30,6 +33,7 @@ class Evaluation:
         shortfalls: One an objective, dB; empty unless `ok`.
         fitness: Weighted sum or penalty.
         cached: The outcome is an earlier twin's.
+        twin: The twin's id where it is of an earlier generation: its pattern, which is this one's too, is stored there.
     """
 
     candidate: Candidate
@@ -38,6 +42,7 @@ class Evaluation:
     shortfalls: list[float]
     fitness: float
     cached: bool
+    twin: str | None = None
 
 
 class Farm(Protocol):
@@ -65,7 +70,7 @@ class Farm(Protocol):
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[str, Outcome]]:
-        """Yield each individual's outcome once, in any order; on another grid when a plan is given."""
+        """Set to work, and yield each individual's outcome once, in any order; on another grid when a plan is given."""
         ...
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
@@ -84,8 +89,12 @@ class Store(Protocol):
         """Store a generation's rows and patterns; done again, it replaces them."""
         ...
 
-    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], Outcome]]:
-        """Return id, genome and outcome (without patterns) of the first so many generations, in order."""
+    def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
+        """Return id, genome and status of all individuals of the first so many generations, in order."""
+        ...
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome of individuals; those that are not there are left out."""
         ...
 
     def patterns(self, individual: str) -> Outcome:
@@ -98,4 +107,8 @@ class Store(Protocol):
 
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to the run's log."""
+        ...
+
+    def flush(self) -> None:
+        """Wait until all that was handed in is stored."""
         ...

@@ -24,6 +24,7 @@ from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
+from antennaopt.study._write_behind import WriteBehind
 
 
 class Session:
@@ -62,13 +63,14 @@ class Session:
         self._solver = resolved["solver"]
         self._objectives = build(resolved["objectives"])
         self._store = FolderStore(folder)
+        self._behind = WriteBehind(self._store)
         settings = EvolutionSettings.from_dict(resolved["evolution"])
         self.driver = Driver(
             evolution=Evolution(settings, experiment.genes, experiment.seed, experiment.evolution.start),
             objectives=self._objectives,
             design=experiment.design,
             farm=farm,
-            store=self._store,
+            store=self._behind,
             progress=progress,
             signals=signals,
             batch_size=experiment.cluster.batch_size,
@@ -107,6 +109,7 @@ class Session:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
+            self._behind.close()
             self._signals.closing = True
             self._progress.close()
 

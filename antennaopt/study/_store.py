@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.results import RunColumns, RunFolder, make_pattern_rows, make_row, pattern
+from antennaopt.results import RunColumns, RunFolder, generation_of, make_row, pattern
 from antennaopt.results.schema import FREQUENCY_METRICS
-from antennaopt.study._parties import Evaluation, Outcome
+from antennaopt.study._parties import Evaluation, Outcome, Recalled
 
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db")
 
@@ -27,7 +27,6 @@ class FolderStore:
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Write patterns, then rows: a row on disk always has its pattern."""
         run = self.folder.run_id
-        patterns = [row for one in evaluations for row in make_pattern_rows(run, one.candidate.individual, one.outcome)]
         rows = [
             make_row(
                 self.folder.columns,
@@ -41,28 +40,42 @@ class FolderStore:
             )
             for one in evaluations
         ]
-        self.folder.write_patterns(generation, patterns)
+        self.folder.write_patterns(
+            generation,
+            {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
+            {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
+        )
         self.folder.write_generation(generation, rows)
         self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
 
-    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], Outcome]]:
-        """Return id, genome and outcome (without patterns) of the first so many generations, in order.
+    def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
+        """Yield id, genome and status of all individuals of the first so many generations, in order.
 
         Raises:
             ResumeRefusedError: The rows of a generation are missing.
         """
-        past = []
         for generation in range(generations):
-            rows = self.folder.read_generation(generation)
-            if not rows:
+            table = self.folder.generation_table(generation)
+            if table is None:
                 raise ResumeRefusedError(
                     f"{self.folder.path} has no rows of generation {generation}, which its checkpoint counts as done; "
                     "restore the file from a copy or start a new run"
                 )
-            past += [
-                (row["individual"], tuple(row["genome"]), outcome_of_row(self.folder.columns, row)) for row in rows
-            ]
-        return past
+            columns = (table[name].to_pylist() for name in ("individual", "genome", "status"))
+            for individual, genome, status in zip(*columns, strict=True):
+                yield individual, tuple(genome), status
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome (without patterns) of individuals; those that are not there are left out."""
+        born: dict[int, set[str]] = {}
+        for individual in individuals:
+            born.setdefault(generation_of(individual), set()).add(individual)
+        return {
+            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row))
+            for generation, names in born.items()
+            for row in self.folder.read_generation(generation)
+            if row["individual"] in names
+        }
 
     def patterns(self, individual: str) -> Outcome:
         """Return the pattern part of an individual's outcome, empty when it has none; float32 values."""
@@ -83,6 +96,9 @@ class FolderStore:
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to `logs/run.jsonl`."""
         self.folder.log(event, **fields)
+
+    def flush(self) -> None:
+        """Do nothing: everything is stored when it is handed in."""
 
     def seconds_before(self) -> float:
         """Return the wall time of earlier sessions; it is in the log so that checkpoints hold the search only."""

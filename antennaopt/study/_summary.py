@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from antennaopt.evolution import decode
+from antennaopt.evolution import decode, individual_id
 from antennaopt.objectives import Objective, fitness, shortfalls
 from antennaopt.study._driver import Driver
 from antennaopt.study._parties import Outcome
@@ -109,7 +108,7 @@ def summarise(
         first_best=_first_best(driver, experiment, objectives),
         generations=driver.evolution.generation,
         evaluations=driver.evolution.evaluations,
-        counts=dict(sorted(Counter(outcome["status"] for outcome in driver.outcomes.values()).items())),
+        counts=dict(sorted(driver.counts.items())),
         wall_seconds=driver.seconds,
         search_seconds=search_seconds,
         solver_fraction=min(driver.solver_seconds / available, 1.0) if available > 0.0 else 0.0,
@@ -118,8 +117,8 @@ def summarise(
 
 def finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
     """Return all that is known of an individual."""
-    outcome = driver.outcomes[individual]
-    values = decode(driver.evolution.genes, driver.genomes[individual])
+    genome, outcome = driver.recall([individual])[individual]
+    values = decode(driver.evolution.genes, genome)
     return Finalist(
         individual=individual,
         fitness=fitness(outcome, objectives),
@@ -132,10 +131,12 @@ def finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], i
 
 def _first_best(driver: Driver, experiment: Any, objectives: Sequence[Objective]) -> Finalist | None:
     """Return the best of the first generation, planted designs left out unless there is nothing else."""
-    first = [name for name in driver.outcomes if name.startswith("g0000-") and driver.outcomes[name]["status"] == "ok"]
-    planted = len(experiment.evolution.start)
-    drawn = [name for name in first if int(name.rpartition("s")[2]) >= planted] or first
+    population = experiment.evolution.population
+    first = driver.recall(individual_id(0, slot) for slot in range(population))
+    ok = {name: outcome for name, (_, outcome) in first.items() if outcome["status"] == "ok"}
+    planted = {individual_id(0, slot) for slot in range(len(experiment.evolution.start))}
+    drawn = [name for name in ok if name not in planted] or list(ok)
     if not drawn:
         return None
-    best = min(drawn, key=lambda name: (fitness(driver.outcomes[name], objectives), name))
+    best = min(drawn, key=lambda name: (fitness(ok[name], objectives), name))
     return finalist(driver, experiment, objectives, best)

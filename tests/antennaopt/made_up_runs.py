@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from antennaopt.exports import write_field_map
-from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_pattern_rows, make_row
+from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_row
 
 THETA = [float(degree) for degree in range(181)]
 LOW, HIGH = 8e-3, 20e-3
@@ -84,12 +84,12 @@ def write_run(root, run):
         now=datetime(2026, 11, 3, 12, tzinfo=UTC),
     ) as folder:
         for generation in range(run.generations):
-            rows, patterns = [], []
+            rows, outcomes = [], {}
             for slot in range(run.population):
-                row, cuts = evaluation(run, folder, generation, slot, generator, resolved["objectives"])
+                row, result = evaluation(run, folder, generation, slot, generator, resolved["objectives"])
                 rows.append(row)
-                patterns += cuts
-            folder.write_patterns(generation, patterns)
+                outcomes[row["individual"]] = result
+            folder.write_patterns(generation, outcomes)
             folder.write_generation(generation, rows)
             folder.save_checkpoint(generation, {"evolution": {"generation": generation + 1}})
             folder.log("generation", generation=generation, run_seconds=31.5 * (generation + 1))
@@ -128,7 +128,7 @@ def evaluation(run, folder, generation, slot, generator, objectives):
         folder.columns, run=folder.run_id, candidate=one, design=design, outcome=result, shortfalls=shortfalls,
         fitness=fitness, cached=slot == 0 and generation > 0,
     )  # fmt: skip
-    return row, make_pattern_rows(folder.run_id, one.individual, result)
+    return row, result
 
 
 def shortfall(result, goal):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_pattern_rows, make_row
+from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_row
 
 FREQUENCIES = (28.5e9, 30e9)
 COLUMNS = RunColumns(
@@ -90,12 +90,9 @@ def new_run(root, columns=COLUMNS, name="quick", **changes):
 
 def fill(folder, generation, outcomes):
     """Write a generation of outcomes, patterns first, as the driver does."""
-    patterns = [
-        line
-        for slot, outcome in enumerate(outcomes)
-        for line in make_pattern_rows(folder.run_id, someone(generation, slot).individual, outcome)
-    ]
-    folder.write_patterns(generation, patterns)
+    folder.write_patterns(
+        generation, {someone(generation, slot).individual: outcome for slot, outcome in enumerate(outcomes)}
+    )
     rows = [
         row(folder.columns, run=folder.run_id, generation=generation, slot=slot, outcome=outcome)
         for slot, outcome in enumerate(outcomes)

@@ -1,0 +1,135 @@
+"""Which file holds a generation: one file each at first, later several in a file that grows by whole replacements.
+
+The first generations have a file each, `gen-000012.parquet`. From generation `SINGLE` on a file is named after its
+first generation, and each further one is added by writing the file anew, in one rename, until it holds `MOST_ROWS`
+rows. So the files stay few however long a run is, their names are only ever added to, and whoever lists the folder and
+reads the files, at whatever moment, finds every row once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.results.atomic import write_atomically
+
+SINGLE = 128
+"""Generations that have a file each."""
+
+MOST_ROWS = 4096
+"""Rows from which on a file takes no further generation."""
+
+FLOATS = ("theta_deg.list.element", "e_plane_dbi.list.element", "h_plane_dbi.list.element")
+
+
+def generation_file(generation: int) -> str:
+    """Return the name of the file that begins with a generation."""
+    return f"gen-{generation:06d}.parquet"
+
+
+def first_generation(path: Path) -> int:
+    """Return the generation that a file begins with."""
+    return int(path.stem.removeprefix("gen-"))
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the files of a folder in order of generations."""
+    return sorted(folder.glob("gen-*.parquet"), key=first_generation)
+
+
+def holding(folder: Path, generation: int) -> Path | None:
+    """Return the file that holds a generation if any does, which its rows must tell where it is shared."""
+    single = folder / generation_file(generation)
+    if generation < SINGLE or single.exists():
+        return single if single.exists() else None
+    shared = [path for path in files(folder) if SINGLE <= first_generation(path) < generation]
+    return shared[-1] if shared else None
+
+
+def generations_in(path: Path) -> list[int]:
+    """Return the generations of a file of `evals/`, which are numbered without a gap."""
+    first = first_generation(path)
+    if first < SINGLE:
+        return [first]
+    try:
+        last = pc.max(pq.read_table(path, columns=["generation"], partitioning=None)["generation"]).as_py()  # type: ignore[attr-defined]
+    except (pa.ArrowException, OSError, KeyError) as problem:
+        raise damaged(path, problem) from problem
+    return list(range(first, (first if last is None else last) + 1))
+
+
+def read_generation(folder: Path, generation: int) -> pa.Table | None:
+    """Return a generation's rows, None when it was not written.
+
+    Raises:
+        ResumeRefusedError: A file is truncated or changed.
+    """
+    path = holding(folder, generation)
+    if path is None:
+        return None
+    table = read_rows(path)
+    if generation < SINGLE:
+        return table
+    of_it = table.filter(_of(table, generation))
+    return of_it if of_it.num_rows or path.name == generation_file(generation) else None
+
+
+def write_generation(folder: Path, generation: int, table: pa.Table) -> Path:
+    """Write a generation in one rename; the same generation again replaces it.
+
+    Raises:
+        StorageError: Disk full, no permission; every file is as it was before.
+    """
+    path = folder / generation_file(generation)
+    shared = holding(folder, generation) if generation >= SINGLE else None
+    if shared is not None:
+        there = read_rows(shared)
+        mine = _of(there, generation)
+        known = pc.any(mine).as_py()  # type: ignore[attr-defined]
+        if known or there.num_rows < MOST_ROWS or shared == path:
+            table, path = _with(there, mine, table), shared
+    write_atomically(path, lambda file: write_table(table, file))
+    return path
+
+
+def write_table(table: pa.Table, file: object) -> None:
+    """Write a table as Parquet; measured values are as good as random and get no dictionary."""
+    plain = [name for name in table.schema.names if pa.types.is_floating(table.schema.field(name).type)]
+    words = [name for name in table.schema.names if name not in plain and f"{name}.list.element" not in FLOATS]
+    pq.write_table(table, file, compression="zstd", use_dictionary=words)  # type: ignore[arg-type]
+
+
+def read_rows(path: Path) -> pa.Table:
+    """Return one Parquet file's table.
+
+    Raises:
+        ResumeRefusedError: The file is truncated or changed.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read()
+    except (pa.ArrowException, OSError) as problem:
+        raise damaged(path, problem) from problem
+
+
+def damaged(path: Path, problem: Exception) -> ResumeRefusedError:
+    """Return the error of a file that cannot be read."""
+    return ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}")
+
+
+def _of(table: pa.Table, generation: int) -> pa.Array:
+    """Which rows are of a generation, by the individual's name."""
+    return pc.starts_with(table["individual"], f"g{generation:04d}-")  # type: ignore[attr-defined]
+
+
+def _with(there: pa.Table, mine: pa.Array, table: pa.Table) -> pa.Table:
+    """Put a generation in the place of its rows, or at the end."""
+    flags = mine.to_numpy(zero_copy_only=False)
+    at = int(flags.argmax()) if flags.any() else there.num_rows
+    after = at + int(flags.sum())
+    parts = [there.slice(0, at), table, there.slice(after)]
+    return pa.concat_tables([part.replace_schema_metadata(table.schema.metadata) for part in parts]).combine_chunks()
