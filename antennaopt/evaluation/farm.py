@@ -161,16 +161,16 @@ class Farm:
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[str, Outcome]]:
-        """Solve batches and yield each individual's outcome once, in order of completion.
+        """Send batches off, then yield each individual's outcome once, in order of completion.
 
         Args:
-            batches: Lists of (key, design); keys are unique. Evaluated to the end before the first outcome.
+            batches: Lists of (key, design); keys are unique. The workers have begun when this returns.
             plan: On which grid, JSON-able; the farm's own when None.
 
-        Yields:
-            Key and outcome. `evaluate`'s dictionary with `worker`, `device`, `attempt` and `batch_seconds` added; or
-            status `error` (with the traceback as `error`), `timeout` or `lost` when the attempts are used up. After
-            `drain` fewer come than were asked for.
+        Returns:
+            Iterator of key and outcome: `evaluate`'s dictionary with `worker`, `device`, `attempt` and `batch_seconds`
+            added; or status `error` (with the traceback as `error`), `timeout` or `lost` when the attempts are used
+            up. After `drain` fewer come than were asked for.
 
         Raises:
             ClusterError: The scheduler is gone, or no worker has been there for too long.
@@ -179,7 +179,8 @@ class Farm:
         self._reception.begin()
         self._plan = self._task[2] if plan is None else dict(plan)
         self.submit(batches)
-        yield from self.completed()
+        self._launch()
+        return self.completed()
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches, also while `completed` is being read."""
