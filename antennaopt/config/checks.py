@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from antennaopt.config.cluster import check_cluster
 from antennaopt.config.fields import Range
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import format_frequency, format_length
@@ -110,10 +111,7 @@ def _check_search(experiment: Experiment) -> None:
             f"evolution.start plants {len(evolution.start)} designs "
             f"(must be <= evolution.population = {evolution.population}); plant fewer or enlarge the population"
         )
-    if cluster.kind == "address" and not cluster.address:
-        _refuse('cluster.address is missing (cluster.kind is "address"); add address = "tcp://127.0.0.1:8786"')
-    if cluster.kind == "local" and cluster.address:
-        _refuse(f'cluster.address = "{cluster.address}" does not go with cluster.kind = "local"; set kind = "address"')
+    check_cluster(cluster, _refuse)
 
 
 def _check_objectives(experiment: Experiment) -> None:

@@ -13,9 +13,10 @@ from pydantic import Field, Strict, ValidationError, model_validator
 
 from antennaopt.config.antenna import Antenna, dimension_of
 from antennaopt.config.checks import check, find_warnings
+from antennaopt.config.cluster import Cluster
 from antennaopt.config.fields import Range, Table
 from antennaopt.config.messages import one_line
-from antennaopt.config.search import Certificate, CertificateOrMode, Cluster, Evolution, Goal
+from antennaopt.config.search import Certificate, CertificateOrMode, Evolution, Goal
 from antennaopt.config.solver import Solver
 from antennaopt.errors import ConfigurationError
 

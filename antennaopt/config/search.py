@@ -1,4 +1,4 @@
-"""The tables of a search: evolution, objectives, cluster, certificate."""
+"""The tables of a search: evolution, objectives, certificate."""
 
 from __future__ import annotations
 
@@ -143,31 +143,6 @@ class Objective(Table):
 
 
 Goal = Annotated[Objective, BeforeValidator(_one_goal)]
-
-
-def _auto_or_count(value: Any) -> int | str:
-    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
-        return value
-    raise EntryError('must be "auto" or a whole number >= 1', value=value)
-
-
-AutoOrCount = Annotated[int | Literal["auto"], PlainValidator(_auto_or_count)]
-
-
-class Cluster(Table):
-    """Where antennas are solved.
-
-    Attributes:
-        kind: `local` starts workers here; `address` uses a running scheduler.
-        workers: How many, or `auto`: one a core.
-        address: Of the scheduler, `tcp://host:8786`.
-        batch_size: Antennas a task, or `auto`.
-    """
-
-    kind: Literal["local", "address"] = "local"
-    workers: AutoOrCount = "auto"
-    address: str | None = None
-    batch_size: AutoOrCount = "auto"
 
 
 class Certificate(Table):
