@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.constants import epsilon_0, speed_of_light
 
-from fdtd.arrays import library
+from fdtd.arrays import library, on_host
 from fdtd.grid import AxisymmetricGrid
 from fdtd.scene import Dielectric, Scene
 
@@ -17,6 +18,23 @@ from fdtd.scene import Dielectric, Scene
 OFFSETS = ((0.5, 0.0), (0.0, 0.0), (0.0, 0.5))
 _AXIAL_WAVES = (1.0, 0.75, 0.0)  # weights of e_r, e_phi, e_z in `compensate_dispersion`
 _SUBCELLS = 4  # a surface cell is split 4 x 4; planes through nodes and half nodes fall between subcells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spans:
+    """Where the media of a whole batch are anything but air, on the host.
+
+    Attributes:
+        lossy_rows: Rows with conductivity in some antenna, (nz,).
+        filled_columns: Columns with anything but air, (nr,).
+        cut_columns: Columns with H faces that a conductor cuts, (nr,).
+        coupled: Whether any node couples e_r and e_z.
+    """
+
+    lossy_rows: np.ndarray
+    filled_columns: np.ndarray
+    cut_columns: np.ndarray
+    coupled: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +64,27 @@ class Media:
         """Antennas in the batch."""
         return self.permittivity.shape[0]
 
+    @cached_property
+    def spans(self) -> Spans:
+        """Looked at once, and fetched from a device in one copy."""
+        cut = self.open_area != 1
+        filled = (self.permittivity != 1) | (self.conductivity != 0) | (self.open_length != 1) | cut
+        parts = [(self.conductivity > 0).any(axis=(0, 1, 3)), filled.any(axis=(0, 1, 2)), cut.any(axis=(0, 1, 2))]
+        nodes = parts[2][:0] if self.coupling is None else (self.coupling != 0).any(axis=(0, 1))
+        nz, nr = self.permittivity.shape[2:]
+        lossy, columns, faces, coupled = np.split(
+            on_host(library(cut).concatenate([*parts, nodes])), np.cumsum([nz, nr, nr])
+        )
+        if coupled.size:
+            columns = columns | coupled
+        return Spans(lossy_rows=lossy, filled_columns=columns, cut_columns=faces, coupled=bool(coupled.any()))
+
     def of(self, places: Sequence[int]) -> Media:
         """Media of some antennas of the batch, in the order given; the media themselves when it is all of them."""
         if list(places) == list(range(self.batch)):
             return self
-        parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Media(**{name: None if part is None else _of(part, places) for name, part in parts.items()})
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        return replace(self, **{name: _of(part, places) for name, part in parts.items() if part is not None})
 
 
 def _of(part: np.ndarray, places: Sequence[int]) -> np.ndarray:

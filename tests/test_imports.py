@@ -32,7 +32,8 @@ RANKS = (
     ("tiling",),
     ("backends",),
     ("layout",),
-    ("simulation", "planar_scattering"),
+    ("solutions", "planar_scattering"),
+    ("simulation",),
 )
 
 HOMES = {

@@ -6,11 +6,14 @@ H-plane) of a field (A cos(m phi), B sin(m phi)), m >= 1, on equally spaced angl
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 _FLOOR_DB = -120.0  # levels below this are rounding
 
 
+@lru_cache(maxsize=8)
 def polar_weights(samples: int) -> np.ndarray:
     """Weights of int_0^pi f(theta) sin(theta) d theta on equally spaced angles with both ends (Clenshaw & Curtis)."""
     n = samples - 1
@@ -19,6 +22,7 @@ def polar_weights(samples: int) -> np.ndarray:
     scale = np.where((even == 0) | (even == n), 0.5, 1.0) * 2.0 / (1.0 - even**2.0)
     weights = 2.0 / n * (np.cos(np.pi * np.outer(index, even) / n) @ scale)
     weights[[0, -1]] /= 2
+    weights.setflags(write=False)
     return weights
 
 

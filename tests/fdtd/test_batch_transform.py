@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from antennaopt.geometry import FAMILIES, stack
-from fdtd import simulation
 from fdtd.backends import cpu
 from fdtd.layout import Extent, Layout, lay_out
+from fdtd.ports import GuideMode
 from fdtd.problem import Problem, Records
-from fdtd.simulation import _map, _solutions, fill, pose
+from fdtd.simulation import _map, fill, pose
+from fdtd.solutions import solutions
 
 DESIGN = {
     "feed.inner_radius": 3.6e-3,
@@ -26,7 +27,7 @@ PERMITTIVITIES = (1.2, 4.0, 9.0)
 
 
 @pytest.fixture(scope="module")
-def solved() -> tuple[Layout, Problem, simulation.GuideMode, Records]:
+def solved() -> tuple[Layout, Problem, GuideMode, Records]:
     """Three lenses that stop at different steps."""
     sizes = {"r_max": 8e-3, "z_min": -8.4e-3, "z_max": 10e-3, "feed_radius": 3.6e-3, "feed_length": 8e-3}
     extent = Extent(**sizes, permittivity=2.53)
@@ -39,7 +40,7 @@ def solved() -> tuple[Layout, Problem, simulation.GuideMode, Records]:
     return layout, problem, mode, cpu.run(problem, precision="float64")
 
 
-def test_one_array_for_the_batch(solved: tuple[Layout, Problem, simulation.GuideMode, Records]) -> None:
+def test_one_array_for_the_batch(solved: tuple[Layout, Problem, GuideMode, Records]) -> None:
     """Zeros after an antenna's stop change nothing."""
     layout, problem, mode, records = solved
     assert len({len(one) for one in records.contour}) > 1
@@ -50,9 +51,8 @@ def test_one_array_for_the_batch(solved: tuple[Layout, Problem, simulation.Guide
 
     assert isinstance(records.port, list) and isinstance(records.contour, list)
     whole = replace(records, port=together(records.port), contour=together(records.contour))
-    batch = _solutions(layout, problem, mode, whole, slice(0, 3), fields=False, sweep=5)
-    for place, one in enumerate(batch):
-        alone = _solutions(layout, problem, mode, records, slice(place, place + 1), fields=False, sweep=5)[0]
+    batch = solutions(layout, problem, mode, whole, sweep=5)
+    for one, alone in zip(batch, solutions(layout, problem, mode, records, sweep=5), strict=True):
         assert (one.steps, one.energy, one.finite) == (alone.steps, alone.energy, alone.finite)
         for name in ("s11", "e_plane", "h_plane", "accepted", "radiated", "through_contour", "dissipated", "sweep_s11"):
             ours, theirs = getattr(one, name), getattr(alone, name)

@@ -108,9 +108,13 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     arrays["media"] = np.moveaxis(padded(coefficients), 1, 2).copy()
     cut = (media.open_area != 1).any(axis=(1, 3))
     words[:, :-1] |= np.where(cut, ROW_CUT, 0)
-    faces = padded(1 / media.open_area) if cut.any() else library(cut).zeros((1, 3, 1, 1), arrays["media"].dtype)
+    faces = (
+        padded(1 / media.open_area)
+        if media.spans.cut_columns.any()
+        else library(cut).zeros((1, 3, 1, 1), arrays["media"].dtype)
+    )
     arrays["faces"] = np.moveaxis(faces, 1, 2).copy()
-    if media.coupling is not None and media.coupling.any():
+    if media.coupling is not None and media.spans.coupled:
         coupled = media.coupling != 0
         words[:, :-1] |= np.where(coupled.any(axis=2), ROW_COUPLED, 0)
         _check_coupling(problem, coupled)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Scheme
 from fdtd.problem import Problem
@@ -53,9 +55,9 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         record_every=problem.sampling.record_every,
         size=size,
         limits=limits,
-        reach=_reach(problem),
-        cut_reach=_last(problem.media.open_area != 1),
-        coupled=_coupled(problem),
+        reach=_last(problem.media.spans.filled_columns),
+        cut_reach=_last(problem.media.spans.cut_columns),
+        coupled=problem.media.spans.coupled,
         **tuning,
     )
 
@@ -85,7 +87,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
         layer=problem.radial_layer.cells,
         axial=tuple(layer.rows for layer in problem.axial_layers),
         record_every=problem.sampling.record_every,
-        coupled=_coupled(problem),
+        coupled=problem.media.spans.coupled,
         size=_BYTES[precision],
         limits=limits,
         **tuning,
@@ -117,7 +119,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
         problem.grid.nz,
         layer=problem.radial_layer.cells,
         axial=bool(problem.axial_layers),
-        coupled=_coupled(problem),
+        coupled=problem.media.spans.coupled,
         size=_BYTES[precision],
         limits=limits,
         **tuning,
@@ -140,22 +142,9 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
     )
 
 
-def _reach(problem: Problem) -> int:
-    """Columns, from the axis, that hold anything but air in some antenna."""
-    media = problem.media
-    filled = (media.permittivity != 1) | (media.conductivity != 0) | (media.open_length != 1) | (media.open_area != 1)
-    return max(_last(filled), 0 if media.coupling is None else _last(media.coupling != 0))
-
-
-def _last(marked: Any) -> int:
-    """Columns up to the last one that is marked anywhere."""
-    columns = marked.any(axis=tuple(range(marked.ndim - 1)))
-    return int(columns.nonzero()[0].max()) + 1 if bool(columns.any()) else 0
-
-
-def _coupled(problem: Problem) -> bool:
-    """Whether nodes couple e_r and e_z."""
-    return problem.media.coupling is not None and bool(problem.media.coupling.any())
+def _last(columns: np.ndarray) -> int:
+    """Columns, from the axis, up to the last one that is marked."""
+    return int(columns.nonzero()[0].max()) + 1 if columns.any() else 0
 
 
 Maker = Callable[..., Scheme]
