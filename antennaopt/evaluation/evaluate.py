@@ -12,6 +12,7 @@ from antennaopt.certificate import left_over
 from antennaopt.evaluation.fields import field_of, film_of, frames_wanted
 from antennaopt.evaluation.fit import misfit
 from antennaopt.evaluation.plan import SolverPlan
+from antennaopt.evaluation.recognition import REUSE, Recognition
 from antennaopt.geometry import FAMILIES, stack
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
@@ -50,7 +51,8 @@ def evaluate(
     Args:
         family: Antenna family.
         designs: Full designs, SI, by dotted name.
-        plan: As `SolverPlan.to_dict` wrote it.
+        plan: As `SolverPlan.to_dict` wrote it; with a key `reuse`, antennas are recognised by their cells (see
+            `antennaopt.evaluation.recognition`).
         backend: One of `fdtd.backends.BACKENDS`; "cuda" solves the whole batch at once.
         fields: Add the electric field at the frequencies (`field`) and S11 across the band (`sweep`).
         film: Add the first antenna's field over time (`film`).
@@ -77,6 +79,7 @@ def evaluate(
         {"status": "infeasible", "error": refusal, "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0, "cells": cells}
         for refusal in refusals
     ]
+    recognition = None if fields or film or REUSE not in plan else Recognition(plan, backend)
     sound = [place for place, refusal in enumerate(refusals) if refusal is None]
     together = len(sound) if backend == "cuda" else max(_AT_ONCE, threads)
     for first in range(0, len(sound), together or 1):
@@ -96,6 +99,7 @@ def evaluate(
             snapshots=snapshots,
             stages=spent,
             watch=watch,
+            choose=recognition and recognition.choose,
         )
         made = _outcomes(solver.layout, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
@@ -103,12 +107,13 @@ def evaluate(
                 outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
             if snapshots is not None and index == snapshots.antenna and "s11" in outcome:
                 outcome["film"] = film_of(solver.layout, scene, solution, snapshots)
-        timing = {
-            "seconds": (time.perf_counter() - start) / len(places),
-            "stepping_seconds": spent["step"] / len(places),
-        }
+        seconds = time.perf_counter() - start
+        timing = {"seconds": seconds / len(places), "stepping_seconds": spent.get("step", 0.0) / max(len(made), 1)}
+        made = [{**outcome, **timing} for outcome in made]
+        if recognition is not None:
+            made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
         for place, outcome in zip(places, made, strict=True):
-            outcomes[place] = {**outcome, **timing}
+            outcomes[place] = outcome
         if stages is not None:
             for name, value in spent.items():
                 stages[name] = stages.get(name, 0.0) + value
