@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from distributed import Client
@@ -12,6 +12,10 @@ from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._device import room
+
+
+NO_ANSWER = (KilledWorker, TimeoutError, CancelledError, FutureCancelledError)
+"""A worker died of a question, or does not answer."""
 
 
 def enough_devices(count: int | None) -> tuple[str, ...]:
@@ -56,16 +60,34 @@ def ask_devices(
         DeviceError: A worker has no device, or no room on it for one antenna.
         Unsuitable: A device cannot step these antennas.
     """
-    asked = [
-        client.submit(room, dict(plan), workers=[one], allow_other_workers=False, pure=False, retries=0)
-        for one in workers
-    ]
     try:
-        answers = [future.result(timeout=timeout_s) for future in asked]
-    except (KilledWorker, TimeoutError, CancelledError, FutureCancelledError) as problem:
+        answers = ask_each(client, workers, timeout_s, room, dict(plan))
+    except NO_ANSWER as problem:
         raise ClusterError(
             f"a worker could not start its device ({type(problem).__name__}); `antennaopt doctor` may say why"
         ) from problem
     smallest = min(answers, key=lambda answer: answer["antennas"])
     names = dict.fromkeys(answer["device"] for answer in answers)
     return {**smallest, "device": "; ".join(names), "count": len(answers)}
+
+
+def ask_each(
+    client: Client, workers: Iterable[str], timeout_s: float, question: Callable[..., Any], *arguments: Any
+) -> list[Any]:
+    """Ask every worker the same, and return as many answers.
+
+    Args:
+        client: Of the workers.
+        workers: Their addresses.
+        timeout_s: How long each may take.
+        question: Module-level function.
+        arguments: Its arguments.
+
+    Raises:
+        Exception: One of `NO_ANSWER`, or what the question raised in a worker.
+    """
+    asked = [
+        client.submit(question, *arguments, workers=[one], allow_other_workers=False, pure=False, retries=0)
+        for one in workers
+    ]
+    return [future.result(timeout=timeout_s) for future in asked]
