@@ -19,6 +19,7 @@ from distributed.scheduler import KilledWorker
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Batch, Queue
 from antennaopt.evaluation._flights import Flight
+from antennaopt.evaluation._message import unpack_outcomes
 
 Outcome = dict[str, Any]
 
@@ -121,7 +122,7 @@ class Reception:
     def _outcomes(self, batch: Batch, reply: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
         mean_s = reply["seconds"] / len(batch.jobs)
         self._slowest_s = mean_s if math.isinf(self._slowest_s) else max(self._slowest_s, mean_s)
-        for key, outcome in zip(batch.keys, reply["outcomes"], strict=True):
+        for key, outcome in zip(batch.keys, unpack_outcomes(reply), strict=True):
             if self._is_first(key, outcome):
                 yield (
                     key,
@@ -160,7 +161,8 @@ def _content(outcome: Outcome) -> str:
     """Return what must be equal in two outcomes of one antenna, as text; empty when it was never solved."""
     if outcome["status"] in SOLO_ATTEMPTS:
         return ""
-    return json.dumps({name: value for name, value in outcome.items() if name not in ACCIDENTAL}, sort_keys=True)
+    told = {name: value for name, value in outcome.items() if name not in ACCIDENTAL}
+    return json.dumps(told, sort_keys=True, default=lambda array: array.tolist())
 
 
 def _who(batch: Batch) -> dict[str, Any]:

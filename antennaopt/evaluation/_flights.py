@@ -14,6 +14,7 @@ from distributed.scheduler import KilledWorker
 
 from antennaopt.evaluation._batches import Batch
 from antennaopt.evaluation._endings import Coroner, Ending
+from antennaopt.evaluation._message import Designs
 from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
 
 Task = tuple[Evaluate, str, dict[str, Any], str]
@@ -103,7 +104,7 @@ class Flights:
             limit_s,
             evaluate,
             family,
-            batch.designs,
+            Designs.of(batch.designs),
             plan,
             backend,
             key=token,

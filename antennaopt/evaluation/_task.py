@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from antennaopt.evaluation._message import CUTS, Designs, pack_outcomes
+
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
 
@@ -38,22 +40,23 @@ def solve_batch(
     """Evaluate a batch and return plain data.
 
     Returns:
-        Either `outcomes`, a list with one plain dictionary a design, or `error`, a traceback's text, and `broken`,
-        whether this process can solve nothing more; beside it `seconds`, the wall time.
+        Either what `unpack_outcomes` turns into one dictionary a design, or `error`, a traceback's text, and
+        `broken`, whether this process can solve nothing more; beside it `seconds`, the wall time.
     """
     start = time.perf_counter()
     try:
-        outcomes = [plain(outcome) for outcome in _evaluated(evaluate, family, designs, plan, backend)]
+        outcomes = [_plain_but_cuts(outcome) for outcome in _evaluated(evaluate, family, designs, plan, backend)]
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
         for outcome in outcomes:
             if not isinstance(outcome, dict) or not isinstance(outcome.get("status"), str):
                 raise TypeError("evaluate returned an outcome without a status")
             outcome.setdefault("device", backend)
+        packed = pack_outcomes(outcomes)
     except Exception as problem:  # whatever it is, it becomes a row with its traceback
         seconds = time.perf_counter() - start
         return {"error": traceback.format_exc(), "broken": backend == "cuda" and is_broken(problem), "seconds": seconds}
-    return {"outcomes": outcomes, "seconds": time.perf_counter() - start}
+    return {**packed, "seconds": time.perf_counter() - start}
 
 
 def _evaluated(
@@ -74,7 +77,7 @@ def is_broken(error: BaseException) -> bool:
 
 
 def solve_on_worker(
-    token: str, limit_s: float, evaluate: Evaluate, family: str, designs: list, plan: Mapping, backend: str
+    token: str, limit_s: float, evaluate: Evaluate, family: str, designs: Designs, plan: Mapping, backend: str
 ) -> dict[str, Any]:
     """Do `solve_batch` in a Dask worker, under a watchdog that ends the process when the batch takes too long.
 
@@ -88,7 +91,7 @@ def solve_on_worker(
     if _BROKEN.is_set():
         time.sleep(2.0 * GOODBYE_S)  # what came too late is lost with this process, and tried again in the next
     with watchdog(limit_s):
-        reply = solve_batch(evaluate, family, designs, plan, backend)
+        reply = solve_batch(evaluate, family, designs.to_list(), plan, backend)
     if reply.get("broken"):  # another process, with another context, takes this one's place
         _BROKEN.set()
         threading.Timer(GOODBYE_S, os._exit, [1]).start()
@@ -142,6 +145,13 @@ def _nowhere() -> int:
     return os.open(os.devnull, os.O_WRONLY)
 
 
+def _plain_but_cuts(outcome: Any) -> Any:
+    """Return an outcome as plain data, its cuts left as they are."""
+    if not isinstance(outcome, Mapping):
+        return plain(outcome)
+    return {str(key): value if key in CUTS else plain(value) for key, value in outcome.items()}
+
+
 def plain(value: Any) -> Any:
     """Return a value as plain Python data: NumPy scalars and arrays become numbers and lists.
 
@@ -153,7 +163,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        if all(type(entry) is float for entry in value):  # patterns: most of an outcome
+        if all(type(entry) is float for entry in value):
             return list(value)
         return [plain(entry) for entry in value]
     to_list = getattr(value, "tolist", None)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from antennaopt.evaluation._batches import Batch, Job, Queue, cut
+from antennaopt.evaluation._message import unpack_outcomes
 from antennaopt.evaluation._task import Evaluate, solve_batch
 
 
@@ -30,6 +31,10 @@ class SerialFarm:
         self._plan: Mapping[str, Any] = self._task[2]
         self._waiting = Queue()
         self._draining = False
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask the one worker; see `Farm.ask`."""
+        return [question(*arguments)]
 
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
         """Cut a generation into batches."""
@@ -80,7 +85,7 @@ class SerialFarm:
         evaluate, family, _, backend = self._task
         reply = solve_batch(evaluate, family, batch.designs, self._plan, backend)
         if "outcomes" in reply:
-            for key, outcome in zip(batch.keys, reply["outcomes"], strict=True):
+            for key, outcome in zip(batch.keys, unpack_outcomes(reply), strict=True):
                 added = {"worker": "driver", "attempt": batch.attempt, "batch_seconds": reply["seconds"]}
                 yield key, {**outcome, **added}
             return
