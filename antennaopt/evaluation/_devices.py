@@ -13,7 +13,6 @@ from distributed.scheduler import KilledWorker
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._device import room
 
-
 NO_ANSWER = (KilledWorker, TimeoutError, CancelledError, FutureCancelledError)
 """A worker died of a question, or does not answer."""
 
