@@ -6,21 +6,22 @@ import logging
 import os
 import signal
 import socket
-import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import dask.config
-from distributed import Client, LocalCluster
+from distributed import LocalCluster
+from distributed.security import Security
 
 from antennaopt.errors import ClusterError
+from antennaopt.evaluation._connection import connect, connect_in_time, within
+from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
 
 DASHBOARD_PORT = 8787
-LOOPBACK = "127.0.0.1"
 
 WORKER_ENVIRONMENT = {
     "NUMBA_NUM_THREADS": "1",
@@ -47,8 +48,90 @@ SETTINGS = {
 """The driver counts failures and decides what is tried again; the scheduler hands out and reports."""
 
 
-class LocalWorkers:
-    """A scheduler in this process and one worker process a core, or a device; all sockets on loopback."""
+class OwnScheduler:
+    """A scheduler in this process with whatever workers `cluster` starts for it.
+
+    Attributes:
+        client: Dask's.
+        where: For messages.
+        here: Whether its workers are processes of this machine.
+        grows: Whether workers come and go of which this program has not started each.
+        worker_count: Batches solved at a time.
+        dashboard_link: For a browser, or None.
+    """
+
+    where = "this machine"
+    here = True
+    grows = False
+    worker_count = 1
+
+    def __init__(self, cluster: Callable[[], Any], *, dashboard: bool, timeout_s: float, none_came: str) -> None:
+        """Start the scheduler and wait for the first worker.
+
+        Args:
+            cluster: Makes Dask's cluster, with our settings in force.
+            dashboard: Whether it serves Dask's dashboard.
+            timeout_s: How long to wait.
+            none_came: What it means that there is none.
+
+        Raises:
+            ClusterError: No worker came up in time.
+        """
+        quieten()
+        self._closed = False
+        with dask.config.set(SETTINGS), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Port .* is already in use")  # taken in between: another is found
+            try:
+                self._cluster: Any = cluster()
+                self.client = connect(self._cluster, timeout_s)
+                self.client.wait_for_workers(1, timeout=timeout_s)
+            except (TimeoutError, OSError, RuntimeError) as problem:
+                self.close()
+                raise ClusterError(f"no {none_came} ({problem})") from problem
+        self.dashboard_link: str | None = self._cluster.dashboard_link if dashboard else None
+
+    @property
+    def scheduler_is_gone(self) -> bool:
+        """Whether the scheduler has ended; a new one, with new workers, can take its place."""
+        return self._cluster.scheduler.status.name != "running"
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
+        with suppress(TimeoutError):
+            self.client.wait_for_workers(self.worker_count, timeout=20.0)
+        threads: Any = self.client.nthreads()
+        return dict(threads)
+
+    def want(self, batches: int) -> None:
+        """Be told for how many batches there is work."""
+
+    def wake_workers(self) -> list[str]:
+        """Do nothing: the workers are on other machines."""
+        return []
+
+    def kill_worker(self, address: str) -> bool:
+        """Do nothing: the worker is on another machine; its watchdog and the scheduler's time limit remain."""
+        return False
+
+    def close(self) -> None:
+        """Stop scheduler and workers; processes of this machine that do not go within seconds are killed."""
+        if self._closed:
+            return
+        self._closed = True
+        cluster, client = getattr(self, "_cluster", None), getattr(self, "client", None)
+        pids = self._pids(cluster)
+        within(5.0, client and (lambda: client.close(timeout=3)))
+        if not within(10.0, cluster and (lambda: cluster.close(timeout=8))):
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _pids(self, cluster: Any) -> list[int]:
+        return []
+
+
+class LocalWorkers(OwnScheduler):
+    """A scheduler in this process and one worker process a core, or a device; all sockets on loopback unless asked."""
 
     def __init__(
         self,
@@ -58,6 +141,8 @@ class LocalWorkers:
         threads: int = 1,
         dashboard: bool = True,
         timeout_s: float = 60.0,
+        listen: str | None = None,
+        security: Security | None = None,
     ) -> None:
         """Start the workers and wait for them.
 
@@ -65,53 +150,39 @@ class LocalWorkers:
             worker_count: Processes; when None one a device, or one a core that this process may use.
             devices: UUIDs of the CUDA devices; a worker sees one of them and no other.
             threads: Of a process.
-            dashboard: Whether to serve Dask's dashboard.
+            dashboard: Whether to serve Dask's dashboard, on loopback.
             timeout_s: How long to wait for the first worker.
+            listen: Host, with or without a port, of the scheduler and these workers; loopback and any port when None.
+            security: Certificates; the caller has made sure that they are there where they must be.
 
         Raises:
             ClusterError: No worker came up in time.
         """
-        count = worker_count or len(devices) or usable_cores()
-        quieten()
-        self._closed = False
-        with dask.config.set(SETTINGS), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Port .* is already in use")  # taken in between: another is found
-            try:
-                self._cluster: Any = LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=threads,
-                    processes=True,
-                    host=LOOPBACK,
-                    # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
-                    dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
-                    scheduler_kwargs={"dashboard": dashboard},
-                    silence_logs=logging.CRITICAL,
-                    memory_limit=None,
-                    env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
-                    preload=["antennaopt.evaluation._worker"],
-                )
-                self.client = connect(self._cluster, timeout_s)
-                self.client.wait_for_workers(1, timeout=timeout_s)
-            except (TimeoutError, OSError, RuntimeError) as problem:
-                self.close()
-                raise ClusterError(
-                    f"no local worker process came up within {timeout_s:g} s ({problem}); "
-                    "is the machine overloaded, or short of memory?"
-                ) from problem
-        self.worker_count = count
-        self.dashboard_link: str | None = self._cluster.dashboard_link if dashboard else None
-
-    def workers(self) -> dict[str, int]:
-        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
-        with suppress(TimeoutError):
-            self.client.wait_for_workers(self.worker_count, timeout=20.0)
-        threads: Any = self.client.nthreads()
-        return dict(threads)
-
-    @property
-    def scheduler_is_gone(self) -> bool:
-        """Whether the scheduler has ended; a new one, with new workers, can take its place."""
-        return self._cluster.scheduler.status.name != "running"
+        self.worker_count = worker_count or len(devices) or usable_cores()
+        host, port = host_and_port(listen)
+        self.grows = not is_loopback(host)
+        super().__init__(
+            lambda: LocalCluster(
+                n_workers=self.worker_count,
+                threads_per_worker=threads,
+                processes=True,
+                host=host,
+                scheduler_port=port,
+                protocol="tls://" if security else "tcp://",
+                security=security,
+                # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
+                dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
+                scheduler_kwargs={"dashboard": dashboard},
+                silence_logs=logging.CRITICAL,
+                memory_limit=None,
+                env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
+                preload=["antennaopt.evaluation._worker"],
+            ),
+            dashboard=dashboard,
+            timeout_s=timeout_s,
+            none_came=f"local worker process came up within {timeout_s:g} s; is the machine overloaded, short of "
+            f"memory, or does {host} not belong to it?",
+        )
 
     def wake_workers(self) -> list[str]:
         """Let worker processes go on that were stopped (SIGSTOP); return their addresses."""
@@ -132,37 +203,45 @@ class LocalWorkers:
                     return True
         return False
 
-    def close(self) -> None:
-        """Stop scheduler and workers; workers that do not go within seconds are killed."""
-        if self._closed:
-            return
-        self._closed = True
-        cluster, client = getattr(self, "_cluster", None), getattr(self, "client", None)
-        pids = [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
-        within(5.0, client and (lambda: client.close(timeout=3)))
-        if not within(10.0, cluster and (lambda: cluster.close(timeout=8))):
-            for pid in pids:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+    def _pids(self, cluster: Any) -> list[int]:
+        return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
 
 
 class RemoteScheduler:
-    """Workers that somebody else started, behind a scheduler's address."""
+    """Workers that somebody else started, behind a scheduler's address. Attributes as of `OwnScheduler`."""
 
-    def __init__(self, address: str, *, connect_timeout_s: float = 10.0, worker_timeout_s: float = 30.0) -> None:
+    here = False
+    grows = True
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        security: Security | None = None,
+        connect_timeout_s: float = 10.0,
+        worker_timeout_s: float = 30.0,
+    ) -> None:
         """Connect, wait for a worker and check that the workers can run this program.
+
+        Args:
+            address: `tls://host:8786`.
+            security: Certificates; the caller has made sure that they are there where they must be.
+            connect_timeout_s: How long the scheduler may take to answer.
+            worker_timeout_s: How long to wait for a worker.
 
         Raises:
             ClusterError: No answer, no worker in time, or workers without this program; the message names the address.
         """
         quieten()
+        self.where = address
         self.client: Any = None
         try:
-            self.client = connect_in_time(address, connect_timeout_s)
+            self.client = connect_in_time(address, connect_timeout_s, security)
         except Exception as problem:  # what answers there may be anything at all
             raise ClusterError(
                 f"no Dask scheduler answers at {address} within {connect_timeout_s:g} s; "
-                "check the address, that `dask scheduler` runs there and that no firewall is between"
+                "check the address, that `antennaopt scheduler` runs there and that no firewall is between"
+                + (", and that both have certificates of the same authority" if security else "")
             ) from problem
         try:
             self.client.wait_for_workers(1, timeout=worker_timeout_s)
@@ -170,7 +249,7 @@ class RemoteScheduler:
             self.close()
             raise ClusterError(
                 f"the scheduler at {address} has no workers (waited {worker_timeout_s:g} s); "
-                f"start some with `dask worker {address} --nthreads 1`"
+                f"start some with `antennaopt worker {address}` on every host"
             ) from problem
         try:
             self.client.run(_can_import)
@@ -197,6 +276,9 @@ class RemoteScheduler:
         """False: another connection to it is all that can be tried, and Dask's client does."""
         return False
 
+    def want(self, batches: int) -> None:
+        """Do nothing: who started the workers knows how many there shall be."""
+
     def wake_workers(self) -> list[str]:
         """Do nothing: other people's processes are theirs."""
         return []
@@ -209,48 +291,6 @@ class RemoteScheduler:
         """Disconnect; the scheduler and its workers live on."""
         client, self.client = self.client, None
         within(5.0, client and (lambda: client.close(timeout=3)))
-
-
-def connect(target: Any, timeout_s: float) -> Client:
-    """Return a client of a cluster or of a scheduler's address.
-
-    Raises:
-        TimeoutError, OSError, ValueError: No answer, or not an address.
-    """
-    # A client whose constructor raised is still half alive, and the garbage collector closing it at some later moment
-    # can deadlock with the making of the next one; so it is kept in hand and closed here.
-    client = Client.__new__(Client)
-    try:
-        with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
-            client.__init__(target, timeout=timeout_s, set_as_default=False)
-    except BaseException:
-        within(5.0, lambda: client.close(timeout=3))
-        raise
-    return client
-
-
-def connect_in_time(address: str, timeout_s: float) -> Client:
-    """Connect to a scheduler's address under a deadline of our own.
-
-    Dask's time limit covers its own protocol; something else that listens there can hold the handshake for ever.
-
-    Raises:
-        TimeoutError: No scheduler's answer within the limit and two seconds.
-        Exception: What the attempt ended in.
-    """
-    outcome: list[Any] = []
-
-    def attempt() -> None:
-        try:
-            outcome.append(connect(address, timeout_s))
-        except Exception as problem:
-            outcome.append(problem)
-
-    if not within(timeout_s + 2.0, attempt) or not outcome:
-        raise TimeoutError(f"{address} holds the connection without speaking Dask's protocol")
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
 
 
 def is_stopped(pid: int) -> bool:
@@ -285,21 +325,6 @@ def quieten() -> None:
     nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended
     nanny.setLevel(logging.INFO)
     nanny.propagate = False
-
-
-def within(seconds: float, action: Any) -> bool:
-    """Run an action that might hang in a thread; return whether it ended in time. Its own errors do not matter."""
-    if not action:
-        return True
-
-    def run() -> None:
-        with suppress(Exception):
-            action()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return not thread.is_alive()
 
 
 def _can_import() -> str:

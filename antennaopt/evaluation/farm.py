@@ -11,7 +11,6 @@ import math
 import time
 from asyncio import CancelledError
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -20,13 +19,14 @@ from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
-from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
-from antennaopt.evaluation._devices import ask_devices, enough_devices
+from antennaopt.evaluation._devices import ask_devices
 from antennaopt.evaluation._endings import Coroner
 from antennaopt.evaluation._failures import Outcome, Reception, Tell, failure, is_forgotten
 from antennaopt.evaluation._flights import Flights, Task
+from antennaopt.evaluation._kinds import opener
 from antennaopt.evaluation._presence import Presence
 from antennaopt.evaluation._task import Evaluate, solve_alone_on_worker
+from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 TICK_S = 0.5
@@ -56,12 +56,13 @@ class Farm:
         backend: str = "cpu",
         workers: int | str = "auto",
         address: str | None = None,
+        cluster: ClusterSettings | None = None,
         time_limit_s: float = 1800.0,
         dashboard: bool = True,
         connect_timeout_s: float = 10.0,
         worker_timeout_s: float = 60.0,
     ) -> None:
-        """Start local workers, or connect to a scheduler.
+        """Start workers, or connect to a scheduler.
 
         Args:
             evaluate: Module-level function, called in the workers as `evaluate(family, designs, plan, backend=...)`;
@@ -71,7 +72,8 @@ class Farm:
             backend: Passed on to `evaluate`. With "cuda" a worker is a process with a device of its own, which takes
                 two batches at a time.
             workers: Local processes, or `auto`: one a core, or one a device.
-            address: `tcp://host:port` of a running scheduler; local workers when None.
+            address: `tls://host:port` of a running scheduler; local workers when None.
+            cluster: Where, in place of `workers` and `address`.
             time_limit_s: How long one antenna may take, first compilation included. Each other antenna of its batch
                 adds as much, or, once some are solved, ten times what the slowest took. `math.inf` for no limit.
             dashboard: Whether local workers come with Dask's dashboard (on loopback).
@@ -79,6 +81,7 @@ class Farm:
             worker_timeout_s: How long to wait for a worker, at the start and whenever all are gone.
 
         Raises:
+            ConfigurationError: Others could come in, or listen, and nothing prevents it.
             ClusterError: No scheduler, no worker, or fewer devices than workers.
             DeviceError: No device, or too little memory on it for one antenna.
             Unsuitable: The device cannot step these antennas.
@@ -89,21 +92,19 @@ class Farm:
         self._waiting = Queue()
         self._reception = Reception(self._waiting, time_limit_s, self._tell)
         self._looked = self._workers_checked = time.monotonic()
-        self._address = address
         self._patience_s = worker_timeout_s
         self._each = 1
         self._rebuilt = 0
-        if address is None:
-            count = None if workers == "auto" else int(workers)
-            devices = enough_devices(count) if backend == "cuda" else ()
-            threads = BATCHES_AT_A_TIME if devices else 1
-            self._open = partial(
-                LocalWorkers, count, devices=devices, threads=threads, dashboard=dashboard, timeout_s=worker_timeout_s
-            )
-        else:
-            self._open = partial(
-                RemoteScheduler, address, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
-            )
+        where = cluster or ClusterSettings(
+            kind="local" if address is None else "address", workers=workers, address=address
+        )
+        self._open = opener(
+            where,
+            backend=backend,
+            dashboard=dashboard,
+            connect_timeout_s=connect_timeout_s,
+            worker_timeout_s=worker_timeout_s,
+        )
         self._connect()
         self._worker_count: int = self._cluster.worker_count
         if backend == "cuda":
@@ -120,8 +121,8 @@ class Farm:
         self._cluster: Any = self._open()
         self._client: Any = self._cluster.client
         self.dashboard_link: str | None = self._cluster.dashboard_link
-        self._flights = Flights(self._client, Coroner(self._client, here=self._address is None))
-        self._presence = Presence(self._client, where=self._address or "this machine", patience_s=self._patience_s)
+        self._flights = Flights(self._client, Coroner(self._client, here=self._cluster.here))
+        self._presence = Presence(self._client, where=self._cluster.where, patience_s=self._patience_s)
 
     @property
     def worker_count(self) -> int:
@@ -179,6 +180,7 @@ class Farm:
         self._reception.begin()
         self._plan = self._task[2] if plan is None else dict(plan)
         self.submit(batches)
+        self._cluster.want(len(self._waiting))
         self._launch()
         return self.completed()
 
@@ -290,7 +292,7 @@ class Farm:
 
     def _count_workers(self) -> None:
         threads = self._presence.workers()
-        if threads and self._address is not None:
+        if threads and self._cluster.grows:
             self._worker_count = len(threads) if self.device is not None else sum(threads.values())
 
     def _abandon(self) -> None:

@@ -82,7 +82,7 @@ def test_no_answer_is_a_cluster_error_that_names_the_address():
     assert time.monotonic() - began < 10.0
 
 
-@pytest.mark.parametrize("address", ["tcp://nowhere.invalid:8786", "nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
 def test_bad_address_is_a_cluster_error(address):
     with pytest.raises(ClusterError, match="scheduler"):
         connected(address)

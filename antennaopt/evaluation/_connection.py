@@ -1,0 +1,68 @@
+"""Clients of a scheduler, under deadlines of our own: what answers may be anything, and may never end."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import Any
+
+import dask.config
+from distributed import Client
+from distributed.security import Security
+
+
+def connect(target: Any, timeout_s: float, security: Security | None = None) -> Client:
+    """Return a client of a cluster or of a scheduler's address; a cluster brings its own certificates.
+
+    Raises:
+        TimeoutError, OSError, ValueError: No answer, or not an address.
+    """
+    # A client whose constructor raised is still half alive, and the garbage collector closing it at some later moment
+    # can deadlock with the making of the next one; so it is kept in hand and closed here.
+    client = Client.__new__(Client)
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
+            client.__init__(target, timeout=timeout_s, set_as_default=False, security=security)
+    except BaseException:
+        within(5.0, lambda: client.close(timeout=3))
+        raise
+    return client
+
+
+def connect_in_time(address: str, timeout_s: float, security: Security | None = None) -> Client:
+    """Connect to a scheduler's address under a deadline of our own.
+
+    Dask's time limit covers its own protocol; something else that listens there can hold the handshake for ever.
+
+    Raises:
+        TimeoutError: No scheduler's answer within the limit and two seconds.
+        Exception: What the attempt ended in.
+    """
+    outcome: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            outcome.append(connect(address, timeout_s, security))
+        except Exception as problem:
+            outcome.append(problem)
+
+    if not within(timeout_s + 2.0, attempt) or not outcome:
+        raise TimeoutError(f"{address} holds the connection without speaking Dask's protocol")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def within(seconds: float, action: Any) -> bool:
+    """Run an action that might hang in a thread; return whether it ended in time. Its own errors do not matter."""
+    if not action:
+        return True
+
+    def run() -> None:
+        with suppress(Exception):
+            action()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()

@@ -1,0 +1,146 @@
+"""How a study's rate grows with the devices of one host, and that its numbers do not change with them.
+
+    python benchmarks/device_farm.py FOLDER [--workers 1 2 4] [--population 2112] [--generations 2] [--backend cuda]
+
+The reference lens with its radii as genes: every antenna has 256 x 320 cells and 6,000 steps, so that all cost the same.
+Per number of workers one whole study (breed, solve, score, store, checkpoint) of one generation to warm up and
+`--generations` that count. A worker of backend cuda is a process with a device of its own. FOLDER gets farm.json; the
+last lines of stdout are the table and whether the rows are equal to the bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from antennaopt.config import Experiment
+from antennaopt.config.load import load_file
+from antennaopt.evaluation.farm import Farm
+from antennaopt.study import Lines, plan_for, run
+
+ROOT = Path(__file__).resolve().parent.parent
+ACCIDENTAL = ["run", "seconds", "worker", "device", "attempt"]
+"""Columns that say where and when a row was made, not what it holds."""
+
+
+def study(population: int, generations: int, *, steps: int | None) -> Experiment:
+    """The reference lens as an experiment.
+
+    Args:
+        population: Antennas a generation.
+        generations: In all.
+        steps: In place of the reference's 6,000.
+    """
+    data = load_file(ROOT / "experiments" / "reference_lens.toml").model_dump(mode="json")
+    data["antenna"]["lens"]["radii"] = {"count": 6, "min": 11e-3, "max": 17e-3}
+    data["solver"]["steps"] = steps or data["solver"]["steps"]
+    data |= {
+        "name": "device_farm",
+        "seed": 7,
+        "evolution": {"population": population, "generations": generations},
+        "objectives": [{"metric": "directivity_dbi", "at_least": 20.0}, {"metric": "s11_db", "at_most": -20.0}],
+        "certificate": {"mode": "off"},
+    }
+    return Experiment.from_resolved(data)
+
+
+def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict:
+    """Carry the study out with so many workers and read from its own files how long it took."""
+    started = time.monotonic()
+    at_work = Experiment.from_resolved({**experiment.resolved(), "cluster": {"workers": workers}})
+    summary = run(at_work, root=out / f"{workers}", backend=backend, progress=Lines(), report=False)
+    wall = time.monotonic() - started
+    events = [json.loads(line) for line in (summary.folder / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
+    counted = [one for one in events if one["event"] == "generation"][1:]
+    rates = [one["evaluations_per_s"] for one in counted]
+    return {
+        "workers": workers,
+        "antennas_per_s": statistics.median(rates),
+        "spread": (max(rates) - min(rates)) / 2 / statistics.median(rates),
+        "generation_seconds": [one["seconds"] for one in counted],
+        "seconds": wall,
+        "status": summary.counts,
+        "device": next((one["device"] for one in events if one["event"] == "device"), backend),
+        "folder": str(summary.folder),
+    }
+
+
+def rows_of(folder: str) -> pd.DataFrame:
+    """Every row and every pattern of a run but where and when it was made, in the order of generation and slot."""
+    rows = pd.read_parquet(Path(folder) / "evals").sort_values(["generation", "slot"], ignore_index=True)
+    patterns = pd.read_parquet(Path(folder) / "patterns").drop(columns="run")
+    cuts = [name for name in patterns if patterns[name].dtype == object and name != "individual"]
+    patterns = patterns.assign(**{name: [np.asarray(one).tobytes() for one in patterns[name]] for name in cuts})
+    joined = patterns.sort_values(["individual", "frequency_hz"]).groupby("individual", as_index=False).agg(tuple)
+    rows = rows.drop(columns=[name for name in ACCIDENTAL if name in rows])
+    rows["genome"] = [np.asarray(one).tobytes() for one in rows["genome"]]
+    rows["parents"] = [tuple(one) for one in rows["parents"]]
+    return rows.merge(joined, on="individual", how="left", suffixes=("", "_pattern"))
+
+
+def outside_devices(results: list[dict]) -> float:
+    """Seconds a generation that do not shrink with the number of workers: o of o + s/n through the measured times."""
+    n = np.array([one["workers"] for one in results], float)
+    t = np.array([statistics.median(one["generation_seconds"]) for one in results])
+    return float(np.linalg.lstsq(np.stack([np.ones_like(n), 1 / n], axis=1), t, rcond=None)[0][0])
+
+
+def warm_up(experiment: Experiment, backend: str) -> float:
+    """Compile every kernel in one process, so that the runs find them on disk; returns the seconds it took."""
+    began = time.monotonic()
+    from antennaopt.evaluation.evaluate import evaluate
+
+    designs = [experiment.bounds()[1]] * 4
+    with Farm(evaluate, family=experiment.family, plan=plan_for(experiment), backend=backend, workers=1) as farm:
+        statuses = {one["status"] for _, one in farm.run([[(f"{n}", one) for n, one in enumerate(designs)]])}
+    if statuses != {"ok"}:
+        sys.exit(f"the largest lens is not solved: {statuses}")
+    return time.monotonic() - began
+
+
+def main() -> None:
+    """Measure, compare, write."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("folder", type=Path)
+    options.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    options.add_argument("--population", type=int, default=2112)
+    options.add_argument("--generations", type=int, default=2, help="that count; one more warms up")
+    options.add_argument("--backend", default="cuda")
+    options.add_argument("--steps", type=int, help="in place of the reference's 6,000, for a try without a device")
+    asked = options.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    experiment = study(asked.population, asked.generations + 1, steps=asked.steps)
+    print(f"warm-up {warm_up(experiment, asked.backend):.1f} s", flush=True)
+    results = [timed(experiment, count, asked.backend, asked.folder / "runs") for count in asked.workers]
+    tables = [rows_of(one["folder"]) for one in results]
+    equal = all(tables[0].equals(other) for other in tables[1:])
+    alone = results[0]["antennas_per_s"] / results[0]["workers"]
+    report = {
+        "command": "python " + " ".join(sys.argv),
+        "host_cores": len(os.sched_getaffinity(0)),
+        "population": asked.population,
+        "rows": len(tables[0]),
+        "same_bits": equal,
+        "seconds_outside_devices": outside_devices(results) if len(results) > 1 else None,
+        "results": [{**one, "ratio": one["antennas_per_s"] / alone} for one in results],
+    }
+    (asked.folder / "farm.json").write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    print("workers  antennas/s  ratio  spread  seconds a generation")
+    for one in report["results"]:
+        took = ", ".join(f"{seconds:.3f}" for seconds in one["generation_seconds"])
+        print(f"{one['workers']:7d}  {one['antennas_per_s']:10.1f}  {one['ratio']:5.2f}  {one['spread']:6.1%}  {took}")
+    print(f"{len(tables[0])} rows with their patterns: {'equal to the bit' if equal else 'DIFFERENT'}")
+    if not equal:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
