@@ -22,6 +22,7 @@ References:
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,9 @@ _LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this 
 _SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
 _LOOKED_AT = 0.2  # cells from the rim at which the media around it are looked at
 _DIRECTIONS = 720
+
+Sectors = tuple[tuple[float, float], ...]
+"""Where each sector around a rim ends, rad from its first wall, and its permittivity."""
 
 
 def edge_conditions(
@@ -53,18 +57,20 @@ def edge_conditions(
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
     """
     groups = [slice(0, scene.batch)] if scene.same_metal else [slice(one, one + 1) for one in range(scene.batch)]
+    around = _around(grid, scene)
     for group in groups:
         first = group.start
         places = tuple(
             (float(rim.r[first]) / grid.cell, float(rim.z[first]) / grid.cell + grid.origin) for rim in scene.rims
         )
-        for rim, place in zip(scene.rims, places, strict=True):
-            _one_rim(grid, scene, group, rim, place, places, permittivity, open_length[first], open_area)
+        for rim, place, seen in zip(scene.rims, places, around, strict=True):
+            media = _media_around(rim, group, seen[group])
+            _one_rim(grid, media, group, rim, place, places, permittivity, open_length[first], open_area)
 
 
 def _one_rim(
     grid: AxisymmetricGrid,
-    scene: Scene,
+    media: list[tuple[Sectors, slice | np.ndarray]],
     group: slice,
     rim: Rim,
     place: tuple[float, float],
@@ -102,7 +108,7 @@ def _one_rim(
     target = permittivity[(group, 1, *window)]
     target[...] = np.maximum(target, nodes)
 
-    for around, members in _media_around(grid, scene, group, rim):
+    for around, members in media:
         found = _ratios(*shape, around, metal.shape, metal.tobytes())
         for component, ratio in enumerate(found):
             whole = length[(2 * component, *window)]
@@ -125,29 +131,33 @@ def _driven(pair: np.ndarray, *, upwards: bool) -> np.ndarray:
     return stacked + np.roll(stacked, step, 0) + side_by_side + np.roll(side_by_side, step, 1)
 
 
-Sectors = tuple[tuple[float, float], ...]
-
-
-def _media_around(
-    grid: AxisymmetricGrid, scene: Scene, group: slice, rim: Rim
-) -> list[tuple[Sectors, slice | np.ndarray]]:
-    """Sectors around a rim, from its first wall on: where each ends, rad, and its permittivity; and who has them."""
-    wall, opening = float(rim.wall[group.start]), float(rim.opening[group.start])
-    step = opening / _DIRECTIONS
-    angle = wall + (np.arange(_DIRECTIONS) + 0.5) * step
-    at_r = rim.r[group.start] + _LOOKED_AT * grid.cell * np.cos(angle)
-    at_z = rim.z[group.start] + _LOOKED_AT * grid.cell * np.sin(angle)
-    members = np.arange(group.start, group.stop)
-    permittivity = np.ones((len(members), _DIRECTIONS))
+def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
+    """Permittivity in directions around each rim, from its first wall on, (rims, batch, directions), on the host."""
+    if not scene.rims:
+        return np.ones((0, scene.batch, _DIRECTIONS))
+    r, z, wall, opening = (
+        np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,)) for rim in scene.rims])[..., None]
+        for name in ("r", "z", "wall", "opening")
+    )
+    angle = wall + (np.arange(_DIRECTIONS) + 0.5) * (opening / _DIRECTIONS)
+    at_r, at_z = r + _LOOKED_AT * grid.cell * np.cos(angle), z + _LOOKED_AT * grid.cell * np.sin(angle)
+    found: Any = np.ones(angle.shape)
     for body in scene.dielectrics:
         xp = library(body.permittivity)
-        inside = on_host(body.distance(xp.asarray(members)[:, None], xp.asarray(at_r), xp.asarray(at_z)) > 0)
-        permittivity = np.where(inside, on_host(body.permittivity)[members, None], permittivity)
+        found, places = xp.asarray(found), [xp.asarray(one) for one in (at_r, at_z)]
+        inside = body.distance(xp.arange(scene.batch)[:, None], *places) > 0
+        found = np.where(inside, body.permittivity[:, None], found)
+    return on_host(found)
+
+
+def _media_around(rim: Rim, group: slice, permittivity: np.ndarray) -> list[tuple[Sectors, slice | np.ndarray]]:
+    """Sectors around a rim, from its first wall on: where each ends, rad, and its permittivity; and who has them."""
+    step = float(rim.opening[group.start]) / _DIRECTIONS
     found: dict[Sectors, list[int]] = {}
-    for member, row in zip(members, permittivity, strict=True):
+    for member, row in zip(range(group.start, group.stop), permittivity, strict=True):
         last = np.append(np.nonzero(np.diff(row))[0], _DIRECTIONS - 1)
         sectors = tuple((round(float((at + 1) * step), 9), float(row[at])) for at in last)
-        found.setdefault(sectors, []).append(int(member))
+        found.setdefault(sectors, []).append(member)
     if len(found) == 1:
         return [(next(iter(found)), group)]
     return [(sectors, np.array(those)) for sectors, those in found.items()]

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,10 @@ class HostDevice:
 
     def download(self, buffer: np.ndarray) -> np.ndarray:
         return buffer.copy()
+
+    def start_download(self, buffer: np.ndarray) -> Callable[[], np.ndarray]:
+        now = buffer.copy()
+        return lambda: now
 
     def program(self, text: str) -> HostProgram:
         return HostProgram(text)

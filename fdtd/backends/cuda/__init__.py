@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from fdtd.backends.cuda.choice import choose
 from fdtd.backends.cuda.device import CudaDevice, Device
@@ -61,17 +65,38 @@ def run(
     where = device() if on is None else on
     name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
     batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits), precision)
-    sampling = problem.sampling
     batch.running()  # waits until everything is in place
     with _STEPPING:
         start = time.perf_counter()
-        while batch.steps < sampling.steps:
-            batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
-            if batch.steps % sampling.check_every:
-                break
-            if watch is not None:
-                watch(batch.steps, float(batch.fetch("energies")[2, 0]))
-            if not batch.running().any():
-                break
-        seconds = time.perf_counter() - start
-        return replace(batch.records(), seconds=seconds)
+        _march(batch, problem, watch)
+        records = batch.records()  # waits for the end
+        return replace(records, seconds=time.perf_counter() - start)
+
+
+def _march(batch: Batch, problem: Problem, watch: Watch | None) -> None:
+    """Start launch after launch until no antenna runs.
+
+    One launch waits behind the one that runs, so that the device need not wait for the host's look at who runs; an
+    antenna that has stopped does nothing in it.
+    """
+    sampling = problem.sampling
+    looks: deque[tuple[int, Callable[[], tuple[np.ndarray, np.ndarray]]]] = deque()
+
+    def seen() -> bool:
+        step, look = looks.popleft()
+        running, ratios = look()
+        if watch is not None:
+            watch(step, float(ratios[0]))
+        return bool(running.any())
+
+    while batch.steps < sampling.steps:
+        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
+        if batch.steps % sampling.check_every == 0:
+            looks.append((batch.steps, batch.start_look()))
+        if len(looks) > 1 and not seen():
+            break
+    else:
+        while looks and seen():
+            pass
+    for _, look in looks:  # copies must have arrived before their memory is anybody else's
+        look()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +41,10 @@ class Device(Protocol):
 
     def download(self, buffer: Any) -> np.ndarray:
         """A copy in host memory, once everything started has finished."""
+        ...
+
+    def start_download(self, buffer: Any) -> Callable[[], np.ndarray]:
+        """Start a copy of what the buffer will hold after everything started so far; the result waits for it."""
         ...
 
     def program(self, text: str) -> Program:
@@ -99,6 +103,19 @@ class CudaDevice:
     def download(self, buffer: Any) -> np.ndarray:
         """A copy in host memory."""
         return self._cupy.asnumpy(buffer)
+
+    def start_download(self, buffer: Any) -> Callable[[], np.ndarray]:
+        """A copy in pinned host memory, under way while more is started."""
+        pinned = self._cupy.cuda.alloc_pinned_memory(buffer.nbytes)
+        buffer.data.copy_to_host_async(pinned.ptr, buffer.nbytes)
+        there = self._cupy.cuda.Event(disable_timing=True)
+        there.record()
+
+        def wait() -> np.ndarray:
+            there.synchronize()
+            return np.frombuffer(pinned, buffer.dtype, buffer.size).reshape(buffer.shape).copy()
+
+        return wait
 
     def attribute(self, which: int) -> int:
         """One of the device's `cudaDeviceAttr`, by number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ class DryDevice:
     def download(self, buffer: Any) -> np.ndarray:
         """Refused: there is nothing to look at."""
         raise NotImplementedError("a device that only plans holds no numbers")
+
+    def start_download(self, buffer: Any) -> Callable[[], np.ndarray]:
+        """Refused likewise."""
+        return lambda: self.download(buffer)
 
     def program(self, text: str) -> DryProgram:
         """Note a text."""

@@ -119,6 +119,11 @@ class Batch:
             buffer[: len(buffer) // 2] if self._scheme.doubled and name in _DOUBLED else buffer
         )
 
+    def start_look(self) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
+        """Start to fetch which antennas run after the last look, and their energies over the peak; the result waits."""
+        active, energies = (self._device.start_download(self._buffers[name]) for name in ("active", "energies"))
+        return lambda: (active() != 0, energies()[2])
+
     def running(self) -> np.ndarray:
         """Which antennas have not stopped, (batch,)."""
         return self.fetch("active") != 0
