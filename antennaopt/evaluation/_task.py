@@ -27,6 +27,8 @@ STARTED = "antennaopt-batch-started"
 GOODBYE_S = 1.0
 """How long a worker whose device is out of order lives on, so that its last reply gets away."""
 
+ATOMS = frozenset({type(None), bool, int, float, str})
+
 _BROKEN = threading.Event()  # this process's device can do nothing more
 
 
@@ -158,14 +160,14 @@ def plain(value: Any) -> Any:
     Raises:
         TypeError: It is something else than numbers, text, lists and dictionaries.
     """
-    if value is None or (isinstance(value, (bool, int, float, str)) and type(value).__module__ == "builtins"):
+    if type(value) in ATOMS:
         return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        if all(type(entry) is float for entry in value):
+        if ATOMS.issuperset(map(type, value)):
             return list(value)
         return [plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
     to_list = getattr(value, "tolist", None)
     if to_list is not None:
         return plain(to_list())

@@ -9,7 +9,7 @@ from typing import Any
 from antennaopt.certificate import checks_of, crowned
 from antennaopt.results.rows import certificate_cells
 from antennaopt.results.schema import CERTIFICATE
-from antennaopt.results.store import RunFolder
+from antennaopt.results.store import RunFolder, generation_of
 
 CERTIFICATES = "best/certificates.json"
 
@@ -52,18 +52,19 @@ def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) 
     """
     if not folder.columns.certificate:
         return
-    generations = {number: folder.read_generation(number) for number in folder.generations()}
 
     def genes(row: Mapping[str, Any]) -> tuple[float, ...]:
         return tuple(row[gene.column] for gene in folder.columns.genes)
 
-    cells = {
-        genes(row): certificate_cells(certificates[row["individual"]])
-        for rows in generations.values()
-        for row in rows
-        if row["individual"] in certificates
-    }
-    for number, rows in generations.items():
+    cells: dict[tuple[float, ...], dict[str, Any]] = {}
+    for number in {generation_of(name) for name in certificates}:
+        for row in folder.read_generation(number):
+            if row["individual"] in certificates:
+                cells[genes(row)] = certificate_cells(certificates[row["individual"]])
+    for number in folder.generations():
+        if not folder.has_designs(number, set(cells)):
+            continue
+        rows = folder.read_generation(number)
         marked = [row | cells.get(genes(row), {}) if row["status"] == "ok" else row for row in rows]
         if any(_verdict(one) != _verdict(row) for one, row in zip(marked, rows, strict=True)):
             folder.write_generation(number, marked)

@@ -17,7 +17,8 @@ from typing import Any
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.results.atomic import storing, write_text
 
-CHECKPOINT_VERSION = 1
+CHECKPOINT_VERSION = 2
+"""2 since the digest is that of the text as it stands; in version 1 it was that of the text with sorted keys."""
 KEPT = 2
 NAME = re.compile(r"checkpoint-(\d{6,})\.json")
 
@@ -48,10 +49,9 @@ def save_checkpoint(folder: Path, generation: int, state: Mapping[str, Any]) -> 
     Raises:
         StorageError: It could not be written; the earlier ones are untouched.
     """
-    payload = {"generation": generation, "state": state}
-    document = {"version": CHECKPOINT_VERSION, "sha256": digest(canonical(payload)), "payload": payload}
+    payload = compact({"generation": generation, "state": state})  # once: it is most of the work
     path = folder / f"checkpoint-{generation:06d}.json"
-    write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
+    write_text(path, f'{{"version":{CHECKPOINT_VERSION},"sha256":"{digest(payload)}","payload":{payload}}}\n')
     older = [found for number, found in listed(folder) if number <= generation]
     with storing(folder):
         for outdated in [found for _, found in listed(folder) if found not in older[:KEPT]]:
@@ -102,7 +102,7 @@ def read(path: Path) -> dict[str, Any]:
         raise Damaged(problem.strerror or "cannot be read") from problem
     except (ValueError, TypeError, KeyError, RecursionError) as problem:
         raise Damaged("not a complete checkpoint") from problem
-    if digest(canonical(payload)) != promised:
+    if digest(canonical(payload) if version == 1 else compact(payload)) != promised:
         raise Damaged("its SHA-256 does not match")
     if not isinstance(version, int) or not isinstance(generation, int) or not isinstance(state, dict):
         raise Damaged("not a checkpoint")
@@ -128,6 +128,11 @@ def listed(folder: Path) -> list[tuple[int, Path]]:
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, shortest exact floats."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def compact(value: Any) -> str:
+    """Return a value as JSON without spaces, its keys in their order; read and written again it is the same text."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def digest(text: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint
 from antennaopt.results.generations import files, generations_in, read_generation, write_generation
 from antennaopt.results.lock import FolderLock
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
+from antennaopt.results.rows import EvaluationLike, evals_columns
 from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 from antennaopt.results.versions import provenance
 
@@ -176,6 +177,11 @@ class RunFolder:
         """Folder for `pandas.read_parquet`."""
         return self.path / "evals"
 
+    def write_evaluations(self, generation: int, evaluations: Sequence[EvaluationLike]) -> Path:
+        """Write one generation's evaluations in one step; see `write_generation`."""
+        ordered = sorted(evaluations, key=lambda one: one.candidate.slot)
+        return self._write_columns(generation, evals_columns(self.columns, self.run_id, ordered))
+
     def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
         """Write one generation's rows (from `make_row`) in one step; the same generation again replaces it.
 
@@ -185,18 +191,18 @@ class RunFolder:
             StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
             ValueError: A row has other columns than the run.
         """
-        self._must_be_writable()
-        names = self._evals.names
-        expected = set(names)
+        expected = set(self._evals.names)
         for row in rows:
             if row.keys() != expected:
                 odd = sorted(row.keys() ^ expected)
                 raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
         ordered = sorted(rows, key=lambda row: row["slot"])
-        columns = [
-            pa.array([row[name] for row in ordered], kind) for name, kind in zip(names, self._evals.types, strict=True)
-        ]
-        return write_generation(self.evals_folder, generation, pa.Table.from_arrays(columns, schema=self._evals))
+        return self._write_columns(generation, {name: [row[name] for row in ordered] for name in self._evals.names})
+
+    def _write_columns(self, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
+        self._must_be_writable()
+        arrays = [pa.array(columns[field.name], field.type) for field in self._evals]
+        return write_generation(self.evals_folder, generation, pa.Table.from_arrays(arrays, schema=self._evals))
 
     def write_patterns(
         self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], twins: Mapping[str, str] | None = None
@@ -230,6 +236,14 @@ class RunFolder:
     def generation_table(self, generation: int) -> pa.Table | None:
         """Return one generation's rows, None when it was not written."""
         return read_generation(self.evals_folder, generation)
+
+    def has_designs(self, generation: int, designs: Collection[tuple[float, ...]]) -> bool:
+        """Say whether a generation has a row with the genes of one of the designs, in the columns' units."""
+        table = self.generation_table(generation)
+        if table is None:
+            return False
+        genes = [table[gene.column].to_pylist() for gene in self.columns.genes]
+        return any(design in designs for design in zip(*genes, strict=True))
 
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.results import RunColumns, RunFolder, generation_of, make_row, pattern
+from antennaopt.results import RunColumns, RunFolder, generation_of, pattern
 from antennaopt.results.schema import FREQUENCY_METRICS
 from antennaopt.study._parties import Evaluation, Outcome, Recalled
 
@@ -26,26 +26,12 @@ class FolderStore:
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Write patterns, then rows: a row on disk always has its pattern."""
-        run = self.folder.run_id
-        rows = [
-            make_row(
-                self.folder.columns,
-                run=run,
-                candidate=one.candidate,
-                design=one.values,
-                outcome=one.outcome,
-                shortfalls=one.shortfalls,
-                fitness=one.fitness,
-                cached=one.cached,
-            )
-            for one in evaluations
-        ]
         self.folder.write_patterns(
             generation,
             {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
             {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
         )
-        self.folder.write_generation(generation, rows)
+        self.folder.write_evaluations(generation, evaluations)
         self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:

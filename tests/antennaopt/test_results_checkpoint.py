@@ -88,8 +88,8 @@ def test_both_damaged_is_refused(two):
 
 def test_a_newer_version_is_refused_and_not_taken_for_damage(two):
     path = two / "checkpoint-000004.json"
-    path.write_text(path.read_text().replace('"version":1', '"version":2'))
-    with pytest.raises(ResumeRefusedError, match="version 2"):
+    path.write_text(path.read_text().replace('"version":2', '"version":3'))
+    with pytest.raises(ResumeRefusedError, match="version 3"):
         load_checkpoint(two)
 
 
