@@ -50,6 +50,37 @@ def difference(ours, theirs, name):
     return float(np.abs(a - b)[keep].max(initial=0.0))
 
 
+def compare(family, batch, compared):
+    """A population on the device, some of it on the CPU as well; one row."""
+    many, ends = designs(family, batch, np.random.default_rng(1))
+    if family == "open_waveguide":
+        many = many[:4]
+    made = plan(family, *ends, SOLVER).to_dict()
+    evaluate(family, many, made, backend="cuda")  # compile, fill caches
+    stages, start = {}, time.perf_counter()
+    device = evaluate(family, many, made, backend="cuda", stages=stages)
+    seconds = time.perf_counter() - start
+    few = many[:compared]
+    host = evaluate(family, few, made, backend="cpu", threads=8)
+    alone = evaluate(family, few[-1:], made, backend="cuda")[0]
+    again = device[len(few) - 1]
+    off = max(np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False))
+    return {
+        "family": family,
+        "batch": len(many),
+        "grid": [made["nr"], made["nz"]],
+        "steps": [outcome["steps"] for outcome in device[:8]],
+        "same_steps": [a["steps"] == b["steps"] for a, b in zip(device, host, strict=False)],
+        "ok": sum(outcome["status"] == "ok" for outcome in device),
+        "seconds": seconds,
+        "antennas_per_s": len(many) / seconds,
+        "stage_seconds": {**stages, "rest": seconds - sum(stages.values())},
+        "worst_db": {name: max(difference(a, b, name) for a, b in zip(device, host, strict=False)) for name in FIGURES},
+        "worst_s11": float(off),
+        "alone_equals_in_batch": all(alone[name] == again[name] for name in (*FIGURES, "s11", "steps")),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch", type=int, default=264)
@@ -61,36 +92,7 @@ def main():
     options = parser.parse_args()
     rows = []
     for family in options.families:
-        many, ends = designs(family, options.batch, np.random.default_rng(1))
-        if family == "open_waveguide":
-            many = many[:4]
-        made = plan(family, *ends, SOLVER).to_dict()
-        evaluate(family, many, made, backend="cuda")  # compile, fill caches
-        stages, start = {}, time.perf_counter()
-        device = evaluate(family, many, made, backend="cuda", stages=stages)
-        seconds = time.perf_counter() - start
-        few = many[: options.compared]
-        host = evaluate(family, few, made, backend="cpu", threads=8)
-        alone = evaluate(family, few[-1:], made, backend="cuda")[0]
-        again = device[len(few) - 1]
-        worst = {name: max(difference(a, b, name) for a, b in zip(device, host, strict=False)) for name in FIGURES}
-        off = max(np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False))
-        rows.append(
-            {
-                "family": family,
-                "batch": len(many),
-                "grid": [made["nr"], made["nz"]],
-                "steps": [outcome["steps"] for outcome in device[:8]],
-                "same_steps": [a["steps"] == b["steps"] for a, b in zip(device, host, strict=False)],
-                "ok": sum(outcome["status"] == "ok" for outcome in device),
-                "seconds": seconds,
-                "antennas_per_s": len(many) / seconds,
-                "stage_seconds": {**stages, "rest": seconds - sum(stages.values())},
-                "worst_db": worst,
-                "worst_s11": float(off),
-                "alone_equals_in_batch": all(alone[name] == again[name] for name in (*FIGURES, "s11", "steps")),
-            }
-        )
+        rows.append(compare(family, options.batch, options.compared))
         print(json.dumps(rows[-1]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")

@@ -16,7 +16,7 @@ from antennaopt.evaluation.within_memory import evaluate_within_memory
 
 _ON_A_CORE = 4  # antennas a batch
 _WAVES = 2  # of antennas a batch on a device
-_BATCHES = 4  # of one timing on a device
+_BATCHES = 6  # of one timing on a device
 
 
 def bench_evaluate(

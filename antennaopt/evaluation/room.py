@@ -35,11 +35,13 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
         Unsuitable: No scheme can step these antennas.
     """
     from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose
+    from fdtd.backends.cuda.schemes import SCHEMES
 
     solver = SolverPlan.from_dict(plan)
     problem = outline(solver.layout)
     scheme, reason = choose(problem, solver.precision, limits)
-    each = antenna_bytes(problem, solver.precision)
+    made = SCHEMES[scheme](problem, solver.precision, limits)
+    each = antenna_bytes(problem, solver.precision, made.doubled)
     most = batch_limit(free_bytes, each, limits, BATCHES_AT_A_TIME)
     return {"scheme": scheme, "reason": reason, "wave": limits.multiprocessors, "antennas": most}
 

@@ -70,6 +70,13 @@ def test_memory_grows_with_cells_and_record():
     assert antenna_bytes(longer, "float32") > 2 * antenna_bytes(small, "float32")
 
 
+def test_memory_of_two_buffers():
+    """Of 6 fields and the layers' memories a second time: 24 bytes a cell and more."""
+    problem = reference_problem((128, 160), 8, 1)
+    more = antenna_bytes(problem, "float32", doubled=True) - antenna_bytes(problem, "float32")
+    assert 24 * problem.grid.cells < more < 48 * problem.grid.cells
+
+
 def test_room_of_a_study():
     found = room_of(plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), HOPPER, 100 * 10**9)
     assert found["scheme"] == "wavefront"

@@ -12,6 +12,7 @@ PREFERENCE = ("wavefront", "resident", "trapezoidal", "one_step")
 
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
 _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
+_STATE = 8  # numbers of a cell that a second buffer holds: six components, and the layers' memories
 _SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
 
@@ -45,12 +46,13 @@ def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
     raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
 
 
-def antenna_bytes(problem: Problem, precision: str) -> int:
+def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> int:
     """Device memory that one antenna of a batch takes, at most, from rasterising it to its figures of merit.
 
     Args:
         problem: What to step.
         precision: "float32" or "float64".
+        doubled: Whether the scheme has two buffers of all that changes.
     """
     size = 4 if precision == "float32" else 8
     sampling, box = problem.sampling, problem.field_map
@@ -59,7 +61,8 @@ def antenna_bytes(problem: Problem, precision: str) -> int:
     sums = 0
     if box is not None:
         sums = 6 * len(box.frequencies) * (box.rows[1] - box.rows[0]) * (box.columns[1] - box.columns[0])
-    return problem.grid.cells * 8 * _BYTES_PER_CELL + record * _RECORD_COPIES + sums * (size + 16)
+    second = problem.grid.cells * size * _STATE if doubled else 0
+    return problem.grid.cells * 8 * _BYTES_PER_CELL + record * _RECORD_COPIES + sums * (size + 16) + second
 
 
 def batch_limit(free_bytes: int, per_antenna: int, limits: Limits, batches: int = 1) -> int:

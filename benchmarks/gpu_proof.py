@@ -1,0 +1,256 @@
+"""What the kernels of a CUDA device are held to, at full size, in one run; writes the figures as JSON.
+
+    python benchmarks/gpu_proof.py --json results/benchmarks/h200/proof.json [--part NAME ...] [--steps 10000]
+
+fields: every scheme of every stencil against `one_step`, and both against float64, sampled over the run.
+oracle: the float64 `one_step` that stands in for the oracle at full size against the oracle itself, on small lattices.
+bits: the same batch twice, and an antenna alone and in any place of a batch, by every scheme.
+figures: populations of the four families against the CPU, and the same while three batches share the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "agreement"))
+
+from gpu_evaluate import FIGURES, SOLVER, compare, designs
+from random_problems import error, random_problem, record_errors
+from test_planar import error as planar_error
+from test_planar import random_problem as random_planar_problem
+
+from antennaopt.bench.kernels import reference_problem
+from antennaopt.bench.problems import full_problem
+from antennaopt.evaluation.evaluate import evaluate
+from antennaopt.evaluation.plan import plan
+from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
+from fdtd.backends.cuda import SCHEMES, Batch, planar
+from fdtd.backends.cuda.choice import antenna_bytes
+from fdtd.backends.cuda.marching import AnyProblem, marching, schemes_of
+from fdtd.errors import FdtdError
+from fdtd.jacobi import JacobiProblem
+from fdtd.problem import Problem
+
+SAMPLED = 500  # steps between looks
+AGAINST_ONE_STEP = 1e-5  # of each component's largest magnitude over the run
+AGAINST_FLOAT64 = 1e-4
+IN_DECIBELS = 0.01
+SHAPES = {"bor": (256, 320), "tmz": (256, 320), "tez": (256, 320), "jacobi5": (400, 400)}
+SMALLER = {"resident": {"tmz": (200, 200), "tez": (200, 200)}}  # where the whole does not fit a cluster
+
+
+def sampled(problem: AnyProblem, scheme: str, precision: str, steps: int) -> Iterator[np.ndarray]:
+    """Fields after every so many steps, (problems, components, ...), float64."""
+    device = cuda.device()
+    ready = marching(problem, device, scheme, precision=precision)
+    for _ in range(steps // SAMPLED):
+        ready.advance(SAMPLED)
+        yield ready.fields().astype(float)
+
+
+def largest(fields: np.ndarray) -> np.ndarray:
+    """Of each component, over problems and cells."""
+    return np.abs(fields).max(axis=(0, *range(2, fields.ndim)))
+
+
+def fields_part(steps: int) -> list[dict[str, Any]]:
+    """Worst difference over the run, over each component's largest magnitude over the run."""
+    rows = []
+    for stencil, whole in SHAPES.items():
+        for shape, schemes in _lattices(stencil, whole):
+            start = time.perf_counter()
+            problem = full_problem(stencil, shape, steps, 4)
+            exact = list(sampled(problem, "one_step", "float64", steps))
+            single = list(sampled(problem, "one_step", "float32", steps))
+            scale = np.max([largest(one) for one in single], axis=0)
+            for scheme in schemes:
+                row = {"stencil": stencil, "scheme": scheme, "shape": list(shape), "batch": 4, "steps": steps}
+                rows.append(row)
+                try:
+                    ours = single if scheme == "one_step" else list(sampled(problem, scheme, "float32", steps))
+                except FdtdError as refused:
+                    row["refused"] = str(refused)[:300]
+                    continue
+                for name, theirs in (("from_one_step", single), ("from_float64", exact)):
+                    worst = [largest(a - b) / scale for a, b in zip(ours, theirs, strict=True)]
+                    row[name] = float(np.max(worst))
+                    row[f"{name}_at_the_end"] = float(np.max(largest(ours[-1] - theirs[-1]) / largest(theirs[-1])))
+                row["passed"] = row["from_one_step"] < AGAINST_ONE_STEP and row["from_float64"] < AGAINST_FLOAT64
+            print(f"{stencil} {shape}: {time.perf_counter() - start:.1f} s", flush=True)
+    return rows
+
+
+def _lattices(stencil: str, whole: tuple[int, int]) -> list[tuple[tuple[int, int], list[str]]]:
+    small = {scheme: shapes[stencil] for scheme, shapes in SMALLER.items() if stencil in shapes}
+    first = [scheme for scheme in schemes_of(stencil) if scheme not in small]
+    return [(whole, first), *((shape, [scheme]) for scheme, shape in small.items())]
+
+
+def oracle_part() -> list[dict[str, Any]]:
+    """Both precisions against the float64 oracle on small odd lattices with everything on."""
+    rows = []
+    device = cuda.device()
+    lens = random_problem(7, 1, 2, shape=(91, 141), steps=400)
+    lens = replace(lens, media=replace(lens.media, coupling=None))
+    expected = reference.run(lens)
+    assert expected.final is not None
+    for scheme in schemes_of("bor"):
+        for precision in ("float64", "float32"):
+            row = {"stencil": "bor", "scheme": scheme, "dtype": precision, "shape": [91, 141], "steps": 400}
+            rows.append(row)
+            try:
+                found = cuda.run(lens, precision=precision, scheme=scheme)
+            except FdtdError as refused:
+                row["refused"] = str(refused)[:300]
+                continue
+            assert found.final is not None
+            row["fields"] = max(error(found.final[:, c], expected.final[:, c]) for c in range(6))
+            row |= {name: float(value) for name, value in record_errors(found, expected).items()}
+    for polarisation in ("TM", "TE"):
+        problem = random_planar_problem(polarisation, (101, 83), steps=600, batch=3, start=False)
+        wave = planar_reference.run(problem)
+        for scheme in schemes_of("tmz"):
+            for precision in ("float64", "float32"):
+                found = planar.run(problem, device, precision=precision, scheme=scheme)
+                name = f"t{polarisation[1].lower()}z"
+                rows.append({
+                    "stencil": name, "scheme": scheme, "dtype": precision, "shape": [101, 83], "steps": 600,
+                    "fields": float(planar_error(found, wave, problem)),
+                })  # fmt: skip
+    sums = JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 301, 517)), steps=43)
+    known = jacobi_reference.run(sums)
+    for scheme in schemes_of("jacobi5"):
+        for precision in ("float64", "float32"):
+            row = {"stencil": "jacobi5", "scheme": scheme, "dtype": precision, "shape": [517, 301], "steps": 43}
+            rows.append(row)
+            try:
+                row["fields"] = float(
+                    np.abs(planar.run_sum(sums, device, precision=precision, scheme=scheme) - known).max()
+                )
+            except FdtdError as refused:
+                row["refused"] = str(refused)[:300]
+    for row in rows:
+        if "fields" in row:
+            row["passed"] = max(value for name, value in row.items() if isinstance(value, float)) < (
+                1e-11 if row["dtype"] == "float64" else AGAINST_FLOAT64
+            )
+    return rows
+
+
+def bits_part(steps: int) -> list[dict[str, Any]]:
+    """Bits of the fields: again, and of the third of five lenses alone."""
+    rows = []
+    problem = full_problem("bor", SHAPES["bor"], steps, 5)
+    assert isinstance(problem, Problem) and problem.initial is not None
+    alone = replace(problem, media=problem.media.of([2]), initial=problem.initial[2:3])
+    for scheme in schemes_of("bor"):
+        row: dict[str, Any] = {"stencil": "bor", "scheme": scheme, "shape": list(SHAPES["bor"]), "steps": steps}
+        rows.append(row)
+        try:
+            first, again, by_itself = (_last(one, scheme, steps) for one in (problem, problem, alone))
+        except FdtdError as refused:
+            row["refused"] = str(refused)[:300]
+            continue
+        row["again"] = bool(np.array_equal(first, again))
+        row["alone"] = bool(np.array_equal(first[2:3], by_itself))
+        row["passed"] = row["again"] and row["alone"]
+    return rows
+
+
+def _last(problem: AnyProblem, scheme: str, steps: int) -> np.ndarray:
+    ready = marching(problem, cuda.device(), scheme)
+    ready.advance(steps)
+    return ready.fields()
+
+
+def figures_part() -> list[dict[str, Any]]:
+    """The four families against the CPU; alone, and beside two other batches, to the bit."""
+    rows = []
+    for family in ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide"):
+        row = compare(family, batch=40, compared=6)
+        many, ends = designs(family, 40, np.random.default_rng(1))
+        made = plan(family, *ends, SOLVER).to_dict()
+        parts = [many[:4]] if family == "open_waveguide" else [many[:17], many[17:29], many[29:]]
+
+        def solve(part: list[dict], made: dict = made, family: str = family) -> list[dict]:
+            return evaluate(family, part, made, backend="cuda")
+
+        with ThreadPoolExecutor(3) as threads:
+            beside = [outcome for part in threads.map(solve, parts) for outcome in part]
+        whole = solve(many[: len(beside)])
+        row["in_parts_side_by_side"] = all(
+            a[name] == b[name] for a, b in zip(beside, whole, strict=True) for name in (*FIGURES, "s11", "steps")
+        )
+        row["passed"] = (
+            max(row["worst_db"].values()) < IN_DECIBELS
+            and row["alone_equals_in_batch"]
+            and row["in_parts_side_by_side"]
+        )
+        rows.append(row)
+    return rows
+
+
+def memory_part() -> list[dict[str, Any]]:
+    """Device memory that an antenna takes at most while it is stepped, by scheme, beside what is reckoned with."""
+    import cupy  # pyright: ignore[reportMissingImports]
+
+    rows = []
+    pool = cupy.get_default_memory_pool()
+    problem = reference_problem(SHAPES["bor"], 6000, 4)
+    for scheme in schemes_of("bor"):
+        before = pool.used_bytes()
+        try:
+            made = SCHEMES[scheme](problem, "float32", cuda.device().limits)
+            batch = Batch(cuda.device(), problem, made, "float32")
+        except FdtdError:
+            continue
+        taken = (pool.used_bytes() - before) / 4
+        reckoned = antenna_bytes(problem, "float32", made.doubled)
+        rows.append({"scheme": scheme, "bytes": taken, "reckoned": reckoned, "passed": taken < reckoned})
+        del batch
+    return rows
+
+
+def main() -> None:
+    """Run, print one line a row, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--part", action="append", default=[])
+    options = parser.parse_args()
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "oracle": oracle_part,
+        "bits": lambda: bits_part(480),
+        "figures": figures_part,
+        "memory": memory_part,
+        "fields": lambda: fields_part(options.steps),
+    }
+    found: dict[str, Any] = {"command": " ".join(sys.argv), "device": cuda.device().identity}
+    for name, part in parts.items():
+        if options.part and name not in options.part:
+            continue
+        start = time.perf_counter()
+        found[name] = part()
+        for row in found[name]:
+            print(name, json.dumps(row), flush=True)
+        print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    failed = [row for rows in found.values() if isinstance(rows, list) for row in rows if not row.get("passed", True)]
+    print("all passed" if not failed else f"{len(failed)} FAILED", flush=True)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
