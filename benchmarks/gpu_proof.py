@@ -11,12 +11,14 @@ figures: populations of the four families against the CPU, and the same while th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +33,20 @@ from test_planar import error as planar_error
 from test_planar import random_problem as random_planar_problem
 
 from antennaopt.bench.kernels import reference_problem
+from antennaopt.bench.on_device import compile_texts
 from antennaopt.bench.problems import full_problem
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.plan import plan
 from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
 from fdtd.backends.cuda import SCHEMES, Batch, planar
 from fdtd.backends.cuda.choice import antenna_bytes
-from fdtd.backends.cuda.marching import AnyProblem, marching, schemes_of
+from fdtd.backends.cuda.marching import AnyProblem, kernel_texts, marching, schemes_of
 from fdtd.errors import FdtdError
 from fdtd.jacobi import JacobiProblem
 from fdtd.problem import Problem
 
+FAMILIES = ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide")
+PRECISIONS = ("float64", "float32")
 SAMPLED = 500  # steps between looks
 AGAINST_ONE_STEP = 1e-5  # of each component's largest magnitude over the run
 AGAINST_FLOAT64 = 1e-4
@@ -57,6 +62,50 @@ def sampled(problem: AnyProblem, scheme: str, precision: str, steps: int) -> Ite
     for _ in range(steps // SAMPLED):
         ready.advance(SAMPLED)
         yield ready.fields().astype(float)
+
+
+def compile_ahead(parts: Collection[str]) -> None:
+    """Everything that the parts will ask for, many processes at a time."""
+    wanted: list[tuple[AnyProblem, str, str]] = []
+    if "fields" in parts or "bits" in parts:
+        for stencil, whole in SHAPES.items():
+            for shape, schemes in _lattices(stencil, whole):
+                problem = full_problem(stencil, shape, SAMPLED, 4)
+                wanted += [(problem, scheme, "float32") for scheme in schemes] + [(problem, "one_step", "float64")]
+    if "oracle" in parts:
+        problems: list[AnyProblem] = [_small_lens()]
+        problems += [random_planar_problem(name, (101, 83), steps=600, batch=3, start=False) for name in ("TM", "TE")]
+        wanted += [(one, scheme, real) for one in problems for scheme in _schemes(one) for real in PRECISIONS]
+        wanted += [(_small_sums(), scheme, real) for scheme in schemes_of("jacobi5") for real in PRECISIONS]
+    texts: list[str] = []
+    for problem, scheme, precision in wanted:
+        with contextlib.suppress(FdtdError):
+            steps = problem.steps if isinstance(problem, JacobiProblem) and problem.steps < SAMPLED else SAMPLED
+            texts += kernel_texts(problem, cuda.device().limits, scheme, steps=steps, precision=precision)
+    compile_texts(texts)
+    if "figures" in parts:
+        with ProcessPoolExecutor(len(FAMILIES), mp_context=get_context("spawn")) as pool:
+            list(pool.map(warm_up, FAMILIES))
+
+
+def warm_up(family: str) -> None:
+    """Leave a family's kernels in CuPy's cache."""
+    many, ends = designs(family, 40, np.random.default_rng(1))
+    made = plan(family, *ends, SOLVER).to_dict()
+    evaluate(family, many, {**made, "max_steps": 160}, backend="cuda")
+
+
+def _schemes(problem: AnyProblem) -> tuple[str, ...]:
+    return schemes_of("bor" if isinstance(problem, Problem) else "tmz")
+
+
+def _small_lens() -> Problem:
+    lens = random_problem(7, 1, 2, shape=(91, 141), steps=400)
+    return replace(lens, media=replace(lens.media, coupling=None))
+
+
+def _small_sums() -> JacobiProblem:
+    return JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 301, 517)), steps=43)
 
 
 def largest(fields: np.ndarray) -> np.ndarray:
@@ -101,12 +150,11 @@ def oracle_part() -> list[dict[str, Any]]:
     """Both precisions against the float64 oracle on small odd lattices with everything on."""
     rows = []
     device = cuda.device()
-    lens = random_problem(7, 1, 2, shape=(91, 141), steps=400)
-    lens = replace(lens, media=replace(lens.media, coupling=None))
+    lens = _small_lens()
     expected = reference.run(lens)
     assert expected.final is not None
     for scheme in schemes_of("bor"):
-        for precision in ("float64", "float32"):
+        for precision in PRECISIONS:
             row = {"stencil": "bor", "scheme": scheme, "dtype": precision, "shape": [91, 141], "steps": 400}
             rows.append(row)
             try:
@@ -121,17 +169,17 @@ def oracle_part() -> list[dict[str, Any]]:
         problem = random_planar_problem(polarisation, (101, 83), steps=600, batch=3, start=False)
         wave = planar_reference.run(problem)
         for scheme in schemes_of("tmz"):
-            for precision in ("float64", "float32"):
+            for precision in PRECISIONS:
                 found = planar.run(problem, device, precision=precision, scheme=scheme)
                 name = f"t{polarisation[1].lower()}z"
                 rows.append({
                     "stencil": name, "scheme": scheme, "dtype": precision, "shape": [101, 83], "steps": 600,
                     "fields": float(planar_error(found, wave, problem)),
                 })  # fmt: skip
-    sums = JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 301, 517)), steps=43)
+    sums = _small_sums()
     known = jacobi_reference.run(sums)
     for scheme in schemes_of("jacobi5"):
-        for precision in ("float64", "float32"):
+        for precision in PRECISIONS:
             row = {"stencil": "jacobi5", "scheme": scheme, "dtype": precision, "shape": [517, 301], "steps": 43}
             rows.append(row)
             try:
@@ -177,7 +225,7 @@ def _last(problem: AnyProblem, scheme: str, steps: int) -> np.ndarray:
 def figures_part() -> list[dict[str, Any]]:
     """The four families against the CPU; alone, and beside two other batches, to the bit."""
     rows = []
-    for family in ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide"):
+    for family in FAMILIES:
         row = compare(family, batch=40, compared=6)
         many, ends = designs(family, 40, np.random.default_rng(1))
         made = plan(family, *ends, SOLVER).to_dict()
@@ -237,8 +285,12 @@ def main() -> None:
         "fields": lambda: fields_part(options.steps),
     }
     found: dict[str, Any] = {"command": " ".join(sys.argv), "device": cuda.device().identity}
+    chosen = options.part or list(parts)
+    start = time.perf_counter()
+    compile_ahead(chosen)
+    print(f"compiled in {time.perf_counter() - start:.1f} s", flush=True)
     for name, part in parts.items():
-        if options.part and name not in options.part:
+        if name not in chosen:
             continue
         start = time.perf_counter()
         found[name] = part()

@@ -10,7 +10,7 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -226,7 +226,7 @@ def _settings(variant: Variant) -> dict[str, int]:
 
 
 def _compile(device: CudaDevice, case: Case, problem: AnyProblem, variants: Sequence[Variant], steps: int) -> None:
-    """Fill CuPy's cache of compiled kernels, many processes at a time."""
+    """Compile what the variants will ask for."""
     texts: set[str] = set()
     for variant in variants:
         with contextlib.suppress(FdtdError):  # comes again, with a name, when it is started
@@ -237,10 +237,16 @@ def _compile(device: CudaDevice, case: Case, problem: AnyProblem, variants: Sequ
                     **variant.choice,
                 )
             )  # fmt: skip
-    workers = min(len(texts), _PROCESSES, max(1, (os.cpu_count() or 1) - 1))
+    compile_texts(texts)
+
+
+def compile_texts(texts: Iterable[str]) -> None:
+    """Fill CuPy's cache of compiled kernels, many processes at a time."""
+    wanted = set(texts)
+    workers = min(len(wanted), _PROCESSES, max(1, (os.cpu_count() or 1) - 1))
     if workers > 1:
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            list(pool.map(compile_one, texts))
+            list(pool.map(compile_one, wanted))
 
 
 def compile_one(text: str) -> None:
