@@ -50,14 +50,19 @@ class Batch:
         """Designs as plain dictionaries, in the order of the keys."""
         return [dict(design) for _, design in self.jobs]
 
-    def after_failure(self, kind: str) -> list[Batch]:
-        """Return what is to be tried next after a failure of kind `error`, `timeout` or `lost`; nothing is final."""
+    def after_failure(self, kind: str, *, alone: bool = True) -> list[Batch]:
+        """Return what is to be tried next after a failure of kind `error`, `timeout` or `lost`; nothing is final.
+
+        Args:
+            kind: Of failure.
+            alone: No other batch shared its worker; else it may not be to blame, and is tried again by itself.
+        """
         if len(self.jobs) > 1:
             middle = len(self.jobs) // 2
             halves = (self.jobs[:middle], self.jobs[middle:])
             return [Batch(jobs=half, attempt=self.attempt + 1) for half in halves]
-        failures = self.solo_failures + 1
-        if failures >= SOLO_ATTEMPTS[kind]:
+        failures = self.solo_failures + (1 if alone else 0)
+        if alone and failures >= SOLO_ATTEMPTS[kind]:
             return []
         return [Batch(jobs=self.jobs, attempt=self.attempt + 1, solo_failures=failures)]
 

@@ -105,7 +105,7 @@ class OwnScheduler:
     def want(self, batches: int) -> None:
         """Be told for how many batches there is work."""
 
-    def wake_workers(self) -> list[str]:
+    def mend(self) -> list[tuple[str, str]]:
         """Do nothing: the workers are on other machines."""
         return []
 
@@ -184,15 +184,26 @@ class LocalWorkers(OwnScheduler):
             f"memory, or does {host} not belong to it?",
         )
 
-    def wake_workers(self) -> list[str]:
-        """Let worker processes go on that were stopped (SIGSTOP); return their addresses."""
-        woken = []
-        for nanny in list(self._cluster.workers.values()):
-            if nanny.pid and is_stopped(nanny.pid):
+    def mend(self) -> list[tuple[str, str]]:
+        """Let worker processes go on that were stopped (SIGSTOP), and replace those that Dask has given up.
+
+        It gives up one that dies while it starts, or that takes long to come back.
+
+        Returns:
+            What was done and to whom: `worker_woken` or `worker_replaced`, and the worker's address or name.
+        """
+        done = []
+        for name, nanny in list(self._cluster.workers.items()):
+            if nanny.status.name in ("closed", "failed"):
+                self._cluster.workers.pop(name, None)
+            elif nanny.pid and is_stopped(nanny.pid):
                 with suppress(ProcessLookupError):
                     os.kill(nanny.pid, signal.SIGCONT)
-                    woken.append(str(nanny.worker_address))
-        return woken
+                    done.append(("worker_woken", str(nanny.worker_address)))
+        missing = self._cluster.worker_spec.keys() - self._cluster.workers.keys()
+        if missing:
+            self._cluster.scale(len(self._cluster.worker_spec))
+        return done + [("worker_replaced", str(name)) for name in sorted(missing)]
 
     def kill_worker(self, address: str) -> bool:
         """Kill the worker process at an address; a new one takes its place. False when there is none."""
@@ -279,7 +290,7 @@ class RemoteScheduler:
     def want(self, batches: int) -> None:
         """Do nothing: who started the workers knows how many there shall be."""
 
-    def wake_workers(self) -> list[str]:
+    def mend(self) -> list[tuple[str, str]]:
         """Do nothing: other people's processes are theirs."""
         return []
 

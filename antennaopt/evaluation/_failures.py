@@ -80,13 +80,22 @@ class Reception:
         elif flight.ending is not None and flight.ending.outside and not flight.expired:
             self._killed(flight)
         else:
-            yield from self.failed(flight.batch, *failure(problem, flight), worker=flight.worker)
+            kind, reason = failure(problem, flight)
+            yield from self.failed(flight.batch, kind, reason, worker=flight.worker, alone=not flight.in_company)
 
     def failed(
-        self, batch: Batch, kind: str, reason: str, *, worker: str | None = None
+        self, batch: Batch, kind: str, reason: str, *, worker: str | None = None, alone: bool = True
     ) -> Iterator[tuple[str, Outcome]]:
-        """Put a failed batch back in parts, or yield its end when its attempts are used up."""
-        again = batch.after_failure(kind)
+        """Put a failed batch back in parts, or yield its end when its attempts are used up.
+
+        Args:
+            batch: Which.
+            kind: `error`, `timeout` or `lost`.
+            reason: In words.
+            worker: Where.
+            alone: Nothing else may be to blame.
+        """
+        again = batch.after_failure(kind, alone=alone)
         log.info("batch of %d: %s; %d to try again", len(batch.jobs), kind, len(again))
         event = "attempt_failed" if again else "given_up" if kind == "error" else "quarantined"
         last_line = reason.strip().splitlines()[-1:]

@@ -41,6 +41,7 @@ class Flight:
         expired: The driver gave it up for taking too long.
         given_up: It was tried again elsewhere; what comes of it now is late.
         ending: How its worker ended, if it did.
+        in_company: Its worker had another batch under way when it ended, which may be to blame.
     """
 
     batch: Batch
@@ -52,6 +53,7 @@ class Flight:
     expired: bool = False
     given_up: bool = False
     ending: Ending | None = None
+    in_company: bool = False
 
     def overdue(self, slack_s: float) -> bool:
         """Whether it has been running for longer than its limit and some slack.
@@ -125,6 +127,10 @@ class Flights:
         if flight is None:
             return None
         flight.ending = how
+        if how is not None or (reply is not None and reply.get("broken")):
+            beside = [one for one in self._flying.values() if one.worker is not None and one.worker == flight.worker]
+            for one in beside:
+                one.in_company = flight.in_company = True
         flight.future.release()
         return flight, reply, problem
 

@@ -256,8 +256,8 @@ class Farm:
             self._workers_checked = now
             self._require_scheduler()
             self._count_workers()
-            for worker in self._cluster.wake_workers():
-                self._tell("worker_woken", worker=worker)
+            for done, worker in self._cluster.mend():
+                self._tell(done, worker=worker)
 
     def _give_up_overdue(self) -> Iterator[tuple[str, Outcome]]:
         """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
