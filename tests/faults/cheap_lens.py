@@ -1,14 +1,22 @@
-"""A driver process for the fault tests: a whole run with real workers and a bowl in place of fields.
+"""Whole runs with a bowl in place of fields, and with any fault: what the fault tests start, in this process or another.
 
-`python cheap_lens.py run ROOT` or `python cheap_lens.py resume FOLDER`; exits as the command line does.
+`python cheap_lens.py run ROOT [PLAN]`, `python cheap_lens.py resume FOLDER`, with `--scheduler ADDRESS` for workers that
+run already; exits as the command line does. PLAN is JSON that is added to the plan: `{"fault": {...}}`.
 """
 
+import argparse
+import ctypes
+import json
+import math
+import os
+import signal
+import subprocess
 import sys
 import time
+import zlib
 from datetime import UTC, datetime
 from functools import partial
-
-from antennaopt.errors import AntennaoptError
+from pathlib import Path
 
 EXPERIMENT = {
     "name": "cheap_lens",
@@ -25,38 +33,217 @@ EXPERIMENT = {
     "certificate": {"mode": "off"},
 }
 PLAN = {"nr": 100, "nz": 200, "sleep_s": 0.05}
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+THETA = [float(theta) for theta in range(0, 181, 15)]
 
 
 def bowl(family, designs, plan, *, backend, fields=False):
-    time.sleep(plan["sleep_s"] * len(designs))
-    radii = [[1e3 * design[f"lens.radii.{place}"] for place in range(4)] for design in designs]
-    misses = [sum((x - 12.0 - place) ** 2 for place, x in enumerate(one)) for one in radii]
-    return [
-        {"status": "ok", "error": None, "seconds": 0.0, "frequency_hz": [30e9], "directivity_dbi": [30.0 - miss / 20.0]}
-        for miss in misses
-    ]
+    """Evaluate: the directivity falls with the distance of the radii from 12, 13, 14, 15 mm."""
+    outcomes = []
+    for design in designs:
+        time.sleep(plan["sleep_s"])
+        outcomes.append(misbehaved(design, plan.get("fault")) or solved(design))
+    return outcomes
 
 
-def main(command, path):
+def solved(design):
+    miss = sum((1e3 * design[f"lens.radii.{place}"] - 12.0 - place) ** 2 for place in range(4))
+    directivity = 30.0 - miss / 20.0
+    cut = [directivity * math.cos(math.radians(theta)) for theta in THETA]
+    others = "max_directivity_dbi gain_dbi radiation_efficiency hpbw_e_deg hpbw_h_deg sidelobe_db front_to_back_db "
+    others += "crosspol_db s11_db power_balance contour_balance"
+    return {
+        **{name: [miss / (3.0 + place)] for place, name in enumerate(others.split())},
+        "s11": [[0.1, miss / 7.0]],
+        "steps": 4000,
+        "decay_db": 60.0,
+        "status": "ok",
+        "error": None,
+        "seconds": 0.0,
+        "frequency_hz": [30e9],
+        "directivity_dbi": [directivity],
+        "theta_deg": THETA,
+        "e_plane_dbi": [cut],
+        "h_plane_dbi": [cut],
+    }
+
+
+def misbehaved(design, fault):
+    """Do what a fault says to a design that it is meant for; its outcome, or None where it is solved all the same.
+
+    A fault is meant for one design in `one_in`. With `marker`, a folder, it strikes each of them `times` times (once).
+    """
+    if fault is None or zlib.crc32(json.dumps(design, sort_keys=True).encode()) % fault["one_in"] != 0:
+        return None
+    if "marker" in fault and not struck_again(Path(fault["marker"]), design, fault.get("times", 1)):
+        return None
+    return FAULTS[fault["kind"]](design)
+
+
+def struck_again(marker, design, times):
+    name = f"{zlib.crc32(json.dumps(design, sort_keys=True).encode()):08x}"
+    for number in range(times):
+        try:
+            (marker / f"{name}-{number}").touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return True
+    return False
+
+
+def crash(design):
+    ctypes.string_at(0)  # reads address 0: SIGSEGV
+
+
+def leave(design):
+    os._exit(3)
+
+
+def kill_from_outside(design, number=signal.SIGKILL):
+    subprocess.run(["kill", f"-{int(number)}", str(os.getpid())], check=True)
+    time.sleep(60.0)
+
+
+def fail(design):
+    raise RuntimeError("no such antenna")
+
+
+class Unpicklable(Exception):  # noqa: N818
+    def __reduce__(self):
+        raise TypeError("cannot be pickled")
+
+
+def fail_unpicklably(design):
+    raise Unpicklable(lambda: design)
+
+
+def return_an_object(design):
+    return {"status": "ok", "what": object()}
+
+
+def return_nan(design):
+    return solved(design) | {"directivity_dbi": [math.nan]}
+
+
+def diverge(design):
+    return {"status": "diverged", "error": "the fields were not finite at step 400", "seconds": 0.0}
+
+
+def hang(design):
+    time.sleep(600.0)
+
+
+def hold_the_interpreter(design):
+    ctypes.PyDLL(None).sleep(600)
+
+
+def stop(design):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return solved(design)
+
+
+def report(status, design):
+    """What the farm makes of a design that it gave up."""
+    return {"status": status, "error": "given up"}
+
+
+class OutOfMemoryError(MemoryError):
+    """Of CuPy's name."""
+
+
+class CUDARuntimeError(RuntimeError):
+    """Of CuPy's name, by which a device out of order is known."""
+
+
+def out_of_memory(design):
+    raise OutOfMemoryError("Out of memory allocating 2,000,000,000 bytes")
+
+
+def illegal_address(design):
+    raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+
+FAULTS = {
+    "crash": crash,
+    "leave": leave,
+    "kill": kill_from_outside,
+    "terminate": partial(kill_from_outside, number=signal.SIGTERM),
+    "fail": fail,
+    "unpicklable": fail_unpicklably,
+    "object": return_an_object,
+    "nan": return_nan,
+    "diverge": diverge,
+    "hang": hang,
+    "hold": hold_the_interpreter,
+    "stop": stop,
+    "out_of_memory": out_of_memory,
+    "illegal_address": illegal_address,
+    "lost": partial(report, "lost"),
+    "timeout": partial(report, "timeout"),
+    "error": partial(report, "error"),
+}
+
+
+def start(root, *, farm=None, evolution=None, **plan):
+    """Carry the run out below a folder; `farm` opens another farm than the experiment's."""
     import cheap_lens  # workers find the function by the module's name, which is not __main__
 
     from antennaopt.config import Experiment
-    from antennaopt.study import Lines, resume, run
+    from antennaopt.study import Lines, run
 
-    shared = {"evaluate": cheap_lens.bowl, "progress": Lines(), "report": False}
-    go_on = partial(resume, path, **shared)
-    if command == "run":
-        now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-        go_on = partial(run, Experiment.parse(EXPERIMENT), root=path, plan=PLAN, now=now, **shared)
+    experiment = Experiment.parse(EXPERIMENT | {"evolution": EXPERIMENT["evolution"] | (evolution or {})})
+    more = {} if farm is None else {"farm": farm}
+    return run(
+        experiment,
+        root=root,
+        plan=PLAN | plan,
+        now=NOW,
+        evaluate=cheap_lens.bowl,
+        progress=Lines(),
+        report=False,
+        **more,
+    )
+
+
+def go_on(folder, *, farm=None, scheduler=None):
+    """Resume a run."""
+    import cheap_lens
+
+    from antennaopt.study import Lines, resume
+
+    more = {} if farm is None else {"farm": farm}
+    return resume(folder, evaluate=cheap_lens.bowl, progress=Lines(), report=False, scheduler=scheduler, **more)
+
+
+def serial(experiment, *, plan, backend, scheduler=None, evaluate):
+    """Open a farm without workers."""
+    from antennaopt.evaluation.serial import SerialFarm
+
+    return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
+
+
+def main():
+    from antennaopt.errors import AntennaoptError
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["run", "resume"])
+    parser.add_argument("path")
+    parser.add_argument("plan", nargs="?", type=json.loads, default={})
+    parser.add_argument("--scheduler")
+    given = parser.parse_args()
     try:
-        print(go_on().folder)
+        if given.command == "run":
+            summary = start(given.path, **given.plan)
+        else:
+            summary = go_on(given.path, scheduler=given.scheduler)
     except AntennaoptError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    print(summary.folder)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

@@ -1,0 +1,359 @@
+"""Faults of workers in whole runs with real processes: the rows, patterns and checkpoints of the run left alone.
+
+A fault that an individual has by itself costs this individual alone: the run is then equal to one in which the same
+individual came out with that status at once.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import bits
+import cheap_lens
+import psutil
+import pytest
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation import _failures
+from antennaopt.evaluation import farm as farm_module
+from antennaopt.evaluation.farm import Farm
+
+
+def workers(**options):
+    """Open a farm of two workers, seen by the test as the last entry of `farms`."""
+
+    def opened(experiment, *, plan, backend, scheduler=None, evaluate):
+        farm = Farm(
+            evaluate, family=experiment.family, plan=plan, backend=backend, workers=2, dashboard=False, **options
+        )
+        farms.append(farm)
+        return farm
+
+    return opened
+
+
+farms: list[Farm] = []
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """The run that nothing happened to, without workers."""
+    return cheap_lens.start(tmp_path_factory.mktemp("quiet"), farm=cheap_lens.serial, sleep_s=0.0).folder
+
+
+@pytest.fixture
+def marker(tmp_path):
+    folder = tmp_path / "marker"
+    folder.mkdir()
+    return str(folder)
+
+
+def worker_pids():
+    return [child.pid for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+class Striking(threading.Thread):
+    """Does something to the farm's workers a while into the run, and then every so often."""
+
+    def __init__(self, action, *, first_s=0.4, every_s=None):
+        super().__init__(daemon=True)
+        self._action, self._first_s, self._every_s = action, first_s, every_s
+        self.done = threading.Event()
+        self.count = 0
+
+    def run(self):
+        while not farms:
+            time.sleep(0.01)
+        wait = self._first_s
+        while not self.done.wait(wait):
+            self.count += self._action() is not False
+            if self._every_s is None:
+                return
+            wait = self._every_s
+
+    def __enter__(self):
+        farms.clear()
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.join()
+
+
+def kill_one():
+    for pid in worker_pids()[:1]:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
+    """A worker killed by somebody else every 0.7 s, in mid-batch: 34 antennas of 0.1 s take two workers some 3 s."""
+    with Striking(kill_one, every_s=0.7) as striking:
+        folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.1).folder
+    assert striking.count >= 3
+    bits.assert_equal(folder, quiet)
+    killed = bits.events(folder, "worker_killed")
+    assert killed
+    assert all(one["reason"] == "was killed by SIGKILL" and one["individuals"] for one in killed)
+    assert not bits.events(folder, "quarantined", "attempt_failed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["kill", "terminate"])
+def test_kills_from_outside_never_count(quiet, tmp_path, marker, kind):
+    """Some individuals' workers are killed five times each, alone, from outside: more often than three crashes."""
+    fault = {"kind": kind, "one_in": 12, "marker": marker, "times": 5}
+    folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.0, fault=fault).folder
+    bits.assert_equal(folder, quiet)
+    struck = {name for one in bits.events(folder, "worker_killed") for name in one["individuals"]}
+    assert struck
+    assert len(bits.events(folder, "worker_killed")) == 5 * len(struck)
+
+
+def test_one_killed_from_outside_for_ever_stops_the_run_and_blames_nobody(quiet, tmp_path, marker, monkeypatch):
+    """After so many kills in a row the run ends with exit code 5; resumed in peace it is equal to the quiet one."""
+    monkeypatch.setattr(_failures, "MOST_KILLS", 3)
+    fault = {"kind": "kill", "one_in": 12, "marker": marker, "times": 3}
+    with pytest.raises(ClusterError, match="killed by SIGKILL 3 times in a row, each time from outside") as caught:
+        cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.0, fault=fault)
+    assert caught.value.exit_code == 5
+    (folder,) = (tmp_path / "cheap_lens").iterdir()
+    monkeypatch.undo()
+    bits.assert_equal(cheap_lens.go_on(folder, farm=workers()).folder, quiet)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "said"),
+    [
+        ("crash", "lost", "was killed by SIGSEGV"),
+        pytest.param("leave", "lost", "ended with exit status 3", marks=pytest.mark.slow),
+        pytest.param("fail", "error", "no such antenna", marks=pytest.mark.slow),
+        pytest.param("unpicklable", "error", "Unpicklable", marks=pytest.mark.slow),
+        pytest.param("object", "error", "not object", marks=pytest.mark.slow),
+    ],
+)
+def test_who_ends_its_worker_or_raises_is_found_and_given_up_alone(tmp_path, kind, status, said):
+    """Batches of four: bisected to the one to blame, which fails alone (three crashes, or two exceptions)."""
+    evolution = {"population": 12, "generations": 2}
+    given = {"evolution": evolution, "sleep_s": 0.0}
+    expected = cheap_lens.start(
+        tmp_path / "expected", farm=cheap_lens.serial, fault={"kind": status, "one_in": 10}, **given
+    ).folder
+    folder = cheap_lens.start(tmp_path / "run", farm=in_fours, fault={"kind": kind, "one_in": 10}, **given).folder
+    bits.assert_equal(folder, expected, without=["error", "device"])
+    rows = bits.pd.read_parquet(folder / "evals")
+    failed = rows[rows.status != "ok"]
+    assert len(failed) >= 1
+    assert set(failed.status) == {status}
+    assert all(said in error for error in failed.error)
+    assert bits.events(folder, "quarantined" if status == "lost" else "given_up")
+
+
+def in_fours(experiment, **given):
+    farm = workers()(experiment, **given)
+    farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
+    return farm
+
+
+@pytest.mark.parametrize("kind", ["diverge", "nan"])
+def test_what_is_not_finite_is_never_the_best(tmp_path, kind):
+    """`diverged`, and an `ok` whose figures are not numbers: neither is in the hall of fame, nor is a bit different."""
+    given = {"sleep_s": 0.0, "fault": {"kind": kind, "one_in": 3}}
+    expected = cheap_lens.start(tmp_path / "expected", farm=cheap_lens.serial, **given)
+    rows = bits.pd.read_parquet(expected.folder / "evals")
+    struck = rows[rows.directivity_dbi_30000mhz.isna()]
+    assert len(struck) >= 3
+    assert struck.fitness.min() > rows[rows.directivity_dbi_30000mhz.notna()].fitness.max()
+    newest = max(bits.checkpoints(expected.folder).items())[1].decode()
+    hall = newest[newest.index('"hall_of_fame"') :]
+    assert not [name for name in struck.individual if name in hall]
+    again = cheap_lens.start(tmp_path / "run", farm=workers(), **given)
+    bits.assert_equal(again.folder, expected.folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["hang", "hold", "stop"])
+def test_one_that_hangs_once_is_solved_in_the_end(quiet, tmp_path, marker, kind, monkeypatch):
+    """Hangs without and with the interpreter's lock, and a stopped process: the watchdog, or the driver, ends it."""
+    monkeypatch.setattr(farm_module, "GRACE_S", 0.5)
+    monkeypatch.setattr(farm_module, "WORKERS_CHECK_S", 60.0)  # a stopped process is not woken
+    fault = {"kind": kind, "one_in": 12, "marker": marker}
+    folder = cheap_lens.start(tmp_path, farm=workers(time_limit_s=1.0), sleep_s=0.0, fault=fault).folder
+    bits.assert_equal(folder, quiet)
+    failed = bits.events(folder, "attempt_failed")
+    assert failed
+    assert {one["kind"] for one in failed} == {"timeout"}
+
+
+@pytest.mark.slow
+def test_one_that_always_hangs_is_given_up_alone(tmp_path):
+    given = {"evolution": {"population": 12, "generations": 2}, "sleep_s": 0.0}
+    expected = cheap_lens.start(
+        tmp_path / "expected", farm=cheap_lens.serial, fault={"kind": "timeout", "one_in": 10}, **given
+    ).folder
+    folder = cheap_lens.start(
+        tmp_path / "run", farm=workers(time_limit_s=0.7), fault={"kind": "hold", "one_in": 10}, **given
+    ).folder
+    bits.assert_equal(folder, expected, without=["error", "device"])
+    rows = bits.pd.read_parquet(folder / "evals")
+    assert set(rows[rows.status != "ok"].error) == {"took longer than the 0.7 s allowed"}
+
+
+@pytest.mark.slow
+def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatch):
+    """SIGSTOP by somebody else: the driver lets the process go on, and no attempt is lost."""
+    monkeypatch.setattr(farm_module, "WORKERS_CHECK_S", 0.5)
+
+    def stop_both():
+        for pid in worker_pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    with Striking(stop_both):
+        folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.1).folder
+    bits.assert_equal(folder, quiet)
+    assert len(bits.events(folder, "worker_woken")) == 2
+    rows = bits.pd.read_parquet(folder / "evals")
+    assert set(rows.attempt) == {1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["out_of_memory", "illegal_address"])
+def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, marker, kind, monkeypatch):
+    """What CuPy raises, raised in workers that pretend to have a device: the batch is halved, or the process replaced."""
+    from antennaopt.evaluation import _devices
+    from fdtd.backends.cuda import present
+    from fdtd.tiling.limits import HOPPER
+
+    found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(2))
+    monkeypatch.setattr(present, "devices", lambda: found)
+    monkeypatch.setattr(_devices, "room", toy_room)
+
+    def devices(experiment, *, plan, backend, scheduler=None, evaluate):
+        farm = Farm(evaluate, family=experiment.family, plan=plan, backend="cuda", dashboard=False)
+        farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
+        return farm
+
+    fault = {"kind": kind, "one_in": 6, "marker": marker}
+    folder = cheap_lens.start(tmp_path, farm=devices, sleep_s=0.0, fault=fault).folder
+    bits.assert_equal(folder, quiet, without=["device"])
+    assert list((tmp_path / "marker").iterdir()), "somebody was struck"
+    assert bool(bits.events(folder, "attempt_failed")) == (kind == "illegal_address")
+
+
+def toy_room(plan):
+    return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "", "wave": 2,
+            "antennas": 6}  # fmt: skip
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_a_late_result_is_compared_with_the_first(equal):
+    """A batch is given up while its worker still solves it (its watchdog is off, nobody may kill it) and solved by the
+    other worker; then the first attempt ends too. It is not handed out again, and told when it differs."""
+    told = []
+    with Farm(late, family="t", plan={"equal": equal, "driver": os.getpid()}, workers=2, dashboard=False,
+              time_limit_s=0.3) as farm:  # fmt: skip
+        farm.on_event = lambda event, **details: told.append((event, details))
+        farm._cluster.kill_worker = lambda worker: False
+        patch, farm_module.GRACE_S = farm_module.GRACE_S, 0.2
+        try:
+            outcomes = list(farm.run([[("slow", {"x": 1.0})], *([(f"i{place}", {"x": 0.0})] for place in range(12))]))
+        finally:
+            farm_module.GRACE_S = patch
+    assert sorted(key for key, _ in outcomes) == sorted(["slow", *(f"i{place}" for place in range(12))])
+    assert dict(outcomes)["slow"]["value"] == 1.0
+    assert dict(outcomes)["slow"]["attempt"] == 2
+    (late_one,) = [details for event, details in told if event == "late_duplicate"]
+    assert late_one == {"individuals": ["slow"], "count": 1, "equal": equal}
+
+
+def late(family, designs, plan, *, backend):
+    """The first attempt at x = 1 takes 1.5 s with its watchdog off; others 0.2 s."""
+    import faulthandler
+
+    slow = designs[0]["x"] == 1.0 and not os.environ.get("ANTENNAOPT_TEST_LATE")
+    first = slow and _first(plan["driver"])
+    if first:
+        faulthandler.cancel_dump_traceback_later()
+    time.sleep(1.5 if first else 0.2)
+    return [{"status": "ok", "value": 1.0 if plan["equal"] or not first else 2.0}]
+
+
+def _first(driver):
+    import tempfile
+
+    try:
+        os.mkdir(os.path.join(tempfile.gettempdir(), f"antennaopt-late-{driver}"))
+    except FileExistsError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def no_late_mark():
+    import tempfile
+
+    yield
+    with bits.suppress(OSError):
+        os.rmdir(os.path.join(tempfile.gettempdir(), f"antennaopt-late-{os.getpid()}"))
+
+
+def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path):
+    """Our own scheduler is ended twice in mid-batch, its connections cut: new workers, no attempt lost, same bits."""
+
+    def end():
+        cluster = farms[-1]._cluster._cluster
+        if cluster.scheduler.status.name != "running" or not cluster.scheduler.workers:
+            return False
+        cluster.loop.add_callback(cluster.scheduler.close)
+        return True
+
+    with Striking(end, first_s=0.5, every_s=3.0) as striking:
+        folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.25).folder
+    assert striking.count >= 2
+    bits.assert_equal(folder, quiet)
+    assert len(bits.events(folder, "scheduler_rebuilt")) == striking.count
+    deadline = time.monotonic() + 10.0
+    while worker_pids() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert worker_pids() == []
+
+
+def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
+    """The driver's thread stands still for longer than any batch may take: nobody is blamed for what it slept through."""
+    monkeypatch.setattr(farm_module, "GRACE_S", 0.2)
+    slept = []
+
+    def sleepy(experiment, **given):
+        farm = workers(time_limit_s=0.6)(experiment, **given)
+        launch = farm._launch
+
+        def launch_and_sleep():
+            launch()
+            if len(farm._flights) == 2 and len(slept) < 2:
+                slept.append(time.sleep(1.5))
+
+        farm._launch = launch_and_sleep
+        return farm
+
+    folder = cheap_lens.start(tmp_path, farm=sleepy, sleep_s=0.05).folder
+    assert len(slept) == 2
+    bits.assert_equal(folder, quiet)
+    assert not bits.events(folder, "attempt_failed", "quarantined")
+
+
+def test_a_kill_command_is_seen_as_one_from_outside():
+    """What a shell's `kill` does is told from what the same process does to itself."""
+    told = []
+    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 5.0}, workers=1, dashboard=False) as farm:
+        farm.on_event = lambda event, **details: told.append((event, details.get("reason")))
+        farm.submit([[("a", {f"lens.radii.{place}": 0.01 for place in range(4)})]])
+        farm._launch()
+        time.sleep(0.5)
+        subprocess.run(["kill", "-9", str(worker_pids()[0])], check=True)
+        for _ in range(20):
+            list(farm._next())
+            if told:
+                break
+    assert told == [("worker_killed", "was killed by SIGKILL")]
