@@ -24,7 +24,7 @@
 // Then radial factors of wide patches; then, for the rows of warps that can meet axial layers, the layers' table
 // [place][2][4], memories [place][4][WIDE] and [place][4][RADIAL_COLUMNS].
 #define PLACES (AXIAL_COUNT * ROWS)
-#define AXIAL_NUMBERS (FACTOR_NUMBERS + PLACES * (8 + 4 * (WIDE + RADIAL_COLUMNS)))
+#define AXIAL_NUMBERS (FACTOR_SETS * FACTOR_NUMBERS + PLACES * (8 + 4 * (WIDE + RADIAL_COLUMNS)))
 #define MARCH_BYTES (MAIL_BYTES + (AXIAL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
 // Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
@@ -43,7 +43,7 @@ __device__ inline real *strip_slot(int warp, int half) {
 }
 
 __device__ inline real *factors() { return reinterpret_cast<real *>(shared_base() + MAIL_BYTES); }
-__device__ inline real *layers() { return factors() + FACTOR_NUMBERS; }
+__device__ inline real *layers() { return factors() + FACTOR_SETS * FACTOR_NUMBERS; }
 __device__ inline int layer_place(int row) {
     return __popc(AXIAL_WARPS & ((1u << row / ROWS) - 1)) * ROWS + row % ROWS;
 }

@@ -1,7 +1,8 @@
 // A patch of ROWS x CELLS cells in the registers of each lane: a warp holds ROWS rows of WIDE = 32 CELLS columns.
 // Unknowns and equations: fdtd/problem.py. The radial layer is not here: its columns belong to strip.cuh.
 //
-// Settings: REAL_BYTES (4 or 8), CELLS, ROWS.
+// Settings: REAL_BYTES (4 or 8), CELLS, ROWS; PIECE_BYTES (8 or 16: how rows are aligned in memory), FACTOR_SETS
+// (positions along r that the blocks of a grid take; 1 if not set).
 #if !defined(CELLS) || !defined(ROWS) || !defined(REAL_BYTES)
 #error "CELLS, ROWS and REAL_BYTES must be set"
 #endif
@@ -16,8 +17,15 @@
 // A number that all lanes hold, in a way that tells the compiler so: branches on it do not divide the warp.
 __device__ inline int agreed(int number) { return __shfl_sync(WHOLE_WARP, number, 0); }
 
+#ifndef FACTOR_SETS
+#define FACTOR_SETS 1
+#endif
+#ifndef PIECE_BYTES
+#define PIECE_BYTES 16
+#endif
+
 // A lane's cells of one row go to and from memory in pieces of up to 16 bytes.
-#if REAL_BYTES == 4 && CELLS % 4 == 0
+#if REAL_BYTES == 4 && CELLS % 4 == 0 && PIECE_BYTES == 16
 typedef float4 piece;
 #define PIECE 4
 __device__ inline void spread(const piece &from, real *to) { to[0] = from.x, to[1] = from.y, to[2] = from.z, to[3] = from.w; }
@@ -27,7 +35,7 @@ typedef float2 piece;
 #define PIECE 2
 __device__ inline void spread(const piece &from, real *to) { to[0] = from.x, to[1] = from.y; }
 __device__ inline piece gather(const real *from) { return make_float2(from[0], from[1]); }
-#elif REAL_BYTES == 8 && CELLS % 2 == 0
+#elif REAL_BYTES == 8 && CELLS % 2 == 0 && PIECE_BYTES == 16
 typedef double2 piece;
 #define PIECE 2
 __device__ inline void spread(const piece &from, real *to) { to[0] = from.x, to[1] = from.y; }
@@ -86,6 +94,7 @@ __device__ inline real *factors();
 // Where a warp's patch lies, and the radial factors of its lanes' columns.
 struct Ground {
     int antenna, lane, first, layer;  // lowest row; its place among the rows that can lie in layers
+    int position;                     // along r, of the factors in shared memory
     int column;                       // the lane's first column, as stored
     int mode;
     int word[ROWS];
@@ -110,7 +119,7 @@ __device__ inline int word_beyond(const RowNotes &notes, int column) {
 
 // For a patch that starts in row `first`; lane r brings the word of row r.
 __device__ inline void place(Ground &g, int antenna, int lane, int first, int row, int column, int words) {
-    g.antenna = antenna, g.lane = lane, g.first = first, g.layer = layer_place(row), g.column = column;
+    g.antenna = antenna, g.lane = lane, g.first = first, g.layer = layer_place(row), g.column = column, g.position = 0;
     int all = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) g.word[r] = __shfl_sync(WHOLE_WARP, words, r), all |= g.word[r];
@@ -137,18 +146,18 @@ __device__ inline void read_factors(Ground &g) {
     load_lane(P.gains + 4 * P.pitch + g.column, g.rising);
 #endif
 }
-// All threads of a block, before they meet; `column`: the block's first.
-__device__ inline void share_factors(int column) {
+// All threads of a block, before they meet; `column`: the first of this position.
+__device__ inline void share_factors(int column, int position) {
     for (int at = threadIdx.x; at < FACTOR_NUMBERS; at += blockDim.x) {
         const int kind = at / WIDE, cell = at % WIDE, lane = cell / CELLS, v = cell % CELLS / PIECE;
-        factors()[kind * WIDE + (v * 32 + lane) * PIECE + cell % PIECE] = P.gains[2 * kind * P.pitch + column + cell];
+        factors()[(position * 3 + kind) * WIDE + (v * 32 + lane) * PIECE + cell % PIECE] = P.gains[2 * kind * P.pitch + column + cell];
     }
 }
-__device__ inline void load_factors(int kind, const real *kept, int lane, real *to) {
+__device__ inline void load_factors(int kind, const real *kept, const Ground &g, real *to) {
 #pragma unroll
     for (int v = 0; v < CELLS / PIECE; ++v)
 #if CELLS > 2
-        spread(reinterpret_cast<const piece *>(factors() + kind * WIDE)[v * 32 + lane], to + v * PIECE);
+        spread(reinterpret_cast<const piece *>(factors() + (g.position * 3 + kind) * WIDE)[v * 32 + g.lane], to + v * PIECE);
 #else
         to[v] = kept[v], to[CELLS - 1] = kept[CELLS - 1];
 #endif
@@ -214,7 +223,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_h[j] = f.h[r][j] - h_below[j], up_hr[j] = f.h_r[r][j] - hr_below[j];
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 0, up_hr, up_h);
-    load_factors(0, g.half, g.lane, factor);
+    load_factors(0, g.half, g, factor);
     if (MODE == FULL && !EARLY) read_medium(media, g, reach, x[0]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
@@ -222,7 +231,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
         if (MODE == FULL) f.e_r[r][j] = x[0].a[j] * f.e_r[r][j] + x[0].b[j] * (factor[j] * curl);
         else f.e_r[r][j] += factor[j] * curl;
     }
-    load_factors(2, g.rising, g.lane, factor);
+    load_factors(2, g.rising, g, factor);
     if (MODE == FULL && !EARLY) read_medium(media + P.pitch, g, reach, x[1]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
@@ -230,7 +239,7 @@ __device__ inline void row_e(Patch &f, int r, const real *hr_below, const real *
         if (MODE == FULL) f.e[r][j] = x[1].a[j] * f.e[r][j] + x[1].b[j] * ((factor[j] - P.half_courant) * curl);
         else f.e[r][j] += (factor[j] - P.half_courant) * curl;
     }
-    load_factors(1, g.node, g.lane, factor);
+    load_factors(1, g.node, g, factor);
     if (MODE == FULL && !EARLY) read_medium(media + 2 * P.pitch, g, reach, x[2]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
@@ -273,21 +282,21 @@ __device__ inline void row_h(
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) up_e[j] = e_above[j] - f.e[r][j], up_er[j] = er_above[j] - f.e_r[r][j];
     if (MODE == LAYERED || (MODE == FULL && RARELY(word & ROW_AXIAL))) stretch_lane(g, r, 1, up_er, up_e);
-    load_factors(1, g.node, g.lane, factor);
+    load_factors(1, g.node, g, factor);
     if (MODE == FULL && !EARLY) reach_lane(faces, g.column, reach, share[0]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = up_e[j] + m * f.e_z[r][j];
         f.h_r[r][j] += factor[j] * (MODE == FULL ? curl * share[0][j] : curl);
     }
-    load_factors(2, g.rising, g.lane, factor);
+    load_factors(2, g.rising, g, factor);
     if (MODE == FULL && !EARLY) reach_lane(faces + P.pitch, g.column, reach, share[1]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real curl = ((j + 1 < CELLS ? f.e_z[r][j + 1] : ez_after) - f.e_z[r][j]) - up_er[j];
         f.h[r][j] += factor[j] * (MODE == FULL ? curl * share[1][j] : curl);
     }
-    load_factors(0, g.half, g.lane, factor);
+    load_factors(0, g.half, g, factor);
     if (MODE == FULL && !EARLY) reach_lane(faces + 2 * P.pitch, g.column, reach, share[2]);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {

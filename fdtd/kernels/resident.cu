@@ -148,7 +148,7 @@ extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, i
 extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int count) {
     if (!P.active[blockIdx.y]) return;
     if (threadIdx.x == 0) prepare_signals(), publish_signals();
-    share_factors(0);
+    share_factors(0, 0);
     cluster_wait();  // all blocks have started, and their signals are ready
     if (warp_index() < WARPS) main_warp(first, count);
 #if RADIAL_WARPS

@@ -6,22 +6,25 @@
 // Every row of the block has its own place there: warps of one block may be at work on different tiles.
 //
 // Settings: REAL; those of march.cuh; DEPTH (most steps); TILES_R, TILES_Z (tiles of an antenna), STRIDE_R, STRIDE_Z
-// (columns and rows between them), HALO_R; SHARED_BYTES.
+// (columns, whole pieces of 8 bytes, and rows between them); SHARED_BYTES.
 // Launch: any number of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
 #if !defined(DEPTH) || !defined(TILES_R) || !defined(TILES_Z) || !defined(STRIDE_R) || !defined(STRIDE_Z)
 #error "DEPTH, TILES_R, TILES_Z, STRIDE_R and STRIDE_Z must be set"
 #endif
-#if !defined(HALO_R) || !defined(SHARED_BYTES)
-#error "HALO_R and SHARED_BYTES must be set"
+#ifndef SHARED_BYTES
+#error "SHARED_BYTES must be set"
 #endif
 #define CLUSTERED 0
-#if CELLS * REAL_BYTES != 8
-#error "a lane's cells of a row must be 8 bytes"
+#define PIECE_BYTES 8
+#define FACTOR_SETS TILES_R
+#if CELLS * REAL_BYTES % 8
+#error "a lane's cells of a row must be whole pieces of 8 bytes"
 #endif
 #include "march.cuh"
 
-#define STAGE_NUMBERS (6 * ROWS * WIDE)  // of a warp
-#define CHUNK (16 / REAL_BYTES)          // numbers of a copy
+#define CHUNK (16 / REAL_BYTES)                // numbers of a copy
+#define STAGE_WIDE (WIDE + CHUNK)              // of a row, wherever in a chunk it starts
+#define STAGE_NUMBERS (6 * ROWS * STAGE_WIDE)  // of a warp
 static_assert(MARCH_BYTES + WARPS * STAGE_NUMBERS * REAL_BYTES == SHARED_BYTES, "the plan counts shared memory otherwise");
 
 __device__ inline real *stage(int warp) {
@@ -30,7 +33,7 @@ __device__ inline real *stage(int warp) {
 
 // A tile: where it starts, and the part of it that is written.
 struct Tile {
-    int antenna, row, column;
+    int antenna, position, row, column;
     int bottom, top, left, right;
     bool radial;
 };
@@ -41,10 +44,10 @@ __device__ inline int tile_column(int r) { return min(r * STRIDE_R, P.lead + P.r
 __device__ inline Tile tile_of(int n) {
     const int place = n % (TILES_R * TILES_Z), r = place % TILES_R, z = place / TILES_R;
     Tile t;
-    t.antenna = n / (TILES_R * TILES_Z), t.row = tile_row(z), t.column = tile_column(r);
+    t.antenna = n / (TILES_R * TILES_Z), t.position = r, t.row = tile_row(z), t.column = tile_column(r);
     t.bottom = z ? t.row + DEPTH : 0, t.top = z + 1 < TILES_Z ? tile_row(z + 1) + DEPTH : P.nz;
-    t.left = r ? t.column + HALO_R : 0;
-    t.right = r + 1 < TILES_R ? tile_column(r + 1) + HALO_R : P.lead + P.radial_start;
+    t.left = r ? t.column + DEPTH : 0;
+    t.right = r + 1 < TILES_R ? tile_column(r + 1) + DEPTH : P.lead + P.radial_start;
     t.radial = RADIAL_WARPS && r + 1 == TILES_R;
     return t;
 }
@@ -95,39 +98,47 @@ struct RowAhead {
 // Asks for a warp's part of a tile.
 __device__ inline RowAhead fetch(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, rows = 6 * (P.nz - first);
-    const real *from = buffers.fields(false, t.antenna, first) + t.column;
+    const real *from = buffers.fields(false, t.antenna, first) + t.column / CHUNK * CHUNK;
     real *to = stage(warp);
 #pragma unroll
     for (int n = 0; n < (STAGE_NUMBERS / CHUNK + 31) / 32; ++n) {
-        const int chunk = n * 32 + lane, row = chunk / (WIDE / CHUNK), column = chunk % (WIDE / CHUNK) * CHUNK;
+        const int chunk = n * 32 + lane, row = chunk / (STAGE_WIDE / CHUNK), column = chunk % (STAGE_WIDE / CHUNK) * CHUNK;
         if (row >= 6 * ROWS) continue;
         const bool there = row < rows;
-        copy_16_or_zeros(to + row * WIDE + column, there ? from + row * P.pitch + column : from, there);
+        copy_16_or_zeros(to + row * STAGE_WIDE + column, there ? from + row * P.pitch + column : from, there);
     }
     close_copies();
     const int k = first + min(lane, ROWS - 1);
     return {notes_of(t.antenna, k), P.axial_rows[P.nz + min(k, P.nz - 1)]};
 }
 
-__device__ inline void take(Patch &f, int warp, int lane) {
-    const real *from = stage(warp) + lane * CELLS;
+__device__ inline void take(Patch &f, const Tile &t, int warp, int lane) {
+    const real *from = stage(warp) + t.column % CHUNK + lane * CELLS;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        load_lane(from + (r * 6 + 0) * WIDE, f.e_r[r]), load_lane(from + (r * 6 + 1) * WIDE, f.e[r]);
-        load_lane(from + (r * 6 + 2) * WIDE, f.e_z[r]), load_lane(from + (r * 6 + 3) * WIDE, f.h_r[r]);
-        load_lane(from + (r * 6 + 4) * WIDE, f.h[r]), load_lane(from + (r * 6 + 5) * WIDE, f.h_z[r]);
+        load_lane(from + (r * 6 + 0) * STAGE_WIDE, f.e_r[r]), load_lane(from + (r * 6 + 1) * STAGE_WIDE, f.e[r]);
+        load_lane(from + (r * 6 + 2) * STAGE_WIDE, f.e_z[r]), load_lane(from + (r * 6 + 3) * STAGE_WIDE, f.h_r[r]);
+        load_lane(from + (r * 6 + 4) * STAGE_WIDE, f.h[r]), load_lane(from + (r * 6 + 5) * STAGE_WIDE, f.h_z[r]);
     }
 }
 
+// Writes a lane's cells of a row, less the columns that other tiles write.
+__device__ inline void put_lane(real *to, const real *from, const Ground &g, const Tile &t) {
+    if (g.column >= t.left && g.column + CELLS <= t.right) stream_lane(to, from);
+    else
+#pragma unroll
+        for (int j = 0; j < CELLS; ++j)
+            if (g.column + j >= t.left && g.column + j < t.right) to[j] = from[j];
+}
+
 __device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const Buffers &buffers) {
-    if (g.column < t.left || g.column >= t.right) return;
     real *to = buffers.fields(true, t.antenna, g.first) + g.column;
     const int n = P.pitch;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         if (g.first + r >= t.bottom && g.first + r < t.top) {
-            stream_lane(to, f.e_r[r]), stream_lane(to + n, f.e[r]), stream_lane(to + 2 * n, f.e_z[r]);
-            stream_lane(to + 3 * n, f.h_r[r]), stream_lane(to + 4 * n, f.h[r]), stream_lane(to + 5 * n, f.h_z[r]);
+            put_lane(to, f.e_r[r], g, t), put_lane(to + n, f.e[r], g, t), put_lane(to + 2 * n, f.e_z[r], g, t);
+            put_lane(to + 3 * n, f.h_r[r], g, t), put_lane(to + 4 * n, f.h[r], g, t), put_lane(to + 5 * n, f.h_z[r], g, t);
         }
         to += 6 * n;
     }
@@ -135,19 +146,20 @@ __device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const
 
 // A lane's columns of the axial memories of its rows: asked for, or, of the tile proper, written to the other buffer.
 __device__ inline void move_axial(const Ground &g, const Tile &t, const RowAhead &rows, const Buffers &buffers, bool write) {
-    const bool mine = !write || (g.column >= t.left && g.column < t.right);
     real *start = P.axial_psi + (t.antenna + (buffers.odd != write ? P.batch : 0)) * (long long)P.axial_count * 4 * P.pitch;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         const int k = g.first + r, columns = __shfl_sync(WHOLE_WARP, rows.notes.columns, r);
         const int place = __shfl_sync(WHOLE_WARP, rows.place, r);
-        if (!columns || !mine || (write && (k < t.bottom || k >= t.top))) continue;
+        if (!columns || (write && (k < t.bottom || k >= t.top))) continue;
         real *away = start + place * 4 * P.pitch + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter) {
             real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS;
-            if (write) *reinterpret_cast<piece *>(away + filter * P.pitch) = *reinterpret_cast<piece *>(here);
-            else copy_8_bytes(here, away + filter * P.pitch);
+            if (write) put_lane(away + filter * P.pitch, here, g, t);
+            else
+#pragma unroll
+                for (int v = 0; v < CELLS; v += 8 / REAL_BYTES) copy_8_bytes(here + v, away + filter * P.pitch + v);
         }
     }
 }
@@ -168,9 +180,10 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         Ground g;
         wait_copies<0>();
         __syncwarp();  // all lanes' copies are there
-        take(f, warp, lane);
+        take(f, t, warp, lane);
         place(g, t.antenna, lane, t.row + warp * ROWS, warp * ROWS, t.column + lane * CELLS,
               lane < ROWS ? word_beyond(rows.notes, t.column) : 0);
+        g.position = t.position;
         const bool layered = AXIAL_WARPS >> warp & 1 && g.mode != PLAIN;
         if (layered) move_axial(g, t, rows, buffers, false);
         close_copies();
@@ -231,7 +244,8 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, int count, int odd) {
     if (threadIdx.x == 0) prepare_signals();
-    __syncthreads();  // signals are ready
+    for (int r = 0; r < TILES_R; ++r) share_factors(tile_column(r), r);
+    __syncthreads();  // signals and factors are ready
     const Buffers buffers{odd != 0};
     if (warp_index() < WARPS) main_warp(step, count, buffers);
 #if RADIAL_WARPS

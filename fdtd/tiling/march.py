@@ -22,6 +22,7 @@ class MarchPlan:
         strip_rows: Rows a lane of a strip.
         axial_warps: Bits of the patches that can meet axial layers, whose memories lie in shared memory.
         size: Bytes of a number.
+        positions: Along r, of the blocks of a grid.
     """
 
     cells: int
@@ -32,6 +33,7 @@ class MarchPlan:
     strip_rows: int
     axial_warps: int
     size: int
+    positions: int = 1
 
     @property
     def wide(self) -> int:
@@ -55,7 +57,7 @@ class MarchPlan:
         numbers = self.warps * 4 * self.wide + self.radial_warps * 4 * self.radial_columns
         numbers += 4 * self.height if self.radial_warps else 0
         layers = self.axial_warps.bit_count() * self.rows * (8 + 4 * (self.wide + self.radial_columns))
-        layers += 3 * self.wide if self.cells > 2 else 0  # radial factors
+        layers += 3 * self.wide * self.positions if self.cells > 2 else 0  # radial factors
         return -(-(signals + numbers * self.size) // 128) * 128 + -(-layers * self.size // 128) * 128
 
     @property

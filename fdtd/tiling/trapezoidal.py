@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
@@ -21,7 +21,6 @@ class TrapezoidalPlan:
     Attributes:
         march: What a block holds.
         depth: Steps a launch, at most; halo rows.
-        halo: Halo columns, whole patches.
         tiles: Along r and z.
         strides: Columns and rows from one tile to the next.
         lead: Zero columns before the axis.
@@ -31,7 +30,6 @@ class TrapezoidalPlan:
 
     march: MarchPlan
     depth: int
-    halo: int
     tiles: tuple[int, int]
     strides: tuple[int, int]
     lead: int
@@ -48,7 +46,6 @@ class TrapezoidalPlan:
         """Settings of the kernel text."""
         return self.march.macros | {
             "DEPTH": self.depth,
-            "HALO_R": self.halo,
             "TILES_R": self.tiles[0],
             "TILES_Z": self.tiles[1],
             "STRIDE_R": self.strides[0],
@@ -103,27 +100,27 @@ def plan(
     if depth is None:
         depth = -(-record_every // (2 * -(-record_every // 16)))
     cells, rows = shape or _SHAPES[size]
-    height, step_z = warps * rows, warps * rows - 2 * depth
-    tiles_z = 1 + max(0, -(-(nz - height) // max(1, step_z)))
+    wide, height = _LANES * cells, warps * rows
+    piece, chunk, main = 8 // size, 16 // size, nr - layer
+    step_r, step_z = (wide - 2 * depth) // piece * piece, height - 2 * depth
+    if min(step_r, step_z) < 1:
+        raise Unsuitable(f"a tile of {wide} x {height} cells has nothing left after {depth} steps; lower the depth")
+    lead = wide - main if main <= wide else -main % piece
+    tiles_r = 1 + max(0, -(-(lead + main - wide) // step_r))
+    tiles_z = 1 + max(0, -(-(nz - height) // step_z))
     origins = [max(0, min(z * step_z, nz - height)) for z in range(tiles_z)]
     layered = [
         w
         for w in range(warps)
         if any(start < o + (w + 1) * rows and o + w * rows < stop for o in origins for start, stop in axial)
     ]
-    march = strips(
-        cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=sum(1 << w for w in layered), size=size
+    march = replace(
+        strips(cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=sum(1 << w for w in layered), size=size),
+        positions=tiles_r,
     )
     if march.threads > 512:
         raise Unsuitable(f"trapezoidal has no room for a radial layer of {layer} columns beside its patches")
-    main, wide, chunk = nr - layer, march.wide, 16 // size
-    halo = -(-depth // cells) * cells
-    step_r = (wide - 2 * halo) // chunk * chunk
-    if min(step_r, step_z) < 1:
-        raise Unsuitable(f"a tile of {wide} x {height} cells has nothing left after {depth} steps; lower the depth")
-    lead = wide - main if main <= wide else -main % max(chunk, cells)
-    tiles_r = 1 + max(0, -(-(lead + main - wide) // step_r))
-    shared = march.shared_bytes + warps * 6 * rows * wide * size
+    shared = march.shared_bytes + warps * 6 * rows * (wide + chunk) * size
     if shared > limits.shared_bytes:
         raise Unsuitable(
             f"a tile of {wide} x {height} cells needs {shared} bytes of shared memory (allowed here: "
@@ -132,10 +129,9 @@ def plan(
     return TrapezoidalPlan(
         march=march,
         depth=depth,
-        halo=halo,
         tiles=(tiles_r, tiles_z),
         strides=(step_r, step_z),
         lead=lead,
-        pitch=lead + main + max(4, -(-layer // 4) * 4),
+        pitch=-(-(lead + main + max(chunk, layer)) // (2 * chunk)) * 2 * chunk,
         shared_bytes=shared,
     )

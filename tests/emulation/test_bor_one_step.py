@@ -15,6 +15,8 @@ from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import Unsuitable
 from fdtd.problem import Problem, Records
+from fdtd.stencils import BOR
+from fdtd.tiling import one_step
 from fdtd.tiling.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
@@ -34,13 +36,13 @@ def stepped(problem: Problem, precision: str, **tuning: Any) -> Records:
 
 
 @pytest.mark.parametrize(
-    ("order", "batch", "precision", "chunk"),
-    [(0, 1, "float64", 16), (1, 2, "float64", 7), (1, 1, "float32", 64), (2, 1, "float32", 5)],
+    ("order", "batch", "precision", "threads"),
+    [(0, 1, "float64", 512), (1, 2, "float64", 160), (1, 1, "float32", 64), (2, 1, "float32", 1024)],
 )
-def test_random_problem(order: int, batch: int, precision: str, chunk: int) -> None:
-    """Everything on, coupled nodes too; chunks that divide the lattice, or do not, or are higher; an odd last step."""
+def test_random_problem(order: int, batch: int, precision: str, threads: int) -> None:
+    """Everything on, coupled nodes too; blocks of one row to all of them; an odd last step."""
     problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81)
-    measured, expected = stepped(problem, precision, launches=1, chunk=chunk), reference.run(problem)
+    measured, expected = stepped(problem, precision, launches=1, threads=threads), reference.run(problem)
     assert measured.final is not None and expected.final is not None
     np.testing.assert_array_equal(measured.steps, expected.steps)
     components = [error(measured.final[:, c], expected.final[:, c]) for c in range(6)]
@@ -49,11 +51,11 @@ def test_random_problem(order: int, batch: int, precision: str, chunk: int) -> N
     assert max(errors.values()) < TOLERANCE[precision], errors
 
 
-def test_an_antenna_has_its_bits_in_any_place_and_chunk() -> None:
+def test_an_antenna_has_its_bits_in_any_place_and_block() -> None:
     """Alone, in a batch, in two launches: all of it the same numbers, since each cell is updated in the same way."""
     problem = random_problem(seed=3, order=1, batch=3, steps=40, shape=(27, 38))
     together = stepped(problem, "float32", launches=1)
-    alone = stepped(part(problem, [1]), "float32", launches=1, chunk=9)
+    alone = stepped(part(problem, [1]), "float32", launches=1, threads=96)
     apart = stepped(problem, "float32")
     assert together.final is not None and alone.final is not None and apart.final is not None
     np.testing.assert_array_equal(alone.final[0], together.final[1])
@@ -65,3 +67,10 @@ def test_an_antenna_has_its_bits_in_any_place_and_chunk() -> None:
 def test_other_numbers_of_launches_are_refused() -> None:
     with pytest.raises(Unsuitable, match="launches = 1 or 2 a step, not 3"):
         SCHEMES["one_step"](random_problem(seed=1, order=1, steps=40), "float32", HOPPER, launches=3)
+
+
+def test_rows_longer_than_half_a_block_are_refused() -> None:
+    grid = {"layer": 10, "size": 8, "limits": HOPPER, "launches": 1}
+    assert one_step.plan(BOR, 1000, 8, **grid).rows == 1
+    with pytest.raises(Unsuitable, match="rows of 1100 columns are too long; use two"):
+        one_step.plan(BOR, 1100, 8, **grid)

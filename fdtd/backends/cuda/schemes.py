@@ -19,14 +19,15 @@ _BYTES = {"float32": 4, "float64": 8}
 
 def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """Two launches a step, in place; or one, from one buffer to the other and back, and two for an odd step."""
-    del limits
-    grid = problem.grid
-    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=problem.radial_layer.cells, size=_BYTES[precision], **tuning)
+    grid, layer, size = problem.grid, problem.radial_layer.cells, _BYTES[precision]
+    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, limits=limits, **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         pairs = (end - step) // 2 if plan.launches == 1 else 0
         for n in range(2 * pairs):
-            program.launch("whole_step", (plan.whole_blocks, batch), plan.threads, step + n, n % 2)
+            program.launch(
+                "whole_step", (plan.whole_blocks, batch), plan.threads, step + n, n % 2, shared=plan.shared_bytes
+            )
         for n in range(step + 2 * pairs, end):
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
