@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ class Candidate:
         genome: Genes, each in [0, 1].
         parents: Ids of the individuals that it came from; empty in the first generation.
         operator: What made it: `random`, `planted`, `clone`, or the operators that changed it joined by `+`.
+        birth: In a steady state, its number in order of birth.
+        bred_after: In a steady state, how many individuals were complete when it was bred.
     """
 
     individual: str
@@ -31,10 +34,12 @@ class Candidate:
     genome: tuple[float, ...]
     parents: tuple[str, ...] = ()
     operator: str = "random"
+    birth: int | None = None
+    bred_after: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data; floats survive a round trip through `json` exactly."""
-        return {
+        data = {
             "individual": self.individual,
             "generation": self.generation,
             "slot": self.slot,
@@ -42,6 +47,9 @@ class Candidate:
             "parents": list(self.parents),
             "operator": self.operator,
         }
+        if self.birth is not None:
+            data |= {"birth": self.birth, "bred_after": self.bred_after}
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
@@ -53,7 +61,13 @@ class Candidate:
             genome=tuple(float(gene) for gene in data["genome"]),
             parents=tuple(str(parent) for parent in data["parents"]),
             operator=str(data["operator"]),
+            birth=_number(data.get("birth")),
+            bred_after=_number(data.get("bred_after")),
         )
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,3 +104,13 @@ class Scored:
             ok=bool(data["ok"]),
             cached=bool(data["cached"]),
         )
+
+
+def require_finite(individual: str, fitness: float) -> None:
+    """Refuse a fitness that would break every comparison, silently.
+
+    Raises:
+        ValueError: It is not finite.
+    """
+    if not math.isfinite(fitness):
+        raise ValueError(f"individual {individual} has fitness {fitness}; it must be finite")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from deap import base
 
-from antennaopt.evolution._candidate import Scored
+from antennaopt.evolution._candidate import Scored, require_finite
 
 
 class MinimisedFitness(base.Fitness):
@@ -26,11 +25,8 @@ class Individual(list):
 
     @classmethod
     def from_scored(cls, scored: Scored) -> Individual:
-        """Build DEAP's form; a fitness that is not finite would break every comparison, silently."""
-        if not math.isfinite(scored.fitness):
-            raise ValueError(
-                f"individual {scored.candidate.individual} has fitness {scored.fitness}; it must be finite"
-            )
+        """Build DEAP's form."""
+        require_finite(scored.candidate.individual, scored.fitness)
         one = cls(scored.candidate.genome, scored.candidate.individual)
         one.fitness.values = (scored.fitness,)
         return one

@@ -8,7 +8,7 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 
-ALGORITHMS = ("ga", "random")
+ALGORITHMS = ("ga", "random", "steady_state")
 CROSSOVERS = ("simulated_binary", "blend", "uniform", "two_point")
 MUTATIONS = ("polynomial", "gaussian")
 
@@ -96,11 +96,13 @@ class EvolutionSettings:
     """Everything that decides the search but the genes and the seed.
 
     Attributes:
-        algorithm: `ga`, or `random`: fresh uniform genomes each generation, with the same budget.
+        algorithm: `ga`; `steady_state`, in which a child is bred whenever a place is free; or `random`: fresh uniform
+            genomes each generation, with the same budget.
         population: Individuals in a generation, elites included.
-        generations: How many, the random first one included.
+        generations: How many, the random first one included; in a steady state blocks of `population` individuals.
         tournament_size: Individuals that meet for each parent's place.
-        elites: Best individuals that pass to the next generation as they are, without a new evaluation.
+        elites: Best individuals that pass to the next generation as they are, without a new evaluation; in a steady
+            state they stay however old they are.
         crossover: How two parents mix.
         mutation: How a child is disturbed.
         stop: When to stop early.
@@ -129,7 +131,8 @@ class EvolutionSettings:
     @property
     def most_evaluations(self) -> int:
         """Evaluations at most, if no generation holds twins and no stop but `stop.evaluations` comes first."""
-        planned = self.population + (self.generations - 1) * (self.population - self.elites)
+        passed = 0 if self.algorithm == "steady_state" else self.elites
+        planned = self.population + (self.generations - 1) * (self.population - passed)
         return planned if self.stop.evaluations is None else min(planned, self.stop.evaluations)
 
     @classmethod

@@ -1,0 +1,243 @@
+"""Evolution without generations: a child is bred whenever a place is free, from those who are complete by then.
+
+Everything follows from the seed and the order of completion: individuals are named by that order, and each says in
+which place of the order of birth it was bred and how many were complete by then. `replay` needs no more than that.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from antennaopt.evolution._candidate import Candidate, Scored, individual_id, require_finite
+from antennaopt.evolution._genome import Gene
+from antennaopt.evolution._individual import Individual
+from antennaopt.evolution._operators import tournament, vary
+from antennaopt.evolution._randomness import seeded
+from antennaopt.evolution._search import Made, Search
+from antennaopt.evolution._settings import EvolutionSettings
+
+FEWEST_PARENTS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Birth:
+    """Somebody bred who has not been solved yet, and so has no place in the order of completion.
+
+    Attributes:
+        number: In order of birth, from 0.
+        bred_after: How many individuals were complete.
+        genome: Genes, each in [0, 1].
+        parents: Ids of the parents.
+        operator: What made it.
+    """
+
+    number: int
+    bred_after: int
+    genome: tuple[float, ...]
+    parents: tuple[str, ...] = ()
+    operator: str = "random"
+
+    @property
+    def name(self) -> str:
+        """Until it has a place in the order of completion."""
+        return f"b{self.number:06d}"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Birth:
+        """Undo `asdict`."""
+        return cls(
+            number=int(data["number"]),
+            bred_after=int(data["bred_after"]),
+            genome=tuple(float(gene) for gene in data["genome"]),
+            parents=tuple(str(parent) for parent in data["parents"]),
+            operator=str(data["operator"]),
+        )
+
+
+class SteadyState(Search):
+    """A search that is asked for any number of children at any time, and told of each as it is complete.
+
+    The population is the last `population` to be complete, except that the best `elites` of it never leave. A
+    `generation` is a block of `population` individuals in order of completion.
+
+    Attributes:
+        generation: Blocks complete; a last one that is cut short by a stop counts once `close` was called.
+        population: In order of completion, the oldest first.
+        births: How many have been bred.
+        completed: How many are complete.
+        under_way: Bred and not complete, by name, in order of birth.
+    """
+
+    def __init__(
+        self,
+        settings: EvolutionSettings,
+        genes: Sequence[Gene],
+        seed: int,
+        planted: Sequence[Mapping[str, float]] = (),
+        genomes: Sequence[Sequence[float]] = (),
+    ) -> None:
+        """Start before the first birth; see `Search`. The first births are the first generation of every algorithm."""
+        super().__init__(settings, genes, seed, planted, genomes)
+        self.births = 0
+        self.completed = 0
+        self.under_way: dict[str, Birth] = {}
+        self._first: list[Made] = []
+        self._best_before: float | None = None
+        self._pool: list[Individual] = []  # the population as its operators take it, in the same order
+        self._ranks: list[tuple[float, str]] = []
+
+    @property
+    def left(self) -> int:
+        """How many may still be bred, within the budget of individuals and of evaluations."""
+        left = self.settings.generations * self.settings.population - self.births
+        most = self.settings.stop.evaluations
+        if most is not None:
+            left = min(left, most - self.evaluations - len(self.under_way))
+        return max(left, 0)
+
+    def ask(self, count: int) -> list[Birth]:
+        """Breed so many children, or as many as the budget has left, from those who are complete now."""
+        bred = [self.breed(self.births + place) for place in range(min(count, self.left))]
+        self.births += len(bred)
+        self.under_way |= {one.name: one for one in bred}
+        return bred
+
+    def breed(self, number: int) -> Birth:
+        """Return the child with a number in order of birth, were it bred now; nothing is noted."""
+        genome, parents, operator = self._made(number)
+        return Birth(number=number, bred_after=self.completed, genome=genome, parents=parents, operator=operator)
+
+    def tell(self, name: str, *, fitness: float, ok: bool = True, cached: bool = False) -> Scored:
+        """Complete somebody who is under way, as the next in order of completion.
+
+        Args:
+            name: Of the birth.
+            fitness: The number that is minimised; finite.
+            ok: The outcome was `ok`.
+            cached: The outcome was copied from an earlier twin.
+
+        Returns:
+            Who it is from now on.
+
+        Raises:
+            ValueError: Nobody of that name is under way, or the fitness is not finite.
+        """
+        if name not in self.under_way:
+            raise ValueError(f"{name} is not under way; tell each birth once")
+        require_finite(name, fitness)
+        birth = self.under_way.pop(name)
+        scored = Scored(candidate=self._candidate(birth), fitness=fitness, ok=ok, cached=cached)
+        self.completed += 1
+        self.evaluations += not cached
+        self._honour([scored])
+        self._admit(scored)
+        if self.completed % self.settings.population == 0:
+            self._close_block()
+        return scored
+
+    def close(self) -> None:
+        """Count a last block that will not be filled."""
+        if self.completed > self.generation * self.settings.population:
+            self._close_block()
+
+    def state(self) -> dict[str, Any]:
+        """Return what the search knows, as JSON-able data with exact floats."""
+        return {
+            **self._shared_state(),
+            "births": self.births,
+            "completed": self.completed,
+            "under_way": [asdict(one) for one in self.under_way.values()],
+            "best_before": self._best_before,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state that `state` returned; who was under way then is under way again.
+
+        Raises:
+            ResumeRefusedError: The state is of another version, seed or number of genes.
+        """
+        self._restore_shared(state)
+        self._pool = [Individual.from_scored(one) for one in self.population]
+        self._ranks = sorted(one.rank for one in self.population)
+        self.births, self.completed = int(state["births"]), int(state["completed"])
+        bred = [Birth.from_dict(one) for one in state["under_way"]]
+        self.under_way = {one.name: one for one in bred}
+        best = state["best_before"]
+        self._best_before = None if best is None else float(best)
+        self.generation = self.completed // self.settings.population
+
+    def _made(self, number: int) -> Made:
+        if number < self.settings.population:
+            self._first = self._first or self.first_generation()
+            return self._first[number]
+        with seeded(self.seed, number):
+            if len(self.population) < FEWEST_PARENTS:
+                return self._uniform(), (), "random"
+            one, other = tournament(self._pool, 2, self.settings.tournament_size)
+            child, parents, operator = vary(one, other, self.settings.crossover, self.settings.mutation)[0]
+        return tuple(float(gene) for gene in child), parents, operator
+
+    def _candidate(self, birth: Birth) -> Candidate:
+        block, slot = divmod(self.completed, self.settings.population)
+        return Candidate(
+            individual=individual_id(block, slot),
+            generation=block,
+            slot=slot,
+            genome=birth.genome,
+            parents=birth.parents,
+            operator=birth.operator,
+            birth=birth.number,
+            bred_after=birth.bred_after,
+        )
+
+    def _admit(self, scored: Scored) -> None:
+        """Take a newcomer into the population; of a full one the oldest leaves who is not among the best."""
+        self.population.append(scored)
+        self._pool.append(Individual.from_scored(scored))
+        insort(self._ranks, scored.rank)
+        if len(self.population) > self.settings.population:
+            best = self._ranks[: self.settings.elites]
+            leaving = next(at for at, one in enumerate(self.population) if one.rank not in best)
+            del self._ranks[bisect_left(self._ranks, self.population[leaving].rank)]
+            del self.population[leaving], self._pool[leaving]
+
+    def _close_block(self) -> None:
+        best = self.best.fitness if self.best else None
+        better = best is not None and (self._best_before is None or best < self._best_before)
+        self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
+        self._best_before = best
+        self.generation += 1
+
+
+def replay(search: SteadyState, recorded: Iterable[Scored]) -> Iterator[Scored]:
+    """Go through a recorded order of completion once more.
+
+    Args:
+        search: At the beginning.
+        recorded: Everybody who was complete, in that order, with the fitness that each was given.
+
+    Yields:
+        Who comes out, one by one; the same, if nothing was changed since.
+
+    Raises:
+        ValueError: Somebody has no birth: the rows are not of a steady state.
+    """
+    order = list(recorded)
+    waiting = sorted(((one.candidate.bred_after, one.candidate.birth) for one in order), reverse=True, key=_known)
+    for one in order:
+        while waiting and waiting[-1][0] == search.completed:
+            born = search.breed(_known(waiting.pop())[1])
+            search.under_way[born.name] = born
+            search.births = max(search.births, born.number + 1)
+        name = f"b{_known((one.candidate.bred_after, one.candidate.birth))[1]:06d}"
+        yield search.tell(name, fitness=one.fitness, ok=one.ok, cached=one.cached)
+
+
+def _known(one: tuple[int | None, int | None]) -> tuple[int, int]:
+    bred_after, birth = one
+    if bred_after is None or birth is None:
+        raise ValueError("the rows have no order of birth; they are not of a steady state")
+    return bred_after, birth
