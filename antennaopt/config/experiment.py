@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -160,16 +161,24 @@ class Experiment(Table):
         Raises:
             ConfigurationError: A gene has no value, or a name is no gene.
         """
-        given = dict(values or {})
+        given = values or {}
         full = {
-            name: float(given.pop(name)) if isinstance(value, Range) and name in given else value
-            for name, value in self.antenna.parameters()
+            name: float(given.get(name, math.nan)) if is_gene else value for name, value, is_gene in self.parameters
         }
-        open_ = [name for name, value in full.items() if isinstance(value, Range)]
-        if open_ or given:
-            wrong = f"{open_[0]} is a range and has no value" if open_ else f"{next(iter(given))} is not a gene"
+        if len(given) != len(self.genes) or any(gene.name not in given for gene in self.genes):
+            open_ = [gene.name for gene in self.genes if gene.name not in given]
+            stranger = next((name for name in given if name not in full), next(iter(given), ""))
+            wrong = f"{open_[0]} is a range and has no value" if open_ else f"{stranger} is not a gene"
             raise ConfigurationError(f"design: {wrong}; give one value for each of the {len(self.genes)} genes")
-        return {name: value for name, value in full.items() if not isinstance(value, Range)}
+        return full
+
+    @cached_property
+    def parameters(self) -> tuple[tuple[str, float, bool], ...]:
+        """Name, value (SI; NaN for a gene) and whether it is a gene, of every parameter."""
+        return tuple(
+            (name, math.nan if isinstance(value, Range) else value, isinstance(value, Range))
+            for name, value in self.antenna.parameters()
+        )
 
     def bounds(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the designs with every gene at its lowest and at its highest."""

@@ -43,9 +43,18 @@ SETTINGS = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.limit": "1h",
+    "distributed.admin.log-length": 1000,
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.system-monitor.interval": "2s",
+    "distributed.admin.system-monitor.disk": False,
 }
-"""The driver counts failures and decides what is tried again; the scheduler hands out and reports."""
+"""The driver counts failures and decides what is tried again; the scheduler hands out and reports.
+
+Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers; here that is memory that grows for hours
+and time of cores that are to solve.
+"""
 
 
 class OwnScheduler:

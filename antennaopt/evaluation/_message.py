@@ -45,7 +45,7 @@ class Designs:
 
 
 def pack_outcomes(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return outcomes with their cuts apart, as one array a key and shape.
+    """Return outcomes with their cuts apart, as one array a key and shape; where all are equal as one for all.
 
     Args:
         outcomes: Plain but for their cuts, lists or arrays; they lose them.
@@ -58,13 +58,18 @@ def pack_outcomes(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 places, arrays = cuts.setdefault((key, values.shape), ([], []))
                 places.append(place)
                 arrays.append(values)
-    return {"outcomes": outcomes, "cuts": [(key, at, np.stack(values)) for (key, _), (at, values) in cuts.items()]}
+    packed = []
+    for (key, _), (places, arrays) in cuts.items():
+        together = np.stack(arrays)
+        same = len(arrays) > 1 and bool((together == together[0]).all())
+        packed.append((key, places, together[:1] if same else together))  # angles are the same for all
+    return {"outcomes": outcomes, "cuts": packed}
 
 
 def unpack_outcomes(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the outcomes of a reply with their cuts, arrays of float32, (frequencies, angles) and (angles,)."""
     outcomes = list(reply["outcomes"])
     for key, places, values in reply["cuts"]:
-        for place, one in zip(places, values, strict=True):
-            outcomes[place][key] = one
+        for index, place in enumerate(places):
+            outcomes[place][key] = values[min(index, len(values) - 1)]
     return outcomes

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import suppress
 from typing import Any
 
 DEVICES = "ANTENNAOPT_DEVICES"
 """Environment variable with the UUIDs of the devices, one a worker, by comma."""
+
+COLLECT_RARELY = (100_000, 20, 20)
+"""Thresholds of the garbage collector: an outcome is hundreds of numbers and lists that no cycle holds."""
 
 
 def dask_setup(worker: Any) -> None:
@@ -18,5 +22,7 @@ def dask_setup(worker: Any) -> None:
     devices = os.environ.get(DEVICES, "")
     if devices:
         os.environ["CUDA_VISIBLE_DEVICES"] = devices.split(",")[int(worker.name)]
+    gc.freeze()
+    gc.set_threshold(*COLLECT_RARELY)
     with suppress(OSError):  # already the leader of a group of its own
         os.setsid()

@@ -12,6 +12,7 @@ from typing import Any
 from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.evolution import Candidate, Evolution, Scored, decode
 from antennaopt.objectives import Objective, score
+from antennaopt.study._garbage import rare_collections
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._known import KnownDesigns, design_digest
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Job, Outcome, Recalled, Store
@@ -114,14 +115,15 @@ class Driver:
             Interrupted: A signal came; everything is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
-        try:
-            while (reason := self.evolution.stopped(self.seconds)) is None:
-                if self._signals.requested:
-                    raise self._interrupted(self._signals.exit_code or 130)
-                self._generation()
-        finally:
-            self._save()
-            self._store.flush()
+        with rare_collections():
+            try:
+                while (reason := self.evolution.stopped(self.seconds)) is None:
+                    if self._signals.requested:
+                        raise self._interrupted(self._signals.exit_code or 130)
+                    self._generation()
+            finally:
+                self._save()
+                self._store.flush()
         return reason
 
     def generation(self) -> None:
