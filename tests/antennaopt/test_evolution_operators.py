@@ -1,12 +1,15 @@
 """Operators keep the bounds and do what their names say."""
 
 import random
+import sys
+import threading
 
 import pytest
+from deap.tools import mutation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antennaopt.evolution import Crossover, Mutation
+from antennaopt.evolution import Crossover, Mutation, _operators
 from antennaopt.evolution._individual import Individual
 from antennaopt.evolution._operators import CROSSOVER_OPERATORS, MUTATION_OPERATORS, reflect, two_point, vary
 from antennaopt.evolution._randomness import seeded
@@ -91,16 +94,16 @@ def test_a_copy_of_a_parent_is_mutated_in_one_gene():
             assert operator == "simulated_binary+polynomial"
 
 
-def test_seeding_gives_back_the_global_generators():
+def test_seeding_gives_the_same_draws_and_leaves_the_global_generators_alone():
     random.seed(5)
     before = random.getstate()
-    with seeded(1, 2):
-        first = random.random()
-    with seeded(1, 2):
-        assert random.random() == first
-    with seeded(1, 3):
-        assert random.random() != first
+    drawn = []
+    for generation in (2, 2, 3):
+        with seeded(1, generation):
+            drawn.append((_operators.random.random(), mutation.random.random()))
+    assert drawn[0] == drawn[1] != drawn[2]
     assert random.getstate() == before
+    assert _operators.random is mutation.random is random
 
 
 def test_individuals_refuse_a_fitness_that_is_not_finite():
@@ -109,3 +112,33 @@ def test_individuals_refuse_a_fitness_that_is_not_finite():
     candidate = Candidate(individual="g0000-s000", generation=0, slot=0, genome=(0.5,))
     with pytest.raises(ValueError, match="finite"):
         Individual.from_scored(Scored(candidate=candidate, fitness=float("nan")))
+
+
+def bred():
+    """Genomes after many crossovers and mutations, from one seed."""
+    pairs = [(Individual([0.1 * place] * 6), Individual([0.5] * 6)) for place in range(10)] * 20
+    with seeded(7, 3):
+        for one, other in pairs:
+            CROSSOVER_OPERATORS["simulated_binary"](one, other, Crossover())
+            MUTATION_OPERATORS["polynomial"](one, Mutation(probability=0.5))
+            two_point(one, other, Crossover())
+    return pairs
+
+
+def test_another_thread_that_draws_changes_nothing():
+    """Dask's threads in the driver draw from Python's global generator at any moment, also in the midst of breeding."""
+    alone, stop = bred(), threading.Event()
+
+    def draw():
+        while not stop.is_set():
+            random.random()
+
+    beside, interval = threading.Thread(target=draw), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    beside.start()
+    try:
+        assert all(bred() == alone for _ in range(3))
+    finally:
+        stop.set()
+        beside.join()
+        sys.setswitchinterval(interval)
