@@ -26,6 +26,9 @@ COMMANDS = (
     "export",
     "validate",
     "doctor",
+    "tls",
+    "scheduler",
+    "worker",
     "bench",
     "tiles",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -24,9 +25,23 @@ set_option = click.option(
     multiple=True,
     help="Change an entry of the file, e.g. --set evolution.population=48; may be repeated.",
 )
-scheduler_option = click.option(
-    "--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler, e.g. tcp://127.0.0.1:8786."
+scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="A running scheduler, e.g. tls://node1:8786.")
+tls_option = click.option("--tls", metavar="FOLDER", help="Certificates, made by `antennaopt tls FOLDER`.")
+insecure_option = click.option(
+    "--insecure", is_flag=True, help="Let other machines in, and connect to them, without TLS."
 )
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--scheduler`, `--tls` and `--insecure`: where antennas are solved and who may come in."""
+    for option in (insecure_option, tls_option, scheduler_option):
+        command = option(command)
+    return command
+
+
+def cluster_changes(tls: str | None) -> list[str]:
+    """Return what `--tls` changes in the experiment's `[cluster]`."""
+    return [] if tls is None else [f"cluster.tls={json.dumps(str(Path(tls).expanduser().absolute()))}"]
 
 
 def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:

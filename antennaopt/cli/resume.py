@@ -11,19 +11,28 @@ from antennaopt.cli.options import (
     backend_option,
     check_run_folder,
     chosen_backend,
+    cluster_changes,
+    cluster_options,
     quiet_option,
-    scheduler_option,
     set_option,
 )
 
 
 @click.command(short_help="Go on with a run where it stopped.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@scheduler_option
+@cluster_options
 @backend_option(None)
 @set_option
 @quiet_option
-def resume(run: Path, scheduler: str | None, backend: str | None, overrides: tuple[str, ...], quiet: bool) -> None:
+def resume(
+    run: Path,
+    scheduler: str | None,
+    tls: str | None,
+    insecure: bool,
+    backend: str | None,
+    overrides: tuple[str, ...],
+    quiet: bool,
+) -> None:
     """Go on with a run exactly where its last checkpoint is; the last line of stdout is the run folder.
 
     Budget and cluster may be changed; what decides the numbers may not.
@@ -40,7 +49,14 @@ def resume(run: Path, scheduler: str | None, backend: str | None, overrides: tup
     from antennaopt.study import resume as go_on
 
     progress = for_terminal(quiet=quiet)
-    summary = go_on(run, overrides=overrides, scheduler=scheduler, backend=name, progress=progress)
+    summary = go_on(
+        run,
+        overrides=(*overrides, *cluster_changes(tls)),
+        scheduler=scheduler,
+        insecure=insecure,
+        backend=name,
+        progress=progress,
+    )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)
     click.echo(str(summary.folder))

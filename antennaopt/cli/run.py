@@ -13,8 +13,9 @@ from antennaopt.cli.options import (
     check_backend,
     check_folder,
     chosen_backend,
+    cluster_changes,
+    cluster_options,
     quiet_option,
-    scheduler_option,
     set_option,
     warn,
 )
@@ -23,7 +24,7 @@ from antennaopt.cli.options import (
 @click.command(short_help="Evolve the antenna of an experiment file.")
 @click.argument("file", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
 @click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Where run folders go.")
-@scheduler_option
+@cluster_options
 @backend_option()
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default one a core.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="In place of the file's.")
@@ -34,6 +35,8 @@ def run(
     file: Path,
     out: str,
     scheduler: str | None,
+    tls: str | None,
+    insecure: bool,
     backend: str,
     workers: int | None,
     seed: int | None,
@@ -47,17 +50,17 @@ def run(
     Examples:
       antennaopt run experiments/quickstart.toml
       antennaopt run experiments/ka_band_lens.toml --seed 3 --set evolution.population=48
-      antennaopt run experiments/ka_band_lens.toml --scheduler tcp://127.0.0.1:8786
+      antennaopt run experiments/ka_band_lens.toml --scheduler tls://node1:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
     from antennaopt.config import load_experiment
 
-    changes = list(overrides)
+    changes = [*overrides, *cluster_changes(tls)]
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"cluster.workers={workers}"] if workers is not None else []
     check_backend(backend)
     experiment = load_experiment(file, changes)
     check_folder(Path(out) / experiment.name)
-    remote = scheduler is not None or experiment.cluster.kind == "address"
+    remote = scheduler is not None or experiment.cluster.kind != "local"
     name = chosen_backend(backend, remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
@@ -82,6 +85,7 @@ def run(
         source=source,
         overrides=changes,
         scheduler=scheduler,
+        insecure=insecure,
         backend=name,
         progress=for_terminal(quiet=quiet),
         plan=plan,

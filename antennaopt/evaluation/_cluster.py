@@ -17,7 +17,7 @@ from distributed import LocalCluster
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._connection import connect, connect_in_time, within
+from antennaopt.evaluation._connection import connect, connect_in_time, page_link, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
 
@@ -52,8 +52,8 @@ SETTINGS = {
 }
 """The driver counts failures and decides what is tried again; the scheduler hands out and reports.
 
-Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers; here that is memory that grows for hours
-and time of cores that are to solve.
+Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers; here that is memory that grows for
+hours and time of cores that are to solve.
 """
 
 
@@ -97,7 +97,7 @@ class OwnScheduler:
             except (TimeoutError, OSError, RuntimeError) as problem:
                 self.close()
                 raise ClusterError(f"no {none_came} ({problem})") from problem
-        self.dashboard_link: str | None = self._cluster.dashboard_link if dashboard else None
+        self.dashboard_link = page_link(self.client, self._cluster.dashboard_link if dashboard else None)
 
     @property
     def scheduler_is_gone(self) -> bool:
@@ -279,7 +279,7 @@ class RemoteScheduler:
                 f"the workers of {address} cannot run antennaopt ({type(problem).__name__}: {problem}); "
                 "install the same version there"
             ) from problem
-        self.dashboard_link: str | None = self.client.dashboard_link
+        self.dashboard_link = page_link(self.client, self.client.dashboard_link)
 
     @property
     def worker_count(self) -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urljoin
 
 import dask.config
 from distributed import Client
 from distributed.security import Security
+
+from antennaopt.evaluation.dashboard import PAGE, add_page
 
 
 def connect(target: Any, timeout_s: float, security: Security | None = None) -> Client:
@@ -66,3 +70,23 @@ def within(seconds: float, action: Any) -> bool:
     thread.start()
     thread.join(seconds)
     return not thread.is_alive()
+
+
+def page_link(client: Client, dashboard: str | None) -> str | None:
+    """Put our page on a scheduler's dashboard and return its link; the dashboard's own where it cannot be put."""
+    served: list[Any] = []
+    within(5.0, lambda: served.append(client.run_on_scheduler(add_page)))
+    return urljoin(dashboard, PAGE) if dashboard and served == [True] else dashboard
+
+
+def show(client: Client, topic: str, event: Mapping[str, Any]) -> None:
+    """Tell the scheduler an event and do not wait for it: who watches may miss one, the driver must not hang."""
+    scheduler: Any = client.scheduler
+    loop: Any = client.loop
+
+    async def send() -> None:
+        with suppress(Exception):
+            await scheduler.log_event(topic=topic, msg=dict(event))
+
+    with suppress(RuntimeError, AttributeError):  # it has ended
+        loop.add_callback(send)

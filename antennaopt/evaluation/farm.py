@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import time
 from asyncio import CancelledError
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -19,7 +20,8 @@ from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
-from antennaopt.evaluation._devices import ask_devices
+from antennaopt.evaluation._connection import show
+from antennaopt.evaluation._devices import NO_ANSWER, ask_devices, ask_each
 from antennaopt.evaluation._endings import Coroner
 from antennaopt.evaluation._failures import Outcome, Reception, Tell, failure, is_forgotten
 from antennaopt.evaluation._flights import Flights, Task
@@ -27,6 +29,7 @@ from antennaopt.evaluation._kinds import opener
 from antennaopt.evaluation._presence import Presence
 from antennaopt.evaluation._task import Evaluate, solve_alone_on_worker
 from antennaopt.evaluation.cluster_settings import ClusterSettings
+from antennaopt.evaluation.dashboard import TOPIC
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 TICK_S = 0.5
@@ -129,6 +132,15 @@ class Farm:
         """How many batches are stepped at a time: one a core, or one a device."""
         return self._worker_count
 
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask every worker the same, a module-level function, and return the answers of those that could.
+
+        Answers are empty where one of them did not, within the time that a worker may take to start.
+        """
+        with suppress(*NO_ANSWER):
+            return ask_each(self._client, self._cluster.workers(), self._patience_s, question, *arguments)
+        return []
+
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
         """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches`."""
         if self.device is None:
@@ -205,6 +217,10 @@ class Farm:
     def drain(self) -> None:
         """Hand out no more batches; those under way still come back. Only sets a flag: safe in a signal handler."""
         self._reception.draining = True
+
+    def show(self, event: Mapping[str, Any]) -> None:
+        """Tell an event of the study to those who watch the scheduler's dashboard; waits for nothing."""
+        show(self._client, TOPIC, event)
 
     def close(self) -> None:
         """Stop: within seconds, whatever the workers are doing. A second call does nothing."""

@@ -202,7 +202,7 @@ class Driver:
                 solved[individual] = outcome
                 arrived(individual, outcome)
                 self.solver_seconds += float(outcome.get("seconds") or 0.0)
-                self._progress.evaluated()
+                self._progress.evaluated(outcome)
                 if self._signals.requested and not draining:
                     self._farm.drain()
                     draining = True

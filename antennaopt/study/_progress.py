@@ -70,8 +70,8 @@ class Progress(Protocol):
         """Begin a generation with so many antennas to solve."""
         ...
 
-    def evaluated(self) -> None:
-        """Count one antenna as solved."""
+    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
+        """Count one antenna as solved, with its outcome."""
         ...
 
     def generation_done(self, report: GenerationReport) -> None:
@@ -100,7 +100,7 @@ class Quiet:
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Keep silent."""
 
-    def evaluated(self) -> None:
+    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
         """Keep silent."""
 
     def generation_done(self, report: GenerationReport) -> None:
@@ -168,7 +168,7 @@ class Bar(Quiet):
         """Start the bar anew."""
         self._begin(f"generation {generation + 1}", to_solve)
 
-    def evaluated(self) -> None:
+    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
         """Move the bar."""
         if self._task is not None:
             self._bar.advance(self._task)

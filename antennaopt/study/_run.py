@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def open_farm(
     backend: str = "cpu",
     scheduler: str | None = None,
     evaluate: Evaluate | None = None,
+    insecure: bool = False,
 ) -> AbstractContextManager[Farm]:
     """Start the experiment's cluster, or connect to a scheduler.
 
@@ -38,21 +40,22 @@ def open_farm(
         backend: What solves.
         scheduler: Address of a running scheduler; the experiment's cluster when None.
         evaluate: Module-level function that solves a batch; by FDTD when None.
+        insecure: Whether connections to other machines may be open.
 
     Raises:
+        ConfigurationError: Connections to other machines would be open.
         ClusterError: No scheduler, no worker.
     """
+    from antennaopt.evaluation.cluster_settings import ClusterSettings
     from antennaopt.evaluation.farm import Farm as DaskFarm
 
-    cluster = experiment.cluster
-    address = scheduler or (cluster.address if cluster.kind == "address" else None)
+    table = experiment.resolved()["cluster"]
     return DaskFarm(
         evaluate or standard_evaluate(),
         family=experiment.family,
         plan=plan or plan_for(experiment),
         backend=backend,
-        workers=cluster.workers,
-        address=address,
+        cluster=ClusterSettings.of(table, scheduler=scheduler, insecure=insecure),
     )
 
 
@@ -63,6 +66,7 @@ def run(
     source: str = "",
     overrides: Sequence[str] = (),
     scheduler: str | None = None,
+    insecure: bool = False,
     backend: str = "cpu",
     progress: Progress | None = None,
     evaluate: Evaluate | None = None,
@@ -79,6 +83,7 @@ def run(
         source: Text of the experiment file, kept as given.
         overrides: What `--set` changed in it.
         scheduler: Address of a running Dask scheduler.
+        insecure: Whether connections to other machines may be open.
         backend: What solves.
         progress: Tells people.
         evaluate: Solves a batch; by FDTD when None.
@@ -99,9 +104,10 @@ def run(
     """
     shared = dict(plan or plan_for(experiment))
     told = progress or Quiet()
+    opened = _allowing(farm, insecure)
     with (
         StopSignals() as signals,
-        farm(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
+        opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
         _new_folder(experiment, root, source, overrides, backend, shared, workers.device, now) as folder,
     ):
         told.note(f"run folder {folder.path}")
@@ -122,6 +128,7 @@ def resume(
     *,
     overrides: Sequence[str] = (),
     scheduler: str | None = None,
+    insecure: bool = False,
     backend: str | None = None,
     progress: Progress | None = None,
     evaluate: Evaluate | None = None,
@@ -134,6 +141,7 @@ def resume(
         path: The run folder.
         overrides: Changes to budget and cluster, `a.b=v`.
         scheduler: Address of a running Dask scheduler.
+        insecure: Whether connections to other machines may be open.
         backend: What solves; the run's own when None.
         progress: Tells people.
         evaluate: Solves a batch; by FDTD when None.
@@ -156,7 +164,8 @@ def resume(
             told.note(note)
         plan = folder.manifest["plan"]
         solver = backend or str(folder.manifest["backend"])
-        with farm(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers:
+        opened = _allowing(farm, insecure)
+        with opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers:
             session = Session(
                 experiment=experiment,
                 folder=folder,
@@ -173,6 +182,10 @@ def resume(
                 session.driver.restore(checkpoint.state)
             folder.log("resumed", generation=session.driver.evolution.generation)
             return session.carry_out(report=report)
+
+
+def _allowing(farm: OpenFarm, insecure: bool) -> OpenFarm:
+    return partial(farm, insecure=True) if insecure else farm
 
 
 def _new_folder(

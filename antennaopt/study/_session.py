@@ -24,6 +24,7 @@ from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
+from antennaopt.study._telling import Telling
 from antennaopt.study._write_behind import WriteBehind
 
 
@@ -57,6 +58,7 @@ class Session:
             plan: What all antennas share.
         """
         resolved = experiment.resolved()
+        progress = Telling(progress, log=folder.log, show=getattr(farm, "show", None))
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = backend, dict(plan)
         self._signals = signals

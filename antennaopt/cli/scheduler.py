@@ -1,0 +1,34 @@
+"""`antennaopt scheduler`: where the workers of several hosts and a run meet."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from antennaopt.cli.options import insecure_option, quiet_option, tls_option
+
+
+@click.command(short_help="Run the scheduler of a farm across machines.")
+@click.option("--listen", metavar="HOST[:PORT]", help="Where others find it; default loopback, port 8786.")
+@tls_option
+@insecure_option
+@click.option("--dashboard-port", type=click.IntRange(0, 65535), metavar="N", help="Of the dashboard, on loopback.")
+@quiet_option
+def scheduler(listen: str | None, tls: str | None, insecure: bool, dashboard_port: int | None, quiet: bool) -> None:
+    """Run the scheduler of a farm across machines until Ctrl-C.
+
+    Workers join with `antennaopt worker`, runs use it with --scheduler; all show certificates of one authority.
+
+    \b
+    Example:
+      antennaopt tls farm-tls
+      antennaopt scheduler --listen 10.0.0.5 --tls farm-tls
+    """  # noqa: D301 - \b is click's
+    from antennaopt.evaluation.hosts import serve_scheduler
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    serve_scheduler(listen, tls=tls, insecure=insecure, dashboard=dashboard_port, say=say)

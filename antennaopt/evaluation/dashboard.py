@@ -1,0 +1,247 @@
+"""A page of our own on a scheduler's dashboard, and gauges beside Dask's: what a study tells, live.
+
+Runs in the scheduler's process. The driver sends its events under one topic; they are counts and names, and what they
+come to is shown at `/antennaopt`, and at `/metrics` where prometheus_client is installed.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from distributed import Scheduler
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from antennaopt.timeline import Timeline
+
+PAGE = "/antennaopt"
+TOPIC = "antennaopt-study"
+EVERY_MS = 1000
+COLOURS = {"best": "#0b5fa5", "median": "#9aa5b1", "rate": "#2e7d32", "failures": "#c62828", "use": "#6a4fb3"}
+
+
+class Watch(SchedulerPlugin):
+    """Hears what the driver tells.
+
+    Attributes:
+        timeline: What it came to.
+    """
+
+    name = "antennaopt"
+
+    def __init__(self) -> None:
+        self.timeline = Timeline()
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        """Take an event of the study in; another run on the same scheduler begins anew."""
+        if topic == TOPIC and isinstance(msg, Mapping):
+            if msg.get("event") == "begins":
+                self.timeline = Timeline()
+            self.timeline.add(msg)
+
+
+def add_page(dask_scheduler: Scheduler) -> bool:
+    """Put the page and the gauges on a scheduler; a second call does nothing.
+
+    Args:
+        dask_scheduler: In whose process this runs.
+
+    Returns:
+        Whether it serves the page: not without Bokeh or with no dashboard.
+    """
+    if Watch.name in dask_scheduler.plugins:
+        return _serves(dask_scheduler)
+    watch = Watch()
+    dask_scheduler.add_plugin(watch)
+    with suppress(ImportError):
+        _add_gauges(watch)
+    if not _has_dashboard(dask_scheduler):
+        return False
+    from distributed.dashboard.core import BokehApplication
+    from distributed.dashboard.scheduler import template_variables
+
+    variables = template_variables(dask_scheduler)
+    variables["pages"].append(PAGE.strip("/"))
+    application = BokehApplication({PAGE: page}, dask_scheduler, prefix="/", template_variables=variables)
+    dask_scheduler.http_application.add_application(application)
+    application.initialize(dask_scheduler.loop)
+    watch.page = application  # type: ignore[attr-defined] - kept alive with the scheduler
+    return True
+
+
+def _has_dashboard(scheduler: Scheduler) -> bool:
+    return any(type(one).__name__ == "DaskBokehTornado" for one in scheduler.http_application.applications)
+
+
+def _serves(scheduler: Scheduler) -> bool:
+    return hasattr(scheduler.plugins[Watch.name], "page")
+
+
+def page(scheduler: Scheduler, extra: Mapping[str, Any], document: Any) -> None:
+    """Fill a browser's document and keep it up to date (Bokeh's application function)."""
+    from distributed.dashboard.components.scheduler import env
+
+    figures = Figures()
+    watch: Any = scheduler.plugins[Watch.name]
+    figures.update(watch.timeline)
+    document.title = "antennaopt"
+    document.add_root(figures.root)
+    document.template = env.get_template("simple.html")
+    document.template_variables.update(extra)
+    document.add_periodic_callback(lambda: figures.update(watch.timeline), EVERY_MS)
+
+
+class Figures:
+    """Convergence, antennas a second, failures by kind, use of devices; a line of text above them.
+
+    Attributes:
+        root: What a document shows.
+        sources: Data by figure: `convergence`, `rate`, `failures`, `use`.
+    """
+
+    def __init__(self) -> None:
+        from bokeh.layouts import column, gridplot
+        from bokeh.models import ColumnDataSource, Div
+
+        columns = {
+            "convergence": ("evaluations", "best", "median"),
+            "rate": ("seconds", "rate"),
+            "failures": ("status", "count"),
+            "use": ("worker", "percent"),
+        }
+        self.sources: dict[str, Any] = {
+            name: ColumnDataSource({key: [] for key in keys}) for name, keys in columns.items()
+        }
+        self._text = Div(text="")
+        self._categories: dict[str, Any] = {}
+        plots = [self._convergence(), self._rate(), self._bars("failures"), self._bars("use")]
+        grid = gridplot([plots[:2], plots[2:]], sizing_mode="stretch_both", toolbar_location=None)
+        self.root = column(self._text, grid, sizing_mode="stretch_both")
+
+    def update(self, timeline: Timeline) -> None:
+        """Show what a timeline says now."""
+        steps = timeline.steps
+        nan = float("nan")
+        self._text.text = html.escape(headline(timeline))
+        self.sources["convergence"].data = {
+            "evaluations": [step.evaluations for step in steps],
+            "best": [nan if step.best is None else step.best for step in steps],
+            "median": [nan if step.median is None else step.median for step in steps],
+        }
+        self.sources["rate"].data = {
+            "seconds": [seconds for seconds, _ in timeline.rates],
+            "rate": [rate for _, rate in timeline.rates],
+        }
+        failures, use = timeline.failures, timeline.use
+        self._show("failures", list(failures), {"status": list(failures), "count": list(failures.values())})
+        self._show("use", list(use), {"worker": list(use), "percent": [100.0 * share for share in use.values()]})
+
+    def _show(self, name: str, categories: list[str], data: dict[str, list]) -> None:
+        if self._categories[name].factors != categories:
+            self._categories[name].factors = categories
+        self.sources[name].data = data
+
+    def _convergence(self) -> Any:
+        from bokeh.plotting import figure
+
+        plot = figure(title="Fitness (minimised)", x_axis_label="antennas solved", sizing_mode="stretch_both")
+        for name in ("median", "best"):
+            plot.line("evaluations", name, source=self.sources["convergence"], color=COLOURS[name], line_width=2,
+                      legend_label=name)  # fmt: skip
+            plot.scatter("evaluations", name, source=self.sources["convergence"], color=COLOURS[name], size=4)
+        plot.legend.background_fill_alpha = 0.6
+        return plot
+
+    def _rate(self) -> Any:
+        from bokeh.plotting import figure
+
+        plot = figure(title="Antennas a second", x_axis_label="s", y_range=_from_zero(), sizing_mode="stretch_both")
+        plot.line("seconds", "rate", source=self.sources["rate"], color=COLOURS["rate"], line_width=2)
+        return plot
+
+    def _bars(self, name: str) -> Any:
+        from bokeh.models import FactorRange, Range1d
+        from bokeh.plotting import figure
+
+        titles = {"failures": "Antennas that are not ok, by status", "use": "Workers solving, % of the last minute"}
+        keys = {"failures": ("status", "count"), "use": ("worker", "percent")}
+        self._categories[name] = FactorRange(factors=[])
+        heights = Range1d(start=0, end=100) if name == "use" else _from_zero()
+        plot = figure(title=titles[name], x_range=self._categories[name], y_range=heights, sizing_mode="stretch_both")
+        across, up = keys[name]
+        plot.vbar(x=across, top=up, width=0.7, source=self.sources[name], color=COLOURS[name])
+        plot.xgrid.grid_line_color = None
+        return plot
+
+
+def _from_zero() -> Any:
+    from bokeh.models import DataRange1d
+
+    return DataRange1d(start=0)
+
+
+def headline(timeline: Timeline) -> str:
+    """Say in one line where a study is."""
+    if not timeline.steps and timeline.under_way is None:
+        return "no study yet"
+    parts = [f"generation {len(timeline.steps)} of {timeline.generations or '?'}", f"{timeline.evaluations} antennas"]
+    if timeline.rate is not None:
+        parts.append(f"{timeline.rate:.3g} a second")
+    if timeline.best is not None:
+        parts.append(f"best {timeline.best:.4g} ({timeline.individual})")
+    if timeline.certified is not None:
+        parts.append("certificates {} of {}".format(*timeline.certified))
+    if timeline.ended:
+        parts.append(f"{timeline.ended}: {timeline.reason}" if timeline.reason else timeline.ended)
+    return ", ".join(parts)
+
+
+class Gauges:
+    """What a study tells as Prometheus gauges (a collector of prometheus_client).
+
+    Attributes:
+        watch: Of the scheduler that this process has now.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def collect(self) -> Iterable[Any]:
+        """Yield the gauges."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        timeline = self.watch.timeline
+        plain = {
+            "evaluations": ("Antennas solved by the study", timeline.evaluations),
+            "generations": ("Generations done", len(timeline.steps)),
+            "best_fitness": ("Best fitness so far, minimised", timeline.best),
+            "evaluations_per_second": ("Antennas solved a second at the moment", timeline.rate),
+        }
+        for name, (about, value) in plain.items():
+            if value is not None:
+                yield GaugeMetricFamily(f"antennaopt_{name}", about, value=float(value))
+        statuses = GaugeMetricFamily("antennaopt_outcomes", "Antennas solved, by status", labels=["status"])
+        for status, count in timeline.counts.items():
+            statuses.add_metric([status], count)
+        yield statuses
+        yield GaugeMetricFamily(
+            "antennaopt_failures", "Antennas that are not ok", value=float(sum(timeline.failures.values()))
+        )
+        use = GaugeMetricFamily("antennaopt_worker_use", "Share of the last minute spent solving", labels=["worker"])
+        for worker, share in timeline.use.items():
+            use.add_metric([worker], share)
+        yield use
+
+
+_GAUGES: list[Gauges] = []  # prometheus_client's registry is one a process; schedulers may follow one another
+
+
+def _add_gauges(watch: Watch) -> None:
+    import prometheus_client
+
+    if not _GAUGES:
+        _GAUGES.append(Gauges(watch))
+        prometheus_client.REGISTRY.register(_GAUGES[0])  # type: ignore[arg-type]
+    _GAUGES[0].watch = watch

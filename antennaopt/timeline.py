@@ -1,0 +1,212 @@
+"""A run as its events tell it: convergence, rate, failures, use of devices; from the log, or heard from the farm."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_RATES = 2000
+"""Points of the rate that are kept; older ones are forgotten."""
+
+RECENT_S = 60.0
+"""Over how long the use of devices and the rate at the moment are taken, or one generation where that is longer."""
+
+ENDED = ("stopped", "interrupted", "too_many_failures")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One generation done.
+
+    Attributes:
+        generation: Which, from 0.
+        evaluations: Antennas solved so far, in all.
+        best: Best fitness so far, or None.
+        median: Median of the newcomers that were `ok`, or None.
+        seconds: Wall time.
+        rate: Antennas solved in it over its wall time.
+    """
+
+    generation: int
+    evaluations: int
+    best: float | None
+    median: float | None
+    seconds: float
+    rate: float
+
+
+@dataclass(kw_only=True)
+class Spell:
+    """What was solved within a generation, so far.
+
+    Attributes:
+        to_solve: Antennas that it has to solve.
+        solved: Of them.
+        seconds: Wall time.
+        counts: Solved ones by status.
+        busy: Seconds that each worker solved.
+    """
+
+    to_solve: int = 0
+    solved: int = 0
+    seconds: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+    busy: dict[str, float] = field(default_factory=dict)
+
+
+class Timeline:
+    """What a run's events come to; fed with `add`, in any mixture of sources and sessions.
+
+    Attributes:
+        steps: Generations done, in order.
+        generations: How many there will be at most, or None before the first word of it.
+        individual: Who is best, or None.
+        spells: What is known of the inside of generations, by generation.
+        devices: What each worker solves on.
+        rates: Elapsed seconds of the run and antennas a second between two events.
+        certified: Antennas certified and how many are to be, or None.
+        ended: The event that ended it, or None while it goes on.
+        reason: Why it stopped, or None.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.generations: int | None = None
+        self.individual: str | None = None
+        self.spells: dict[int, Spell] = {}
+        self.devices: dict[str, str] = {}
+        self.rates: deque[tuple[float, float]] = deque(maxlen=MOST_RATES)
+        self.certified: tuple[int, int] | None = None
+        self.ended: str | None = None
+        self.reason: str | None = None
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take an event in; ones that are not known, or not whole, are passed over."""
+        name = event.get("event")
+        try:
+            if name == "generation":
+                self._generation(event)
+            elif name == "progress":
+                self._progress(event)
+            elif name == "certifying":
+                self.certified = int(event["certified"]), int(event["to_certify"])
+            elif name in ENDED:
+                self.ended, self.reason = str(name), event.get("reason")
+            elif name == "resumed":
+                self.ended = self.reason = self.certified = None
+        except (KeyError, TypeError, ValueError):
+            return
+
+    @property
+    def evaluations(self) -> int:
+        """Antennas solved so far, those of the generation under way too."""
+        done = self.steps[-1].evaluations if self.steps else 0
+        now = self.under_way
+        return done + (now.solved if now else 0)
+
+    @property
+    def under_way(self) -> Spell | None:
+        """The generation that is being solved, None between two."""
+        return self.spells.get(self._next)
+
+    @property
+    def best(self) -> float | None:
+        """Best fitness so far."""
+        return self.steps[-1].best if self.steps else None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Antennas solved by status, as far as events tell."""
+        total: Counter[str] = Counter()
+        for spell in self.spells.values():
+            total.update(spell.counts)
+        return dict(sorted(total.items()))
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Antennas that were not `ok`, by status."""
+        return {status: count for status, count in self.counts.items() if status != "ok"}
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall time of the generations."""
+        now = self.under_way
+        return sum(step.seconds for step in self.steps) + (now.seconds if now else 0.0)
+
+    @property
+    def rate(self) -> float | None:
+        """Antennas a second at the moment, None before the first."""
+        solved, seconds = 0, 0.0
+        for spell in self._recent():
+            solved, seconds = solved + spell.solved, seconds + spell.seconds
+        if seconds > 0.0 and solved:
+            return solved / seconds
+        return self.steps[-1].rate if self.steps else None
+
+    @property
+    def use(self) -> dict[str, float]:
+        """Share of the last minute, or of a longer generation, that each worker solved; at most 1."""
+        busy: dict[str, float] = {}
+        seconds = 0.0
+        for spell in self._recent():
+            busy |= {worker: busy.get(worker, 0.0) + spent for worker, spent in spell.busy.items()}
+            seconds += spell.seconds
+        return {worker: min(busy[worker] / seconds, 1.0) for worker in sorted(busy)} if seconds > 0.0 else {}
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the last generation at the present rate, None before it is known."""
+        if self.generations is None or not self.steps or self.ended:
+            return None
+        recent = self.steps[-5:]
+        each = sum(step.seconds for step in recent) / len(recent)
+        now = self.under_way
+        return max((self.generations - len(self.steps)) * each - (now.seconds if now else 0.0), 0.0)
+
+    @property
+    def _next(self) -> int:
+        return self.steps[-1].generation + 1 if self.steps else 0
+
+    def _recent(self) -> list[Spell]:
+        chosen: list[Spell] = []
+        seconds = 0.0
+        for generation in sorted(self.spells, reverse=True):
+            if seconds >= RECENT_S:
+                break
+            chosen.append(self.spells[generation])
+            seconds += self.spells[generation].seconds
+        return chosen
+
+    def _generation(self, event: Mapping[str, Any]) -> None:
+        step = Step(
+            generation=int(event["generation"]),
+            evaluations=int(event["evaluations"]),
+            best=event["best"],
+            median=event["median"],
+            seconds=float(event["seconds"]),
+            rate=float(event["evaluations_per_s"]),
+        )
+        self.steps = [one for one in self.steps if one.generation < step.generation] + [step]
+        self.generations = int(event["generations"])
+        self.individual = event["individual"]
+        self.ended = self.reason = None
+
+    def _progress(self, event: Mapping[str, Any]) -> None:
+        generation = int(event["generation"])
+        before = self.spells.get(generation, Spell())
+        now = Spell(
+            to_solve=int(event["to_solve"]),
+            solved=int(event["solved"]),
+            seconds=float(event["seconds"]),
+            counts={str(status): int(count) for status, count in event["counts"].items()},
+            busy={str(worker): float(seconds) for worker, seconds in event["busy"].items()},
+        )
+        self.devices |= {str(worker): str(device) for worker, device in event.get("devices", {}).items()}
+        self.spells[generation] = now
+        self.ended = self.reason = None
+        if now.seconds > before.seconds and now.solved > before.solved:
+            past = sum(step.seconds for step in self.steps if step.generation < generation)
+            rate = (now.solved - before.solved) / (now.seconds - before.seconds)
+            self.rates.append((past + now.seconds, rate))
