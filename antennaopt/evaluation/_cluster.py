@@ -57,6 +57,10 @@ hours and time of cores that are to solve.
 """
 
 
+NOT_ONLY_AT_THE_START = {"distributed.deploy.lost-worker-timeout": "1h"}
+"""Else Dask closes the nanny of a worker that is just coming back, because it was away so long before."""
+
+
 class OwnScheduler:
     """A scheduler in this process with whatever workers `cluster` starts for it.
 
@@ -87,6 +91,7 @@ class OwnScheduler:
             ClusterError: No worker came up in time.
         """
         quieten()
+        dask.config.set(NOT_ONLY_AT_THE_START)
         self._closed = False
         with dask.config.set(SETTINGS), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Port .* is already in use")  # taken in between: another is found

@@ -29,6 +29,9 @@ OWN_SIGNALS = frozenset(
 )
 """What the system sends a process for what it did itself; all others come from somebody else."""
 
+CLOSING = "Closing Nanny"
+"""In the log of a nanny that was asked to go."""
+
 ENDED = re.compile(r"Worker process (\d+) (?:exited with status (\d+)|was killed by (?:signal (\d+)|unknown signal))")
 
 
@@ -102,7 +105,10 @@ class Coroner:
             await asyncio.wait_for(self._ask(nanny, pid, logs), ASKING_S)
         if not logs:
             return Ending(words="is gone, and its nanny too", outside=True)
-        status = reported((text for _, text in logs[-1]), pid)
+        lines = [text for _, text in logs[-1]]
+        status = reported(lines, pid)
+        if status is None and any(CLOSING in line for line in lines):
+            return Ending(words="was closed by its nanny", outside=True)
         if status is None:
             return Ending(words="ended without an error, or stopped answering", outside=False)
         return ending(status, memory_was_short=status == -signal.SIGKILL and self._memory_ran_short())
