@@ -157,6 +157,10 @@ def evals_columns(columns: RunColumns, run: str, evaluations: Sequence[Evaluatio
     table["cached"] = [bool(one.cached) for one in evaluations]
     for name in ("seconds", "steps", "worker", "device", "attempt"):
         table[name] = [outcome.get(name) for outcome in outcomes]
+    if columns.origin:
+        table["origin"] = ["twin" if one.cached else one.outcome.get("origin") or "solved" for one in evaluations]
+        for name in ("birth", "bred_after"):
+            table[name] = [getattr(one, name, None) for one in candidates]
     return table
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
-"""2 since rows have the columns of `CERTIFICATE`; version 1 is read, and resumed without them."""
+SCHEMA_VERSION = 3
+"""2 since rows have the columns of `CERTIFICATE`, 3 since they have those of `ORIGIN`; older runs are read, and resumed
+without them."""
 
 FREQUENCY_METRICS = (
     "s11_re",
@@ -74,12 +75,14 @@ class RunColumns:
         frequencies: Hz, in the solver's order; each metric has one column for each.
         objectives: Name of each objective, in the experiment's order; one shortfall column each.
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
+        origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
     """
 
     genes: tuple[GeneColumn, ...]
     frequencies: tuple[float, ...]
     objectives: tuple[str, ...]
     certificate: bool = True
+    origin: bool = True
 
     @classmethod
     def of(cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str]) -> RunColumns:
@@ -98,6 +101,7 @@ class RunColumns:
             frequencies=tuple(float(hz) for hz in table["frequencies"]),
             objectives=tuple(table["objectives"]),
             certificate=bool(table.get("certificate", False)),
+            origin=bool(table.get("origin", False)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,6 +111,7 @@ class RunColumns:
             "frequencies": list(self.frequencies),
             "objectives": list(self.objectives),
             "certificate": self.certificate,
+            "origin": self.origin,
         }
 
     @property
@@ -136,6 +141,7 @@ class RunColumns:
             *(pa.field(name, kind) for name, kind in CERTIFICATE if self.certificate),
             *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
             *(pa.field(name, kind) for name, kind in ACCOUNT),
+            *(pa.field(name, kind) for name, kind in ORIGIN if self.origin),
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
@@ -169,6 +175,15 @@ ACCOUNT: Sequence[tuple[str, pa.DataType]] = (
     ("device", pa.string()),
     ("attempt", pa.int64()),
 )
+
+ORIGIN: Sequence[tuple[str, pa.DataType]] = (
+    ("origin", pa.string()),
+    ("birth", pa.int64()),
+    ("bred_after", pa.int64()),
+)
+"""Where the outcome is from: `solved`, `twin` (an equal design of this run), `cells` (equal cells solved in this run),
+`cache` (an earlier run), `parent` (the run that this one was forked from). Of a steady state the number in order of
+birth, and how many individuals were complete by then; `generation` and `slot` are the order of completion."""
 
 
 def patterns_schema(*, config_hash: str = "") -> pa.Schema:

@@ -111,6 +111,8 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         An outcome from which `make_row` makes the same row again.
     """
     outcome: Outcome = {name: row[name] for name in COPIED if row[name] is not None or name == "error"}
+    if row.get("origin") not in (None, "solved", "twin"):
+        outcome["origin"] = row["origin"]
     outcome["frequency_hz"] = list(columns.frequencies)
     for metric in FREQUENCY_METRICS:
         values = [row[columns.metric_column(metric, hz)] for hz in columns.frequencies]
