@@ -102,7 +102,7 @@ class EvolutionSettings:
         generations: How many, the random first one included; in a steady state blocks of `population` individuals.
         tournament_size: Individuals that meet for each parent's place.
         elites: Best individuals that pass to the next generation as they are, without a new evaluation; in a steady
-            state they stay however old they are.
+            state all of the population are what elites are elsewhere, and this has no meaning.
         crossover: How two parents mix.
         mutation: How a child is disturbed.
         stop: When to stop early.

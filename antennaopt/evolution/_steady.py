@@ -6,7 +6,7 @@ which place of the order of birth it was bred and how many were complete by then
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -60,12 +60,12 @@ class Birth:
 class SteadyState(Search):
     """A search that is asked for any number of children at any time, and told of each as it is complete.
 
-    The population is the last `population` to be complete, except that the best `elites` of it never leave. A
+    The population is the best `population` so far: a newcomer takes the place of the worst, if it is better. A
     `generation` is a block of `population` individuals in order of completion.
 
     Attributes:
         generation: Blocks complete; a last one that is cut short by a stop counts once `close` was called.
-        population: In order of completion, the oldest first.
+        population: The best first.
         births: How many have been bred.
         completed: How many are complete.
         under_way: Bred and not complete, by name, in order of birth.
@@ -87,7 +87,6 @@ class SteadyState(Search):
         self._first: list[Made] = []
         self._best_before: float | None = None
         self._pool: list[Individual] = []  # the population as its operators take it, in the same order
-        self._ranks: list[tuple[float, str]] = []
 
     @property
     def left(self) -> int:
@@ -161,7 +160,6 @@ class SteadyState(Search):
         """
         self._restore_shared(state)
         self._pool = [Individual.from_scored(one) for one in self.population]
-        self._ranks = sorted(one.rank for one in self.population)
         self.births, self.completed = int(state["births"]), int(state["completed"])
         bred = [Birth.from_dict(one) for one in state["under_way"]]
         self.under_way = {one.name: one for one in bred}
@@ -194,15 +192,11 @@ class SteadyState(Search):
         )
 
     def _admit(self, scored: Scored) -> None:
-        """Take a newcomer into the population; of a full one the oldest leaves who is not among the best."""
-        self.population.append(scored)
-        self._pool.append(Individual.from_scored(scored))
-        insort(self._ranks, scored.rank)
-        if len(self.population) > self.settings.population:
-            best = self._ranks[: self.settings.elites]
-            leaving = next(at for at, one in enumerate(self.population) if one.rank not in best)
-            del self._ranks[bisect_left(self._ranks, self.population[leaving].rank)]
-            del self.population[leaving], self._pool[leaving]
+        """Take a newcomer into the population; of one too many the worst leaves, of equals the youngest."""
+        place = bisect(self.population, scored.rank, key=lambda one: one.rank)
+        self.population.insert(place, scored)
+        self._pool.insert(place, Individual.from_scored(scored))
+        del self.population[self.settings.population :], self._pool[self.settings.population :]
 
     def _close_block(self) -> None:
         best = self.best.fitness if self.best else None

@@ -105,14 +105,12 @@ def test_from_any_state_it_goes_on_and_what_is_recorded_can_be_replayed(after):
     assert content(again) == content(resumed)
 
 
-def test_the_oldest_leaves_but_never_the_best():
-    one = search(elites=2)
-    carry_on(one, random.Random(3), until=30)
-    everybody = sorted(one.hall_of_fame, key=lambda who: who.rank)
-    assert len(one.population) == 8
-    assert {who.candidate.individual for who in everybody[:2]} <= {who.candidate.individual for who in one.population}
-    youngest = [who.candidate.individual for who in one.population][-6:]
-    assert youngest == [f"g{order // 8:04d}-s{order % 8:03d}" for order in range(24, 30)]
+def test_the_population_is_the_best_so_far():
+    one = search(population=4, generations=3, tournament_size=2)
+    for fitness in [5.0, 3.0, 4.0, 6.0, 5.0, 7.0, 2.0]:
+        one.tell(one.ask(1)[0].name, fitness=fitness)
+    kept = [(who.fitness, who.candidate.individual) for who in one.population]
+    assert kept == [(2.0, "g0001-s002"), (3.0, "g0000-s001"), (4.0, "g0000-s002"), (5.0, "g0000-s000")]
 
 
 def test_budgets_count_who_is_under_way():
