@@ -29,6 +29,9 @@ Tell = Callable[..., None]
 MOST_KILLS = 20
 """How often in a row a batch's workers may be killed from outside before the run stops, resumable."""
 
+WATCHDOG_STATUS = 1
+"""With which the watchdog ends a process; the word of the start may have come late on a busy machine."""
+
 SHOWN = 8
 """Individuals that are named in an event."""
 
@@ -158,7 +161,8 @@ def is_forgotten(problem: BaseException | None) -> bool:
 
 def failure(problem: BaseException | None, flight: Flight) -> tuple[str, str]:
     """Return the kind of a failure (`error`, `timeout`, `lost`) and its reason in words."""
-    if flight.expired or (isinstance(problem, KilledWorker) and flight.overdue(-0.1 * flight.limit_s)):
+    watched = 0.5 if flight.ending is not None and flight.ending.status == WATCHDOG_STATUS else 0.1
+    if flight.expired or (isinstance(problem, KilledWorker) and flight.overdue(-watched * flight.limit_s)):
         return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
     if isinstance(problem, KilledWorker | TimeoutError | OSError):
         how = f"; it {flight.ending.words}" if flight.ending else ""
