@@ -1,6 +1,7 @@
 """Steps small random problems with everything on, on a device, and compares with the oracle; for compute-sanitizer.
 
 compute-sanitizer --tool racecheck python benchmarks/gpu_small.py --scheme resident [--steps 40] [--order 1]
+compute-sanitizer --tool memcheck python benchmarks/gpu_small.py --stencil tez
 """
 
 from __future__ import annotations
@@ -10,29 +11,57 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "agreement"))
 
 from random_problems import error, random_problem, record_errors
+from test_planar import error as planar_error
+from test_planar import random_problem as random_planar_problem
 
-from fdtd.backends import cuda, reference
+from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
+from fdtd.backends.cuda import planar
+from fdtd.backends.cuda.marching import schemes_of
+from fdtd.jacobi import JacobiProblem
+
+
+def planar_worst(stencil: str, schemes: list[str], steps: int, precision: str) -> float:
+    """Largest difference of the planar schemes from their oracle."""
+    device, worst = cuda.device(), 0.0
+    sums = JacobiProblem(initial=np.random.default_rng(3).standard_normal((2, 61, 97)), steps=steps)
+    waves = random_planar_problem(stencil[:2].upper(), (61, 53), steps=steps, batch=2) if stencil != "jacobi5" else None
+    for scheme in schemes:
+        if waves is None:
+            found = planar.run_sum(sums, device, precision=precision, scheme=scheme)
+            off = float(np.abs(found - jacobi_reference.run(sums)).max())
+        else:
+            found = planar.run(waves, device, precision=precision, scheme=scheme)
+            off = float(planar_error(found, planar_reference.run(waves), waves))
+        print(f"{stencil} {scheme}: {off:.1e}")
+        worst = max(worst, off)
+    return worst
 
 
 def main() -> None:
     """Step, compare, print; exit with 1 where they differ."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--scheme", default="one_step,wavefront,trapezoidal,resident")
+    parser.add_argument("--stencil", default="bor", choices=("bor", "tmz", "tez", "jacobi5"))
+    parser.add_argument("--scheme", default="", help="by comma; all if empty")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--grid", default="91x141")
     parser.add_argument("--order", type=int, default=1)
     parser.add_argument("--precision", default="float32")
     arguments = parser.parse_args()
+    schemes = arguments.scheme.split(",") if arguments.scheme else list(schemes_of(arguments.stencil))
     shape = tuple(int(n) for n in arguments.grid.split("x"))
+    if arguments.stencil != "bor":
+        sys.exit(planar_worst(arguments.stencil, schemes, arguments.steps, arguments.precision) > 1e-4)
     problem = random_problem(7, arguments.order, arguments.batch, shape=(shape[0], shape[1]), steps=arguments.steps)
     problem = replace(problem, media=replace(problem.media, coupling=None))
     expected, worst = reference.run(problem), 0.0
-    for scheme in arguments.scheme.split(","):
+    for scheme in schemes:
         measured = cuda.run(problem, precision=arguments.precision, scheme=scheme)
         assert measured.final is not None and expected.final is not None
         fields = max(error(measured.final[:, c], expected.final[:, c]) for c in range(6))

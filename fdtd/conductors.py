@@ -6,10 +6,14 @@ References:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
+from fdtd.arrays import library
 from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.scene import Scene
+from fdtd.scene import LevelSet, Scene
 
 _PIECES = 32  # an edge is searched for walls in this many pieces
 _CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
@@ -26,7 +30,7 @@ _HEADROOM_AT_AXIS = 0.85 * 0.98**2  # times the square of the limit over the Cou
 AXIS_COLUMNS = 8
 
 
-def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+def open_parts(grid: AxisymmetricGrid, scene: Scene, xp: Any = np) -> tuple[np.ndarray, np.ndarray]:
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
     Where the whole batch has the same metal, those of one antenna: (1, 3, nz, nr).
@@ -40,84 +44,108 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene) -> tuple[np.ndarray, np.nda
     1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves the wall outwards by 1.36 (0.407 - f) of a
     cell where the part f of it is open. For f < 0.21 it is nearer to let the node take the wall over. The wall is so
     moved by a quarter of a cell at most, and not at all for f > 0.4.
+
+    Args:
+        grid: The lattice.
+        scene: The batch; its conductors' numbers are arrays of `xp`.
+        xp: Array library.
     """
-    edges = np.ones((1 if scene.same_metal else scene.batch, 3, grid.nz, grid.nr))
-    areas = np.ones_like(edges)
+    index = xp.arange(1 if scene.same_metal else scene.batch)
     if not scene.conductors:
-        return edges, areas
-    for antenna in range(len(edges)):
-        edges[antenna], areas[antenna] = _one(grid, scene, antenna)
-    return edges, areas
+        ones = xp.ones((len(index), 3, grid.nz, grid.nr))
+        return ones, ones.copy()
+    if xp is not np:
+        return _parts(_Metal(grid, scene.conductors, index))
+    # A host's cache holds one antenna, not a batch.
+    each = [_parts(_Metal(grid, scene.conductors, index[one : one + 1])) for one in index]
+    return np.concatenate([edges for edges, _ in each]), np.concatenate([areas for _, areas in each])
 
 
-def _depth(grid: AxisymmetricGrid, scene: Scene, antenna: int, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Distance into the nearest conductor, in cells; a wall counts as inside."""
-    index = np.array(antenna)
-    deepest = np.full(np.broadcast_shapes(r.shape, z.shape), -np.inf)
-    for conductor in scene.conductors:
-        deepest = np.maximum(deepest, conductor(index, r, z))
-    return deepest / grid.cell + _ON_WALL
-
-
-def _one(grid: AxisymmetricGrid, scene: Scene, antenna: int) -> tuple[np.ndarray, np.ndarray]:
-    """Open parts of one antenna."""
+def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
+    """Open parts of some antennas."""
+    xp, grid = library(metal.antennas), metal.grid
     d = grid.cell
-    r = np.arange(grid.nr + 1) * d
-    z = (np.arange(grid.nz + 1) - grid.origin) * d
-    node = _depth(grid, scene, antenna, r[None, :], z[:, None])
-    beyond_r, beyond_z = _straight_walls(grid, scene, antenna, node)
+    r, z = xp.arange(grid.nr + 1) * d, (xp.arange(grid.nz + 1) - grid.origin) * d
+    which = xp.arange(len(metal.antennas))[:, None, None]
+    node = metal.depth(which, r[None, None, :], z[None, :, None])
+    beyond_r, beyond_z = _straight_walls(metal, node)
     near = (node < 0) & (node > -_SNAP / headroom(grid, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     for _ in range(_CLOSING_PASSES):
-        e_r, through_r = _edges(grid, scene, antenna, node, axis=1)
-        e_z, through_z = _edges(grid, scene, antenna, node, axis=0)
+        e_r, through_r = _edges(metal, node, axis=2)
+        e_z, through_z = _edges(metal, node, axis=1)
         if not _close(node, through_r, through_z):
             break
-    metal = node >= 0
-    e_r = _reach(e_r, metal, beyond_r)
-    e_z = _reach(e_z.T, metal.T, beyond_z.T).T
-    edges = np.stack([e_r[:-1, :], 1.0 - metal[:-1, :-1], e_z[:, :-1]])
-    return edges, _faces(grid, scene, antenna, metal, e_r, e_z)
+    conducts = node >= 0
+    e_r = _reach(e_r, conducts, beyond_r)
+    e_z = _turned(_reach(_turned(e_z), _turned(conducts), _turned(beyond_z)))
+    edges = np.stack([e_r[:, :-1, :], np.where(conducts[:, :-1, :-1], 0.0, 1.0), e_z[:, :, :-1]], axis=1)
+    return edges, _faces(metal, conducts, e_r, e_z)
 
 
-def _straight_walls(
-    grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class _Metal:
+    """The conductors of some antennas of a batch on a lattice."""
+
+    grid: AxisymmetricGrid
+    conductors: tuple[LevelSet, ...]
+    antennas: np.ndarray
+
+    def depth(self, which: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Distance into the nearest conductor of the antennas, in cells; a wall counts as inside."""
+        first, *others = self.conductors
+        index = self.antennas[which]
+        deepest = first(index, r, z)
+        for conductor in others:
+            deepest = np.maximum(deepest, conductor(index, r, z))
+        return deepest / self.grid.cell + _ON_WALL
+
+
+def _turned(array: np.ndarray) -> np.ndarray:
+    """Rows for columns."""
+    return np.swapaxes(array, 1, 2)
+
+
+def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
 
     Positive where the wall is at larger r (or z), zero where there is none. Such a wall must face the node and its
     neighbours to both sides: a wall does not grow past its rim.
     """
-    beyond = []
+    grid, beyond = metal.grid, []
     most_r, most_z = (smallest_opening(grid, far) for far in (True, False))
-    k, i = np.nonzero((node < 0) & (node > -most_z))
-    r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[k, i]
+    which, k, i = np.nonzero((node < 0) & (node > -most_z))
+    r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[which, k, i]
     step = 1e-3 * grid.cell  # for the normal, and how far inside a wall is looked for
     for dr, dz, most in ((1, 0, most_r), (0, 1, most_z)):
-        after = _depth(grid, scene, antenna, r + dr * step, z + dz * step)
-        before = _depth(grid, scene, antenna, r - dr * step, z - dz * step)
+        after = metal.depth(which, r + dr * step, z + dz * step)
+        before = metal.depth(which, r - dr * step, z - dz * step)
         slope = (after - before) / 2e-3
         way = np.sign(slope)
         away = gap / np.maximum(np.abs(slope), _UPRIGHT)
         at = (away * grid.cell + step) * way
-        faces = _depth(grid, scene, antenna, r + dr * at, z + dz * at) >= 0
+        faces = metal.depth(which, r + dr * at, z + dz * at) >= 0
         taken = (np.abs(slope) > _UPRIGHT) & (away < most) & faces
         found = np.zeros_like(node)
-        found[k[taken], i[taken]] = (away * way)[taken]
+        found[which, k, i] = np.where(taken, away * way, 0.0)
         beyond.append(found)
     wall = (beyond[0] != 0) | (beyond[1] != 0) | (node >= 0)
-    for axis, found in enumerate(beyond):
-        found[~(np.roll(wall, 1, axis) & np.roll(wall, -1, axis))] = 0.0
-    return beyond[0], beyond[1]
+    kept = (np.where(np.roll(wall, 1, axis) & np.roll(wall, -1, axis), beyond[axis - 1], 0.0) for axis in (1, 2))
+    return next(kept), next(kept)
 
 
 def _reach(edges: np.ndarray, metal: np.ndarray, beyond: np.ndarray) -> np.ndarray:
     """Let edges that end on a node in front of a straight wall reach to the wall; they run along the last axis."""
-    ahead = np.where(beyond[:, 1:] > 0, beyond[:, 1:], 0.0) * ~metal[:, :-1]
-    behind = np.where(beyond[:, :-1] < 0, -beyond[:, :-1], 0.0) * ~metal[:, 1:]
-    one_end = metal[:, 1:] != metal[:, :-1]
+    ahead = np.where(beyond[..., 1:] > 0, beyond[..., 1:], 0.0) * ~metal[..., :-1]
+    behind = np.where(beyond[..., :-1] < 0, -beyond[..., :-1], 0.0) * ~metal[..., 1:]
+    one_end = metal[..., 1:] != metal[..., :-1]
     grown = one_end & (ahead + behind > 0)
     return np.where(grown, 1.0 + ahead + behind, edges)
+
+
+def _ends(array: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and last ends of the edges along an axis of the nodes."""
+    return (array[:, :, :-1], array[:, :, 1:]) if axis == 2 else (array[:, :-1], array[:, 1:])
 
 
 def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bool:
@@ -129,42 +157,41 @@ def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bo
     """
     metal = node >= 0
     taken = np.zeros_like(metal)
-    for through, axis in ((through_r, 1), (through_z, 0)):
-        first = np.take(metal, range(metal.shape[axis] - 1), axis)
-        last = np.take(metal, range(1, metal.shape[axis]), axis)
-        wall = through | first | last
-        before, after = np.roll(wall, 1, 1 - axis), np.roll(wall, -1, 1 - axis)
-        k, i = np.nonzero(through & before & after)
-        k2, i2 = (k, i + 1) if axis else (k + 1, i)
-        nearer = node[k, i] >= node[k2, i2]
-        taken[np.where(nearer, k, k2), np.where(nearer, i, i2)] = True
-    low, high = metal[:-1], metal[1:]
-    across = (low[:, :-1] == high[:, 1:]) & (low[:, 1:] == high[:, :-1]) & (low[:, :-1] != low[:, 1:])
-    k, i = np.nonzero(across)
-    rising = low[k, i]  # metal at (k, i) and (k + 1, i + 1): open at (k, i + 1) and (k + 1, i)
-    one = (k, np.where(rising, i + 1, i))
-    other = (k + 1, np.where(rising, i, i + 1))
-    nearer = node[one] >= node[other]
-    taken[np.where(nearer, one[0], other[0]), np.where(nearer, one[1], other[1])] = True
-    node[taken] = 0.0
+
+    def take(mask: np.ndarray, first: tuple, last: tuple) -> None:
+        nearer = node[first] >= node[last]
+        taken[first] |= mask & nearer
+        taken[last] |= mask & ~nearer
+
+    every, lower, upper = slice(None), slice(None, -1), slice(1, None)
+    for through, axis, first, last in (
+        (through_r, 2, (every, every, lower), (every, every, upper)),
+        (through_z, 1, (every, lower), (every, upper)),
+    ):
+        wall = through | metal[first] | metal[last]
+        side = 3 - axis
+        take(through & np.roll(wall, 1, side) & np.roll(wall, -1, side), first, last)
+    here, right = (every, lower, lower), (every, lower, upper)
+    above, beyond = (every, upper, lower), (every, upper, upper)
+    across = (metal[here] == metal[beyond]) & (metal[above] == metal[right]) & (metal[here] != metal[right])
+    take(across & metal[here], right, above)  # metal at (k, i) and (k + 1, i + 1)
+    take(across & ~metal[here], here, beyond)
+    node[...] = np.where(taken, 0.0, node)
     return bool(taken.any())
 
 
-def _edges(
-    grid: AxisymmetricGrid, scene: Scene, antenna: int, node: np.ndarray, axis: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _edges(metal: _Metal, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Open length of the edges along an axis of the nodes, and which have metal between open ends (left open)."""
-    near = np.abs(node) < 2.0
-    first = node[:, :-1] if axis else node[:-1, :]
-    last = node[:, 1:] if axis else node[1:, :]
+    xp, grid, along_r = library(node), metal.grid, axis == 2
+    first, last = _ends(node, axis)
     length = np.where((first < 0) & (last < 0), 1.0, 0.0)
-    close = (near[:, :-1] | near[:, 1:]) if axis else (near[:-1, :] | near[1:, :])
-    k, i = np.nonzero(close)
-    steps = np.linspace(0.0, 1.0, _PIECES + 1)
-    r = (i[:, None] + (steps if axis else 0.0)) * grid.cell
-    z = (k[:, None] + (0.0 if axis else steps) - grid.origin) * grid.cell
-    depth = _depth(grid, scene, antenna, r, z)
-    depth[:, 0], depth[:, -1] = first[k, i], last[k, i]
+    near_first, near_last = _ends(np.abs(node) < 2.0, axis)
+    which, k, i = np.nonzero(near_first | near_last)
+    steps = xp.linspace(0.0, 1.0, _PIECES + 1)
+    r = (i[:, None] + (steps if along_r else 0.0)) * grid.cell
+    z = (k[:, None] + (0.0 if along_r else steps) - grid.origin) * grid.cell
+    depth = metal.depth(which[:, None], r, z)
+    depth[:, 0], depth[:, -1] = first[which, k, i], last[which, k, i]
     a, b = depth[:, :-1], depth[:, 1:]
     gap = np.where(a != b, a - b, 1.0)
     crossing = np.clip(np.where(a < 0, a / gap, b / -gap), 0.0, 1.0)  # open part of a piece with one end in metal
@@ -172,10 +199,10 @@ def _edges(
     both_open = (depth[:, 0] < 0) & (depth[:, -1] < 0)
     both_metal = (depth[:, 0] >= 0) & (depth[:, -1] >= 0)
     part = pieces.mean(axis=1)
-    part[part > 1 - 2 * _ON_WALL] = 1.0  # ends on a wall
-    length[k, i] = np.where(both_metal, 0.0, np.where(both_open, 1.0, part))
-    through = np.zeros(length.shape, dtype=bool)
-    through[k, i] = both_open & (depth >= 0).any(axis=1)
+    part = np.where(part > 1 - 2 * _ON_WALL, 1.0, part)  # ends on a wall
+    length[which, k, i] = np.where(both_metal, 0.0, np.where(both_open, 1.0, part))
+    through = xp.zeros(length.shape, dtype=bool)
+    through[which, k, i] = both_open & (depth >= 0).any(axis=1)
     return length, through
 
 
@@ -192,51 +219,47 @@ def smallest_opening(grid: AxisymmetricGrid, far: bool = True) -> float:
     return max(1 / (2 * most), 1 / (4 * most - 2))
 
 
-def _faces(
-    grid: AxisymmetricGrid, scene: Scene, antenna: int, metal: np.ndarray, e_r: np.ndarray, e_z: np.ndarray
-) -> np.ndarray:
-    """Open area of the faces, from the open lengths around them."""
-    columns = np.arange(e_r.shape[1])
+def _faces(metal: _Metal, conducts: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
+    """Open area of the faces, from the open lengths around them and the nodes that conduct."""
+    xp, grid = library(e_r), metal.grid
+    columns = xp.arange(e_r.shape[2])
     most = np.where(columns < AXIS_COLUMNS, headroom(grid, far=False), headroom(grid, far=True))
     floor = 1.0 / (2.0 * most)
-    low, high, left, right = e_r[:-1], e_r[1:], e_z[:, :-1], e_z[:, 1:]
-    corners = np.stack([metal[:-1, :-1], metal[:-1, 1:], metal[1:, :-1], metal[1:, 1:]]).sum(axis=0)
+    low, high, left, right = e_r[:, :-1], e_r[:, 1:], e_z[..., :-1], e_z[..., 1:]
+    here, after = conducts[:, :-1, :-1], conducts[:, :-1, 1:]
+    above, beyond = conducts[:, 1:, :-1], conducts[:, 1:, 1:]
+    corners = here.astype(int) + after + above + beyond
     # With straight walls: two metal corners side by side leave a trapezium, one cuts off a triangle, three leave one.
     mean_r, mean_z = (low + high) / 2, (left + right) / 2
-    beside_r = metal[:-1, :-1] == metal[1:, :-1]  # the wall runs along z: the two r edges are cut
-    two = np.where(beside_r, mean_r, mean_z)
+    two = np.where(here == above, mean_r, mean_z)  # the wall runs along z: the two r edges are cut
     cut_off = np.maximum(1 - np.minimum(low, high), 0) * np.maximum(1 - np.minimum(left, right), 0) / 2
     left_over = np.maximum(low, high) * np.maximum(left, right) / 2
-    left_over *= np.where(_inner_corners(grid, scene, antenna, metal, corners == 3, e_r, e_z), 2.0, 1.0)
-    area = np.select([corners == 0, corners == 1, corners == 2, corners == 3], [1.0, 1 - cut_off, two, left_over], 1.0)
+    left_over *= np.where(_inner_corners(metal, conducts, corners == 3, e_r, e_z), 2.0, 1.0)
+    area = np.where(corners == 1, 1 - cut_off, np.where(corners == 2, two, np.where(corners == 3, left_over, 1.0)))
     driven = (low + high + left + right) / (4 * most)
     # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
-    cut = np.stack([(edge > 0) & (edge != 1) for edge in (low, high, left, right)]).any(axis=0) | (corners == 3)
+    cut = corners == 3
+    for edge in (low, high, left, right):
+        cut = cut | ((edge > 0) & (edge != 1))
     h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
     h_r = np.where((left > 0) & (left != 1), np.maximum(left, floor), 1.0)
     # The flux through h_z grows with the radius: its area counts at the middle of what is open.
-    outside = metal[:-1, :-1]
-    middle = np.where(outside, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
+    middle = np.where(here, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
     h_z = np.where((low > 0) & (low != 1), np.maximum(low * middle, floor), 1.0)
-    return np.stack([h_r, h_phi, h_z])
+    return np.stack([h_r, h_phi, h_z], axis=1)
 
 
 def _inner_corners(
-    grid: AxisymmetricGrid,
-    scene: Scene,
-    antenna: int,
-    metal: np.ndarray,
-    three: np.ndarray,
-    e_r: np.ndarray,
-    e_z: np.ndarray,
+    metal: _Metal, conducts: np.ndarray, three: np.ndarray, e_r: np.ndarray, e_z: np.ndarray
 ) -> np.ndarray:
     """Faces with one open node that walls leave a rectangle of, not a triangle: metal starts beyond its middle."""
-    found = np.zeros_like(three)
-    k, i = np.nonzero(three)
-    right, upper = ~metal[k, i + 1] | ~metal[k + 1, i + 1], ~metal[k + 1, i] | ~metal[k + 1, i + 1]
-    node_k, node_i = k + upper, i + right
-    along_r, along_z = e_r[node_k, i], e_z[k, node_i]
-    r = (node_i + np.where(right, -0.75, 0.75) * along_r) * grid.cell
-    z = (node_k + np.where(upper, -0.75, 0.75) * along_z - grid.origin) * grid.cell
-    found[k, i] = _depth(grid, scene, antenna, r, z) < 0
+    grid, found = metal.grid, np.zeros_like(three)
+    which, k, i = np.nonzero(three)
+    open_right = ~conducts[which, k, i + 1] | ~conducts[which, k + 1, i + 1]
+    open_above = ~conducts[which, k + 1, i] | ~conducts[which, k + 1, i + 1]
+    node_k, node_i = k + open_above, i + open_right
+    along_r, along_z = e_r[which, node_k, i], e_z[which, k, node_i]
+    r = (node_i + np.where(open_right, -0.75, 0.75) * along_r) * grid.cell
+    z = (node_k + np.where(open_above, -0.75, 0.75) * along_z - grid.origin) * grid.cell
+    found[which, k, i] = metal.depth(which, r, z) < 0
     return found

@@ -85,33 +85,36 @@ def _one_rim(
     i0, k0 = max(int(x - _REACH) - 1, 1), max(int(y - _REACH) - 1, 0)
     i1, k1 = min(int(x + _REACH) + 3, grid.nr), min(int(y + _REACH) + 3, grid.nz)
     window = np.s_[k0:k1, i0:i1]
-    metal = length[(1, *window)] == 0
+    rows, columns = np.arange(k0 - 1, k1 + 1) % grid.nz, np.arange(i0 - 1, i1 + 1) % grid.nr
+    around = np.ix_(np.arange(3), rows, columns)  # the window and one cell more on each side
+    inner = np.s_[1:-1, 1:-1]
+    length, area = length[around], open_area[(first, *around)]
+    metal = length[(1, *inner)] == 0
     corner = (round(x - i0, 9), round(y - k0, 9))
     others = tuple((round(px - i0, 9), round(py - k0, 9)) for px, py in places if (px, py) != place)
     shape = (corner, others, wall, opening)
-    least = _LEAST * grid.courant_number**2
+    least, allowed = _LEAST * grid.courant_number**2, 4 * _allowed(grid)[columns]
 
-    in_air = _ratios(*shape, ((opening, 1.0),), metal.shape, metal.tobytes())
-    edges = np.ones((3, grid.nz, grid.nr))
-    area = open_area[first].copy()
+    in_air = _ratios(*shape, ((round(opening, 9), 1.0),), metal.shape, metal.tobytes())
+    edges = np.ones_like(length)
     for component, (ratio, face) in enumerate(zip(in_air, (2, 0), strict=True)):
-        whole = length[(2 * component, *window)]
+        whole = length[(2 * component, *inner)]
         use = (ratio > 0) & (whole > 0)
-        edges[(2 * component, *window)] = np.where(use, np.maximum(ratio * whole, least), 1.0)
+        edges[(2 * component, *inner)] = np.where(use, np.maximum(ratio * whole, least), 1.0)
         inverse = np.divide(1.0, ratio, out=np.ones_like(ratio), where=use)
-        old = area[(face, *window)]
-        area[(face, *window)] = np.where(use, np.maximum(inverse, least * old), old)
-    driven = _driven((length / edges)[[0, 2]], upwards=True) / (4 * _allowed(grid))
-    area[(1, *window)] = np.maximum(area[(1, *window)], driven[window])
-    open_area[group] = area
-    nodes = xp.asarray((_driven(1 / area[[0, 2]], upwards=False) / (4 * _allowed(grid)))[window])
+        old = area[(face, *inner)]
+        area[(face, *inner)] = np.where(use, np.maximum(inverse, least * old), old)
+    driven = _driven((length / edges)[[0, 2]], upwards=True) / allowed
+    area[(1, *inner)] = np.maximum(area[(1, *inner)], driven[inner])
+    open_area[(group, slice(None), *window)] = area[(slice(None), *inner)]
+    nodes = xp.asarray((_driven(1 / area[[0, 2]], upwards=False) / allowed)[inner])
     target = permittivity[(group, 1, *window)]
     target[...] = np.maximum(target, nodes)
 
-    for around, members in media:
-        found = _ratios(*shape, around, metal.shape, metal.tobytes())
+    for sectors, members in media:
+        found = _ratios(*shape, sectors, metal.shape, metal.tobytes())
         for component, ratio in enumerate(found):
-            whole = length[(2 * component, *window)]
+            whole = length[(2 * component, *inner)]
             use = (ratio > 0) & (whole > 0)
             old = permittivity[(members, 2 * component, *window)]
             new = np.where(xp.asarray(use), np.maximum(xp.asarray(ratio * whole), least * old), old)
@@ -170,8 +173,17 @@ class _Wedge:
     largest f is 1.
     """
 
-    def __init__(self, sectors: tuple[tuple[float, float], ...]) -> None:
+    def __init__(self, sectors: Sectors) -> None:
         self.opening = sectors[-1][0]
+        self.exponent = np.pi / self.opening if len(sectors) == 1 else self._smallest_exponent(sectors)
+        self._sectors = sectors
+        self._starts = [0.0, *(end for end, _ in sectors[:-1])]
+        self._values = [(float(f[0]), float(g[0])) for f, g in self._join(np.array([self.exponent]), sectors)[:-1]]
+        largest = np.abs(self.angular(np.linspace(0.0, self.opening, 721))[0]).max()
+        self._values = [(f / largest, g / largest) for f, g in self._values]
+
+    def _smallest_exponent(self, sectors: Sectors) -> float:
+        """By bisection of f on the second wall."""
         trial = np.linspace(0.3, 1.2, 181)
         ends = self._join(trial, sectors)[-1]
         first = int(np.argmax((ends[:-1] > 0) & (ends[1:] <= 0)))
@@ -182,15 +194,10 @@ class _Wedge:
                 low = middle
             else:
                 high = middle
-        self.exponent = (low + high) / 2
-        self._sectors = sectors
-        self._starts = [0.0, *(end for end, _ in sectors[:-1])]
-        self._values = [(float(f[0]), float(g[0])) for f, g in self._join(np.array([self.exponent]), sectors)[:-1]]
-        largest = np.abs(self.angular(np.linspace(0.0, self.opening, 721))[0]).max()
-        self._values = [(f / largest, g / largest) for f, g in self._values]
+        return (low + high) / 2
 
     @staticmethod
-    def _join(exponent: np.ndarray, sectors: tuple[tuple[float, float], ...]) -> list:
+    def _join(exponent: np.ndarray, sectors: Sectors) -> list:
         """The functions f and g at each sector's start, and f at the second wall."""
         f, g, start = np.zeros_like(exponent), np.ones_like(exponent), 0.0
         found: list = []
@@ -240,7 +247,7 @@ def _from_wall(x: np.ndarray, y: np.ndarray, wall: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _wedge(sectors: tuple[tuple[float, float], ...]) -> _Wedge:
+def _wedge(sectors: Sectors) -> _Wedge:
     return _Wedge(sectors)
 
 
@@ -250,7 +257,7 @@ def _ratios(
     others: tuple[tuple[float, float], ...],
     wall: float,
     opening: float,
-    sectors: tuple[tuple[float, float], ...],
+    sectors: Sectors,
     shape: tuple[int, int],
     metal: bytes,
 ) -> tuple[np.ndarray, np.ndarray]:

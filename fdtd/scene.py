@@ -74,17 +74,22 @@ class Scene:
     same_metal: bool = False
 
 
-def on_library(bodies: tuple[Dielectric, ...], xp: Any) -> tuple[Dielectric, ...]:
-    """The same bodies with the arrays of another library, a device's say."""
-    return tuple(
+def on_library(scene: Scene, xp: Any) -> Scene:
+    """The same scene with the arrays of another library, a device's say.
+
+    Metal that all antennas share is looked at once, which is the host's: its numbers stay there.
+    """
+    bodies = tuple(
         replace(
             body,
             distance=_moved(body.distance, xp),
             permittivity=xp.asarray(body.permittivity),
             loss_tangent=xp.asarray(body.loss_tangent),
         )
-        for body in bodies
+        for body in scene.dielectrics
     )
+    metal = scene.conductors if scene.same_metal else tuple(_moved(one, xp) for one in scene.conductors)
+    return replace(scene, dielectrics=bodies, conductors=metal)
 
 
 def _moved(level_set: LevelSet, xp: Any) -> LevelSet:

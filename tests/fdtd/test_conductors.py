@@ -14,7 +14,7 @@ import pytest
 
 from fdtd.backends.reference import Stepper
 from fdtd.boundaries import RadialLayer
-from fdtd.conductors import open_parts
+from fdtd.conductors import _Metal, _parts, open_parts
 from fdtd.grid import AxisymmetricGrid, courant_limit
 from fdtd.media import Media
 from fdtd.monitors import Sampling
@@ -172,7 +172,7 @@ def test_thin_wall_is_tight(thickness: float, place: float) -> None:
 
 
 def test_each_antenna_for_itself() -> None:
-    """A batch of two horns: each as it is alone."""
+    """A batch of two horns: each as it is alone, also when all are looked at at once, as on a device."""
     grid = lattice()
     rims = np.array([8e-3, 11e-3])
 
@@ -184,3 +184,6 @@ def test_each_antenna_for_itself() -> None:
     for place in range(2):
         for many, one in zip(together, open_parts(grid, shells(rims[place : place + 1])), strict=True):
             assert np.array_equal(many[place], one[0])
+    at_once = _parts(_Metal(grid, shells(rims).conductors, np.arange(2)))
+    for one_by_one, all_at_once in zip(together, at_once, strict=True):
+        assert np.array_equal(one_by_one, all_at_once)
