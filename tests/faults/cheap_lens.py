@@ -184,14 +184,15 @@ FAULTS = {
 }
 
 
-def start(root, *, farm=None, evolution=None, **plan):
+def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler=None, **plan):
     """Carry the run out below a folder; `farm` opens another farm than the experiment's."""
     import cheap_lens  # workers find the function by the module's name, which is not __main__
 
     from antennaopt.config import Experiment
     from antennaopt.study import Lines, run
 
-    experiment = Experiment.parse(EXPERIMENT | {"evolution": EXPERIMENT["evolution"] | (evolution or {})})
+    evolution = EXPERIMENT["evolution"] | (evolution or {})
+    experiment = Experiment.parse(EXPERIMENT | {"seed": seed, "evolution": evolution})
     more = {} if farm is None else {"farm": farm}
     return run(
         experiment,
@@ -201,6 +202,7 @@ def start(root, *, farm=None, evolution=None, **plan):
         evaluate=cheap_lens.bowl,
         progress=Lines(),
         report=False,
+        scheduler=scheduler,
         **more,
     )
 
@@ -222,7 +224,22 @@ def serial(experiment, *, plan, backend, scheduler=None, evaluate):
     return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
 
 
+def with_a_mortal_scheduler(experiment, **given):
+    """Open the experiment's farm; SIGUSR1 then ends its scheduler, which is a part of this process."""
+    from antennaopt.study import open_farm
+
+    farm = open_farm(experiment, **given)
+
+    def end(number, frame):
+        cluster = farm._cluster._cluster
+        cluster.loop.add_callback(cluster.scheduler.close)
+
+    signal.signal(signal.SIGUSR1, end)
+    return farm
+
+
 def main():
+    from antennaopt.cli.entry import _terminated
     from antennaopt.errors import AntennaoptError
 
     parser = argparse.ArgumentParser()
@@ -230,12 +247,19 @@ def main():
     parser.add_argument("path")
     parser.add_argument("plan", nargs="?", type=json.loads, default={})
     parser.add_argument("--scheduler")
+    parser.add_argument("--evolution", type=json.loads, default={})
+    parser.add_argument("--seed", type=int, default=EXPERIMENT["seed"])
+    parser.add_argument("--serial", action="store_true")
     given = parser.parse_args()
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _terminated)
+    farm = serial if given.serial else with_a_mortal_scheduler if given.scheduler is None else None
     try:
         if given.command == "run":
-            summary = start(given.path, **given.plan)
+            about = {"evolution": given.evolution, "seed": given.seed, "scheduler": given.scheduler}
+            summary = start(given.path, farm=farm, **about, **given.plan)
         else:
-            summary = go_on(given.path, scheduler=given.scheduler)
+            summary = go_on(given.path, farm=farm, scheduler=given.scheduler)
     except AntennaoptError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -235,7 +235,7 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
         farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
         return farm
 
-    fault = {"kind": kind, "one_in": 6, "marker": marker}
+    fault = {"kind": kind, "one_in": 12, "marker": marker}
     folder = cheap_lens.start(tmp_path, farm=devices, sleep_s=0.0, fault=fault).folder
     bits.assert_equal(folder, quiet, without=["device"])
     assert list((tmp_path / "marker").iterdir()), "somebody was struck"
