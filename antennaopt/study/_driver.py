@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from antennaopt.errors import Interrupted, TooManyFailuresError
+from antennaopt.errors import ClusterError, Interrupted, TooManyFailuresError
 from antennaopt.evolution import Candidate, Evolution, Scored, decode
 from antennaopt.objectives import Objective, score
 from antennaopt.study._garbage import rare_collections
@@ -185,7 +185,7 @@ class Driver:
     def _solve(
         self, number: int, jobs: Sequence[Job], state: Mapping[str, Any], arrived: Callable[[str, Outcome], None]
     ) -> None:
-        """Send what is to be solved to the farm and wait for it; on a signal save what came back and stop."""
+        """Send what is to be solved to the farm and wait for it; on a signal, or without workers, save what came back and stop."""
         solved = dict(self._partial)
         missing = {individual for individual, _ in jobs}
         draining = False
@@ -208,14 +208,21 @@ class Driver:
                     draining = True
         except KeyboardInterrupt:
             self._signals.request()
+        except ClusterError:
+            self._keep(number, state, solved)
+            raise
         if missing and self._signals.requested:
-            self._save()
-            listed = {individual: _listed(outcome) for individual, outcome in solved.items()}
-            kept = {individual: outcome for individual, outcome in listed.items() if _fits_json(outcome)}
-            self._store.checkpoint(number, {"evolution": state, "partial": kept})
+            self._keep(number, state, solved)
             raise self._interrupted(self._signals.exit_code or 130)
         if missing:
             raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
+
+    def _keep(self, number: int, state: Mapping[str, Any], solved: Mapping[str, Outcome]) -> None:
+        """Store what came back of an unfinished generation; a resume solves the others."""
+        self._save()
+        plain = ((individual, _listed(outcome)) for individual, outcome in solved.items())
+        kept = {individual: outcome for individual, outcome in plain if _fits_json(outcome)}
+        self._store.checkpoint(number, {"evolution": state, "partial": kept})
 
     def _copy_twins(
         self,
