@@ -17,6 +17,11 @@
 
 #define HEIGHT (WARPS * ROWS)
 #define THREADS (32 * (WARPS + RADIAL_WARPS))
+#if RADIAL_WARPS
+#define COLUMN_GIVERS (STRIP_ROWS % ROWS ? ROWS : 1)  // lanes of a strip that write beside a patch, or one for all its rows
+#else
+#define COLUMN_GIVERS 1
+#endif
 // Signals, rows [warp][e, h][2][WIDE], edges [row][e, h][2], strip rows [warp][e, h][2][RADIAL_COLUMNS].
 #define SIGNAL_BYTES ((8 * 3 * (WARPS + RADIAL_WARPS) + 15) / 16 * 16)
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
@@ -53,26 +58,24 @@ __device__ inline real *strip_memory_of(int place, int filter) {
     return layers() + 8 * PLACES + PLACES * 4 * WIDE + (place * 4 + filter) * RADIAL_COLUMNS;
 }
 
-// One thread, before all threads meet.
+// One thread, before all threads meet. Each lane that has written gives the signal for itself; where another block writes,
+// only the bytes are expected.
 __device__ inline void prepare_signals() {
-    for (int w = 0; w < WARPS; ++w)
-        prepare_signal(signal_of(E_ROW, w), 1), prepare_signal(signal_of(H_ROW, w), 1), prepare_signal(signal_of(E_COLUMN, w), 1);
+    for (int w = 0; w < WARPS; ++w) {
+        prepare_signal(signal_of(E_ROW, w), CLUSTERED && w == WARPS - 1 ? 1 : 32);
+        prepare_signal(signal_of(H_ROW, w), CLUSTERED && w == 0 ? 1 : 32);
+        prepare_signal(signal_of(E_COLUMN, w), COLUMN_GIVERS);
+    }
 #if RADIAL_WARPS
     for (int v = 0; v < RADIAL_WARPS; ++v) {
-        prepare_signal(signal_of(STRIP_E_ROW, v), 1), prepare_signal(signal_of(STRIP_H_ROW, v), 1);
+        prepare_signal(signal_of(STRIP_E_ROW, v), CLUSTERED && v == RADIAL_WARPS - 1 ? 1 : RADIAL_COLUMNS);
+        prepare_signal(signal_of(STRIP_H_ROW, v), CLUSTERED && v == 0 ? 1 : RADIAL_COLUMNS);
         const int first = v * STRIP_HEIGHT / ROWS, end = (v + 1) * STRIP_HEIGHT / ROWS;
         prepare_signal(signal_of(H_COLUMN, v), (end < WARPS ? end : WARPS) - first);
     }
 #endif
 }
 
-// Waits for a signal; `bytes`: what another block sends with it, or 0.
-__device__ inline void await(signal_word *own, int turn, int lane, int bytes) {
-#if CLUSTERED
-    if (bytes && lane == 0) expect_bytes(own, bytes);
-#endif
-    await_signal(own, turn);
-}
 
 // Two lane-wise components of a row in a slot, free of bank conflicts.
 __device__ inline void load_slot(const real *slot, int lane, real *first, real *second) {
@@ -81,11 +84,17 @@ __device__ inline void load_slot(const real *slot, int lane, real *first, real *
     for (int v = 0; v < CELLS / PIECE; ++v)
         spread(from[v * 32], first + v * PIECE), spread(from[(CELLS / PIECE + v) * 32], second + v * PIECE);
 }
+__device__ inline void write_slot(real *slot, int lane, const real *first, const real *second) {
+    piece *to = reinterpret_cast<piece *>(slot) + lane;
+#pragma unroll
+    for (int v = 0; v < CELLS / PIECE; ++v)
+        to[v * 32] = gather(first + v * PIECE), to[(CELLS / PIECE + v) * 32] = gather(second + v * PIECE);
+}
 // To a warp of this block or, `by` blocks above, of another.
 __device__ inline void send_slot(real *slot, signal_word *signal, int by, int lane, const real *first, const real *second) {
-    piece *to = reinterpret_cast<piece *>(slot) + lane;
 #if CLUSTERED
     if (by) {
+        piece *to = reinterpret_cast<piece *>(slot) + lane;
         const int rank = cluster_rank() + by;
 #pragma unroll
         for (int v = 0; v < CELLS / PIECE; ++v) {
@@ -95,11 +104,8 @@ __device__ inline void send_slot(real *slot, signal_word *signal, int by, int la
         return;
     }
 #endif
-#pragma unroll
-    for (int v = 0; v < CELLS / PIECE; ++v)
-        to[v * 32] = gather(first + v * PIECE), to[(CELLS / PIECE + v) * 32] = gather(second + v * PIECE);
-    __syncwarp();  // the row is whole before it is announced
-    if (lane == 0) give_signal(signal);
+    write_slot(slot, lane, first, second);
+    give_signal(signal);
 }
 #define ROW_BYTES (2 * WIDE * REAL_BYTES)
 
@@ -138,7 +144,7 @@ template <int MODE> __device__ inline void patch_e(Patch &f, const Ground &g, co
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) hr_below[j] = h_below[j] = 0;
     if (c.below) {
-        await(signal_of(H_ROW, c.warp), c.turn, g.lane, c.warp == 0 ? ROW_BYTES : 0);
+        await_signal(signal_of(H_ROW, c.warp), c.turn);
         load_slot(row_slot(c.warp, 1), g.lane, hr_below, h_below);
     }
     row_e<MODE>(f, 0, hr_below, h_below, g, step);
@@ -154,7 +160,7 @@ template <int MODE> __device__ inline void patch_h(Patch &f, const Ground &g, co
     for (int r = 0; r < ROWS; ++r) edge[r][0] = edge[r][1] = 0;
 #if RADIAL_WARPS
     if (c.radial) {
-        await(signal_of(E_COLUMN, c.warp), c.edge_turn, g.lane, 0);
+        await_signal(signal_of(E_COLUMN, c.warp), c.edge_turn);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             const real *slot = edge_slot(c.warp * ROWS + r, 0);
@@ -168,7 +174,7 @@ template <int MODE> __device__ inline void patch_h(Patch &f, const Ground &g, co
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) er_above[j] = e_above[j] = 0;
     if (c.above) {
-        await(signal_of(E_ROW, c.warp), c.turn, g.lane, c.warp == WARPS - 1 ? ROW_BYTES : 0);
+        await_signal(signal_of(E_ROW, c.warp), c.turn);
         load_slot(row_slot(c.warp, 0), g.lane, er_above, e_above);
     }
     row_h<MODE>(f, ROWS - 1, er_above, e_above, edge[ROWS - 1][0], edge[ROWS - 1][1], g);
@@ -197,9 +203,7 @@ __device__ inline void send_strip(
         return;
     }
 #endif
-    if (hold) slot[g.column] = first, slot[RADIAL_COLUMNS + g.column] = second;
-    __syncwarp();  // the row is whole before it is announced
-    if (g.lane == 0) give_signal(signal);
+    if (hold) slot[g.column] = first, slot[RADIAL_COLUMNS + g.column] = second, give_signal(signal);
 }
 
 __device__ inline void send_strip_h(const StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
@@ -209,13 +213,13 @@ __device__ inline void send_strip_h(const StripCell (&x)[STRIP_ROWS], const Stri
                x[STRIP_ROWS - 1].h);
 }
 
-__device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+template <int KIND> __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
     real hr_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h_r, RADIAL_COLUMNS);
     real h_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h, RADIAL_COLUMNS);
     if (g.group == 0) hr_below = h_below = 0;
-    await(signal_of(H_COLUMN, c.warp), c.edge_turn, g.lane, 0);
+    await_signal(signal_of(H_COLUMN, c.warp), c.edge_turn);
     if (c.below) {
-        await(signal_of(STRIP_H_ROW, c.warp), c.turn, g.lane, c.warp == 0 ? STRIP_BYTES : 0);
+        await_signal(signal_of(STRIP_H_ROW, c.warp), c.turn);
         const real *slot = strip_slot(c.warp, 1) + g.column;
         if (g.group == 0) hr_below = slot[0], h_below = slot[RADIAL_COLUMNS];
     }
@@ -223,36 +227,48 @@ __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, 
     for (int r = STRIP_ROWS - 1; r >= 0; --r) {
         real edge_hz = 0, edge_h = 0;
         if (g.works && g.column == 0) edge_hz = edge_slot(g.row + r, 1)[0], edge_h = edge_slot(g.row + r, 1)[1];
-        strip_e(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r);
-        if (g.works && g.column == 0) edge_slot(g.row + r, 0)[0] = x[r].e_z, edge_slot(g.row + r, 0)[1] = x[r].e;
+        strip_e<KIND>(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r);
+        if (g.works && g.column == 0) {
+            edge_slot(g.row + r, 0)[0] = x[r].e_z, edge_slot(g.row + r, 0)[1] = x[r].e;
+            if (COLUMN_GIVERS > 1 || r % ROWS == 0) give_signal(signal_of(E_COLUMN, (g.row + r) / ROWS));
+        }
     }
-    __syncwarp();  // the column is whole before it is announced
-    const int main = c.warp * STRIP_HEIGHT / ROWS + g.lane;
-    if (g.lane < STRIP_HEIGHT / ROWS && main < WARPS) give_signal(signal_of(E_COLUMN, main));
     if (c.below) {
         const int by = c.warp == 0 ? -1 : 0, to = by ? RADIAL_WARPS - 1 : c.warp - 1;
         send_strip(strip_slot(to, 0), signal_of(STRIP_E_ROW, to), by, g, g.group == 0, x[0].e_r, x[0].e);
     }
 }
 
-__device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+template <int KIND> __device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
     real er_above = __shfl_down_sync(WHOLE_WARP, x[0].e_r, RADIAL_COLUMNS);
     real e_above = __shfl_down_sync(WHOLE_WARP, x[0].e, RADIAL_COLUMNS);
     if (g.top) er_above = e_above = 0;
     if (c.above) {
-        await(signal_of(STRIP_E_ROW, c.warp), c.turn, g.lane, c.warp == RADIAL_WARPS - 1 ? STRIP_BYTES : 0);
+        await_signal(signal_of(STRIP_E_ROW, c.warp), c.turn);
         const real *slot = strip_slot(c.warp, 0) + g.column;
         if (g.top) er_above = slot[0], e_above = slot[RADIAL_COLUMNS];
     }
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r)
-        strip_h(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e_r : er_above,
+        strip_h<KIND>(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e_r : er_above,
                 r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e : e_above, g, r);
+}
+
+// What other blocks will send a warp in this step.
+__device__ inline void expect_strips(const Course &c, int lane) {
+#if CLUSTERED
+    if (lane) return;
+    if (c.below && c.warp == 0) expect_bytes(signal_of(STRIP_H_ROW, 0), STRIP_BYTES);
+    if (c.above && c.warp == RADIAL_WARPS - 1) expect_bytes(signal_of(STRIP_E_ROW, c.warp), STRIP_BYTES);
+#endif
 }
 
 // One step of a strip.
 __device__ inline void march_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
-    strip_half_e(x, g, c), strip_half_h(x, g, c);
+    expect_strips(c, g.lane);
+    if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
+    else if (CLUSTERED && g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);
+    else strip_half_e<STRIP_FULL>(x, g, c), strip_half_h<STRIP_FULL>(x, g, c);
     ++c.turn, ++c.edge_turn;
     if (more) send_strip_h(x, g, c);
 }

@@ -2,39 +2,20 @@
 // up to the next look. Each block has a slab of rows; rows at its edges go straight into the neighbour block's shared
 // memory, and only the warps at the edges wait for them. Memories of the axial filters lie in shared memory.
 //
-// Settings: REAL; those of march.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks); SHARED_BYTES.
+// Settings: REAL; those of slab.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks).
 // Launch: grid (CLUSTER, batch) of THREADS, dynamic shared memory; steps [first, first + count).
-#if !defined(SHARED_BYTES) || !defined(CLUSTER)
-#error "CLUSTER and SHARED_BYTES must be set"
+#ifndef CLUSTER
+#error "CLUSTER must be set"
 #endif
 #define CLUSTERED 1
-#include "march.cuh"
+#define FACTOR_SETS 0  // its own are in slab.cuh
+#include "slab.cuh"
 #include "lanes.cuh"
 #include "recording.cuh"
 
-static_assert(MARCH_BYTES + WARPS * ROW_VECTORS * 16 == SHARED_BYTES, "the plan counts shared memory otherwise");
+static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
 
-// A finished row of a warp, waiting to be recorded.
-__device__ inline vector *desk(int warp) {
-    return reinterpret_cast<vector *>(shared_base() + MARCH_BYTES) + warp * ROW_VECTORS;
-}
-
-// A lane's columns of the axial memories of its rows, to shared memory or back.
-__device__ inline void move_axial(const Ground &g, bool write) {
-#pragma unroll 1
-    for (int r = 0; r < ROWS; ++r) {
-        const int k = g.first + r;
-        if (k >= P.nz || !P.axial_rows[k]) continue;
-#pragma unroll 1
-        for (int filter = 0; filter < 4; ++filter) {
-            real *away = axial_memory(g.antenna, k, filter) + g.column, psi[CELLS];
-            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS;
-            load_lane(write ? here : away, psi), store_lane(write ? away : here, psi);
-        }
-    }
-}
-
-__device__ inline void move_patch(Patch &f, const Ground &g, bool write) {
+__device__ inline void move_patch(Patch &f, const Rows &g, bool write) {
     const int n = P.pitch;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
@@ -56,47 +37,60 @@ __device__ inline void move_patch(Patch &f, const Ground &g, bool write) {
 }
 
 // Records what is due of a warp's rows.
-__device__ inline void record_patch(const Patch &f, const Ground &g, int warp, int sample) {
-    vector *to = desk(warp);
+__device__ __noinline__ void record_desk(int warp, int antenna, int k, int sample) {
+    __syncwarp();  // the row is on the desk
+    record_row(desk<vector>(warp), threadIdx.x % 32, antenna, k, sample);
+    __syncwarp();  // the desk is free
+}
+__device__ inline void record_patch(const Patch &f, const Rows &g, int warp, int sample) {
+    vector *to = desk<vector>(warp);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (g.word[r] & ROW_RECORDED) {
             write_component(to, 0, g.lane, f.e_r[r]), write_component(to, 1, g.lane, f.e[r]);
             write_component(to, 2, g.lane, f.e_z[r]), write_component(to, 3, g.lane, f.h_r[r]);
             write_component(to, 4, g.lane, f.h[r]), write_component(to, 5, g.lane, f.h_z[r]);
-            __syncwarp();  // the row is on the desk
-            record_row(to, g.lane, g.antenna, g.first + r, sample);
-            __syncwarp();  // the desk is free
+            record_desk(warp, g.antenna, g.first + r, sample);
         }
 }
 
-// Not inlined, nor is the other: each has the registers to itself.
-__device__ __noinline__ void main_warp(int first, int steps) {
-    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps), rank = cluster_rank();
-    const int row = (rank * WARPS + warp) * ROWS;
-    Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1,
-             RADIAL_WARPS > 0, 0, 0};
+// All steps of a launch. Not inlined: each of them has the registers to itself.
+template <int NEED> __device__ __noinline__ void march(int start, int steps) {
+    const int warp = warp_index(), lane = threadIdx.x % 32, first = agreed(start), count = agreed(steps), rank = cluster_rank();
+    Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1, RADIAL_WARPS > 0, 0, 0};
     Patch f;
-    Ground g;
-    place(g, blockIdx.y, lane, row, warp * ROWS, lane * CELLS, word_beyond(notes_of(blockIdx.y, row + lane), 0));
-    read_factors(g);
+    Rows g;
+    survey(g, blockIdx.y, lane, warp * ROWS, rank * HEIGHT);
     move_patch(f, g, false);
-    if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) fill_layer_rows(g), move_axial(g, false);
+    if (NEED & AXIAL) move_memories(g, false);
+    if (NEED & FILLED) stage_rows(g, warp * ROWS);
+    if (NEED & RARE) g.amplitude = amplitude_of(first);
     int recorded = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) recorded |= g.word[r] & ROW_RECORDED;
-    int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
-    send_h(f, g, c);
+    int sample = first / P.record_every, due = (sample + 1) * P.record_every - first;
+    clear_slots(c, lane), send_top(f, g.lane, c), send_side(f, g.lane, c);
 #pragma unroll 1
     for (int s = 0; s < count; ++s) {
-        march_patch(f, g, c, first + s, s + 1 < count);
+        advance<NEED>(f, g, c, first + s, s + 1 < count);
         if (--due == 0) {
             if (recorded) record_patch(f, g, warp, sample);
             due = P.record_every, ++sample;
         }
     }
     move_patch(f, g, true);
-    if (AXIAL_WARPS >> warp & 1 && g.mode != PLAIN) move_axial(g, true);
+    if (NEED & AXIAL) move_memories(g, true);
+}
+
+__device__ inline void main_warp(int first, int count) {
+    const int needs = needs_of(warp_index() * ROWS);
+    if (needs & AWAY) march<AXIAL | FILLED | RARE | AWAY>(first, count);
+    else if (needs & RARE && needs & FILLED) march<AXIAL | FILLED | RARE>(first, count);
+    else if (needs & RARE) march<AXIAL | RARE>(first, count);
+    else if (needs == (AXIAL | FILLED)) march<AXIAL | FILLED>(first, count);
+    else if (needs == FILLED) march<FILLED>(first, count);
+    else if (needs == AXIAL) march<AXIAL>(first, count);
+    else march<0>(first, count);
 }
 
 #if RADIAL_WARPS
@@ -112,9 +106,9 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
         const int k = g.first + r;
         if (g.works && k < P.nz) load_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
         else clear(x[r]);
-        if (g.works && g.word[r] & ROW_AXIAL)
+        if (g.works)
             for (int filter = 0; filter < 4; ++filter)
-                strip_memory_of(layer_place(g.row + r), filter)[g.column] = axial_memory(g.antenna, k, filter)[g.at];
+                *memory_of(g, r, filter) = g.word[r] & ROW_AXIAL ? axial_memory(g.antenna, k, filter)[g.at] : real(0);
     }
     const int i = g.at - P.lead;
     int sample = agreed(first) / P.record_every, due = (sample + 1) * P.record_every - agreed(first);
@@ -137,7 +131,7 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
         if (g.works && k < P.nz) store_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
         if (g.works && g.word[r] & ROW_AXIAL)
             for (int filter = 0; filter < 4; ++filter)
-                axial_memory(g.antenna, k, filter)[g.at] = strip_memory_of(layer_place(g.row + r), filter)[g.column];
+                axial_memory(g.antenna, k, filter)[g.at] = *memory_of(g, r, filter);
     }
 }
 #endif
@@ -148,7 +142,7 @@ extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, i
 extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int count) {
     if (!P.active[blockIdx.y]) return;
     if (threadIdx.x == 0) prepare_signals(), publish_signals();
-    share_factors(0, 0);
+    lay_out_rows(blockIdx.y, cluster_rank() * HEIGHT);
     cluster_wait();  // all blocks have started, and their signals are ready
     if (warp_index() < WARPS) main_warp(first, count);
 #if RADIAL_WARPS

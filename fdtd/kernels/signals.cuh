@@ -36,12 +36,41 @@ SEND(double, ".f64", "%3", "d"(x))
 SEND(double2, ".v2.f64", "{%3, %4}", "d"(x.x), "d"(x.y))
 #undef SEND
 
+// Asynchronous copy of `bytes` from device to shared memory (addresses and size: whole 16 bytes); the signal counts them.
+__device__ inline void copy_in(void *shared, const void *global, int bytes, signal_word *s) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_place(shared)), "l"(global), "r"(bytes), "r"(shared_place(s)) : "memory");
+}
+// One lane, when all have asked for their copies: the signal is given once `bytes` in all have come.
+__device__ inline void announce_copies(signal_word *s, int bytes) { expect_bytes(s, bytes); }
+
+// The other way; this thread's copies since the last wait.
+__device__ inline void copy_out(void *global, const void *shared, int bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global), "r"(shared_place(shared)), "r"(bytes)
+                 : "memory");
+}
+// What threads wrote to shared memory is seen by copies that are started afterwards.
+__device__ inline void publish_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Waits until this thread's copies out have read shared memory.
+__device__ inline void wait_copies_out() {
+    asm volatile("cp.async.bulk.commit_group;\n cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
 // Makes prepared signals known to the other blocks of the cluster, before all meet.
 __device__ inline void publish_signals() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 __device__ inline void give_signal(signal_word *s) {
     asm volatile("{\n .reg .b64 turn;\n mbarrier.arrive.release.cta.shared::cta.b64 turn, [%0];\n}" ::"r"(shared_place(s))
                  : "memory");
+}
+
+// Whether a signal's turn has come already, without waiting; if so, what came with it may be read.
+__device__ inline bool signal_given(signal_word *s, int turn) {
+    int given;
+    asm volatile("{\n .reg .pred done;\n mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
+                 " selp.s32 %0, 1, 0, done;\n}" : "=r"(given) : "r"(shared_place(s)), "r"(turn & 1)
+                 : "memory");
+    return given;
 }
 
 // Also for what other blocks send: it completes in this block's shared memory. An acquire at the cluster's scope would
@@ -52,7 +81,17 @@ __device__ inline void await_signal(signal_word *s, int turn) {
                  " @!done bra again;\n}" ::"r"(shared_place(s)), "r"(turn & 1)
                  : "memory");
 }
-#else  // no clusters, and a wait without the hardware's help
+#else  // no clusters, no copies of many bytes, and a wait without the hardware's help
+__device__ inline void copy_16s(void *to, const void *from, int bytes) {
+    for (int n = 0; n < bytes / 16; ++n) static_cast<int4 *>(to)[n] = static_cast<const int4 *>(from)[n];
+}
+__device__ inline void give_signal(signal_word *s);
+__device__ inline void copy_in(void *shared, const void *global, int bytes, signal_word *) { copy_16s(shared, global, bytes); }
+__device__ inline void announce_copies(signal_word *s, int) { give_signal(s); }
+__device__ inline void copy_out(void *global, const void *shared, int bytes) { copy_16s(global, shared, bytes); }
+__device__ inline void publish_to_copies() {}
+__device__ inline void wait_copies_out() {}
+
 __device__ inline void give_signal(signal_word *s) {
     asm volatile("{\n .reg .b64 turn;\n mbarrier.arrive.shared.b64 turn, [%0];\n}" ::"r"(shared_place(s)) : "memory");
 }

@@ -15,11 +15,15 @@ struct StripCell {
     real e_r, e, e_z, h_r, h, h_z, psi[8];
 };
 
+// What a strip needs beyond the radial layer's own filters: nothing; axial layers over all of its columns; everything.
+enum StripKind { STRIP_AIR, STRIP_AXIAL, STRIP_FULL };
+
 struct Strip {
     int antenna, lane, group, column;  // column of the layer
     int at;                            // the same as stored in rows
     int row, first;                    // lowest row of the lane, in the block and in the lattice
     bool works, top;                   // lanes beyond the groups or the block do not; the warp's highest group
+    int kind;                          // of the warp's update
     int word[STRIP_ROWS];
     real gain[6], b[8], c[8];
 };
@@ -32,6 +36,16 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
     g.row = row, g.first = origin + row, g.at = P.lead + P.radial_start + g.column;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) g.word[r] = g.first + r < P.nz ? row_word(antenna, g.first + r) : int(ROW_PLANE);
+    int kind = STRIP_AIR;
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        if (!g.works) continue;
+        if (g.word[r] & ROW_AXIAL && P.axial_rows[g.first + r] > P.lead + P.radial_start)
+            kind = max(kind, int(P.axial_rows[g.first + r] < P.lead + P.radial_start + RADIAL_COLUMNS ? STRIP_FULL : STRIP_AXIAL));
+        if (g.word[r] & ROW_RADIAL) kind = STRIP_FULL;
+        if (g.word[r] & ROW_PLANE) kind = max(kind, int(STRIP_AXIAL));
+    }
+    g.kind = all_lanes(kind == STRIP_AIR) ? STRIP_AIR : all_lanes(kind < STRIP_FULL) ? STRIP_AXIAL : STRIP_FULL;
 }
 
 __device__ inline void read_factors(Strip &g) {
@@ -64,19 +78,42 @@ __device__ inline void clear(StripCell &cell) {
     for (int n = 0; n < 8; ++n) cell.psi[n] = 0;
 }
 
-// `edge_hz`, `edge_h`: the main column before the layer's first.
-__device__ inline void strip_e(
+// What the axial layers need of a row, and the memory of one filter.
+#if CLUSTERED  // slab.cuh
+__device__ inline LayerRow layer_of(const Strip &g, int r, int half);
+__device__ inline real *memory_of(const Strip &g, int r, int filter);
+#else
+__device__ inline LayerRow layer_of(const Strip &g, int r, int half) {
+    const real *t = P.axial + 3 * half * P.nz + g.first + r;
+    return {t[0], t[P.nz], t[2 * P.nz], real(P.axial_rows[g.first + r])};
+}
+__device__ inline real *memory_of(const Strip &g, int r, int filter) {
+    return strip_memory_of(layer_place(g.row + r), filter) + g.column;
+}
+#endif
+
+// Stretches two of a row's differences along z, if the layer covers the column, and advances their memories. Without
+// branches where each row has a layer to show: one of no effect and memories of zero.
+template <int KIND> __device__ inline void stretch(const Strip &g, int r, int half, real &first, real &second) {
+    if (KIND == STRIP_AIR || (KIND == STRIP_FULL && !(g.works && g.word[r] & ROW_AXIAL))) return;
+    const LayerRow t = layer_of(g, r, half);
+    if (KIND == STRIP_FULL && real(g.at) >= t.columns) return;
+    real *memory[2] = {memory_of(g, r, 2 * half), memory_of(g, r, 2 * half + 1)};
+    const real a = t.b * *memory[0] + t.c * first, b = t.b * *memory[1] + t.c * second;
+    first = t.keep * first + a, second = t.keep * second + b;
+    if (g.works) *memory[0] = a, *memory[1] = b;
+}
+
+// `edge_hz`, `edge_h`: the main column before the layer's first. 
+template <int KIND> __device__ inline void strip_e(
     StripCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r
 ) {
     const real m = P.order;
     real hz_before = __shfl_up_sync(WHOLE_WARP, x.h_z, 1), h_before = __shfl_up_sync(WHOLE_WARP, x.h, 1);
     if (g.column == 0) hz_before = edge_hz, h_before = edge_h;
     real up_hr = x.h_r - hr_below, up_h = x.h - h_below;
-    const int k = g.first + r, word = g.word[r];
-    if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_hr = stretched(strip_memory_of(layer_place(g.row + r), 0) + g.column, up_hr, 0, k);
-        up_h = stretched(strip_memory_of(layer_place(g.row + r), 1) + g.column, up_h, 0, k);
-    }
+    const int word = g.word[r];
+    stretch<KIND>(g, r, 0, up_hr, up_h);
     const real curl_r = m * x.h_z - up_h, curl_phi = up_hr - (x.h_z - hz_before), curl_z = (x.h - h_before) - m * x.h_r;
     x.psi[0] = g.b[0] * x.psi[0] + g.c[0] * curl_r;
     x.psi[1] = g.b[1] * x.psi[1] + g.c[1] * curl_phi;
@@ -84,25 +121,22 @@ __device__ inline void strip_e(
     x.psi[3] = g.b[3] * x.psi[3] + g.c[3] * curl_z;
     const real drive_r = g.gain[0] * curl_r + x.psi[0], drive_phi = g.gain[1] * curl_phi + x.psi[1];
     const real drive_z = g.gain[2] * curl_z + (x.psi[2] + x.psi[3]);
-    if (g.works && word & ROW_RADIAL) {
-        const real *media = medium(g.antenna, k, 0) + g.at;
+    if (KIND == STRIP_FULL && g.works && word & ROW_RADIAL) {
+        const real *media = medium(g.antenna, g.first + r, 0) + g.at;
         x.e_r = media[0] * x.e_r + media[3 * P.pitch] * drive_r;
         x.e = media[P.pitch] * x.e + media[4 * P.pitch] * drive_phi;
         x.e_z = media[2 * P.pitch] * x.e_z + media[5 * P.pitch] * drive_z;
     } else x.e_r += drive_r, x.e += drive_phi, x.e_z += drive_z;
-    if (word & ROW_PLANE) x.e_r = x.e = 0;
+    if (KIND != STRIP_AIR && word & ROW_PLANE) x.e_r = x.e = 0;
 }
 
-__device__ inline void strip_h(StripCell &x, real er_above, real e_above, const Strip &g, int r) {
+template <int KIND> __device__ inline void strip_h(StripCell &x, real er_above, real e_above, const Strip &g, int r) {
     const real m = P.order;
     real ez_after = __shfl_down_sync(WHOLE_WARP, x.e_z, 1), e_after = __shfl_down_sync(WHOLE_WARP, x.e, 1);
     if (g.column == RADIAL_COLUMNS - 1) ez_after = e_after = 0;
     real up_er = er_above - x.e_r, up_e = e_above - x.e;
-    const int k = g.first + r, word = g.word[r];
-    if (g.works && word & ROW_AXIAL && g.at < P.axial_rows[k]) {
-        up_er = stretched(strip_memory_of(layer_place(g.row + r), 2) + g.column, up_er, 3, k);
-        up_e = stretched(strip_memory_of(layer_place(g.row + r), 3) + g.column, up_e, 3, k);
-    }
+    const int word = g.word[r];
+    stretch<KIND>(g, r, 1, up_er, up_e);
     const real curl_r = up_e + m * x.e_z, curl_phi = (ez_after - x.e_z) - up_er, curl_z = (e_after - x.e) + m * x.e_r;
     x.psi[4] = g.b[4] * x.psi[4] + g.c[4] * curl_r;
     x.psi[5] = g.b[5] * x.psi[5] + g.c[5] * curl_phi;

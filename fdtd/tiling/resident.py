@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
@@ -16,6 +16,7 @@ _SHAPES = {
 }  # cells and rows a lane that registers can hold, by bytes of a number
 _WARPS = 12  # of a block, which leaves each of them 168 registers
 _LANES = 32
+_RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +25,15 @@ class ResidentPlan:
 
     Attributes:
         march: What a block holds.
+        axial: Whether there are axial layers, whose memories lie in shared memory.
         cluster: Blocks, one above the other.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
-        shared_bytes: Of a block.
+        shared_bytes: Of a block; what the rest leaves is for coefficients of media.
     """
 
     march: MarchPlan
+    axial: bool
     cluster: int
     lead: int
     pitch: int
@@ -44,7 +47,19 @@ class ResidentPlan:
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return self.march.macros | {"CLUSTER": self.cluster, "SHARED_BYTES": self.shared_bytes}
+        return self.march.macros | {
+            "CLUSTER": self.cluster,
+            "SHARED_BYTES": self.shared_bytes,
+            "LAYERED_ROWS": self.march.height if self.axial else 0,
+        }
+
+    @property
+    def least_bytes(self) -> int:
+        """Shared memory of a block without coefficients of media."""
+        march, row = self.march, self.march.wide * self.march.size
+        tables = 9 * row + march.height * (8 + 4 * march.radial_columns) * march.size + 16 * march.height
+        memories = march.height * 4 * row if self.axial else 0
+        return march.shared_bytes + -(-tables // 128) * 128 + march.warps * 6 * row + memories
 
 
 def plan(
@@ -101,20 +116,21 @@ def plan(
             continue
         try:
             march = strips(
-                cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=axial * ((1 << warps) - 1), size=size,
+                cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=0, size=size,
                 most=_WARPS - warps,
             )  # fmt: skip
         except Unsuitable:
             continue
-        shared = march.shared_bytes + march.warps * 6 * march.wide * size
-        if shared <= limits.shared_bytes:
-            return ResidentPlan(
-                march=march,
-                cluster=blocks,
-                lead=march.wide - main,
-                pitch=march.wide + max(4, -(-layer // 4) * 4),
-                shared_bytes=shared,
-            )
+        made = ResidentPlan(
+            march=replace(march, positions=0),  # factors lie in its own tables
+            axial=axial,
+            cluster=blocks,
+            lead=march.wide - main,
+            pitch=march.wide + max(4, -(-layer // 4) * 4),
+            shared_bytes=limits.shared_bytes - _RESERVED,
+        )
+        if made.least_bytes <= made.shared_bytes:
+            return made
     raise Unsuitable(
         f"{nr} x {nz} cells of {size} bytes and a radial layer of {layer} columns do not fit in the registers of "
         f"{cluster or max(CLUSTERS)} blocks; use trapezoidal or wavefront"

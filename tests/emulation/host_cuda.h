@@ -62,6 +62,7 @@ struct Fiber {
     jmp_buf place;
     ucontext_t context;
     std::vector<std::vector<Copy>> copies{1};  // groups, the last one open
+    std::vector<Copy> copies_out;
     unsigned shuffles = 0;
 };
 
@@ -259,9 +260,24 @@ inline void turn_if_complete(signal_word *s) {
 }
 inline void give_signal(signal_word *s) { --s->missing, turn_if_complete(s); }
 inline void expect_bytes(signal_word *s, int bytes) { s->bytes += short(bytes), give_signal(s); }
+// At once: what must not be overwritten yet, is.
+inline void copy_in(void *shared, const void *global, int bytes, signal_word *s) {
+    std::memcpy(shared, global, bytes), s->bytes -= short(bytes), turn_if_complete(s);
+}
+inline void announce_copies(signal_word *s, int bytes) { expect_bytes(s, bytes); }
+// As late as may be: what is overwritten too early is seen.
+inline void copy_out(void *global, const void *shared, int bytes) {
+    host::now->copies_out.push_back({global, shared, bytes});
+}
+inline void publish_to_copies() {}
+inline void wait_copies_out() {
+    for (const auto &copy : host::now->copies_out) std::memcpy(copy.to, copy.from, copy.bytes);
+    host::now->copies_out.clear();
+}
 template <class T> void send(T *own, int rank, const T &value, signal_word *s) {
     *in_block(own, rank) = value, s = in_block(s, rank), s->bytes -= short(sizeof(T)), turn_if_complete(s);
 }
+inline bool signal_given(signal_word *s, int turn) { return ((s->turns ^ turn) & 1) != 0; }
 inline void await_signal(signal_word *s, int turn) {
     while (((s->turns ^ turn) & 1) == 0) host::yield();
 }
