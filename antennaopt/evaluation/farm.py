@@ -132,6 +132,11 @@ class Farm:
         """How many batches are stepped at a time: one a core, or one a device."""
         return self._worker_count
 
+    @property
+    def places(self) -> int:
+        """How many batches may be under way."""
+        return self._worker_count * self._each
+
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Ask every worker the same, a module-level function, and return the answers of those that could.
 

@@ -19,12 +19,14 @@ class SerialFarm:
         on_event: Never told anything: there are no workers.
         device: None.
         worker_count: 1.
+        places: 1: one batch at a time.
     """
 
     dashboard_link: str | None = None
     on_event: Callable[..., None] | None = None
     device: Mapping[str, Any] | None = None
     worker_count = 1
+    places = 1
 
     def __init__(self, evaluate: Evaluate, *, family: str, plan: Mapping[str, Any], backend: str = "cpu") -> None:
         self._task = (evaluate, family, dict(plan), backend)

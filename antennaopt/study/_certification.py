@@ -9,7 +9,7 @@ from typing import Any
 from antennaopt.certificate import certify, is_trusted
 from antennaopt.errors import Interrupted
 from antennaopt.results import RunFolder, mark_rows, read_certificates, write_certificates
-from antennaopt.study._driver import REPEATABLE, Driver
+from antennaopt.study._bookkeeping import REPEATABLE, Bookkeeping
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._progress import Progress
@@ -21,7 +21,7 @@ Certificates = dict[str, dict[str, Any]]
 def certify_best(
     hall: list[Finalist],
     *,
-    driver: Driver,
+    driver: Bookkeeping,
     folder: RunFolder,
     farm: Farm,
     plan: Mapping[str, Any],

@@ -63,6 +63,15 @@ class Farm(Protocol):
         """How many antennas are solved at a time."""
         ...
 
+    @property
+    def places(self) -> int:
+        """How many batches may be under way."""
+        ...
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask every worker the same; nothing when one of them does not answer."""
+        ...
+
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
         """Cut a generation into batches."""
         ...
@@ -71,6 +80,10 @@ class Farm(Protocol):
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         """Set to work, and yield each individual's outcome once, in any order; on another grid when a plan is given."""
+        ...
+
+    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
+        """Add batches while outcomes are being read."""
         ...
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:

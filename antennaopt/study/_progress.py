@@ -21,6 +21,7 @@ class GenerationReport:
         median: Median fitness of this generation's newcomers that were `ok`.
         solved: Antennas solved in this generation.
         cached: Antennas copied from twins in this generation.
+        reused: Antennas in this generation that the evaluation cache, or equal cells, spared the solver.
         failed: Newcomers that were not `ok`.
         evaluations: Antennas solved so far, in all.
         evaluations_per_s: Solved in this generation over its wall time.
@@ -40,6 +41,7 @@ class GenerationReport:
     evaluations_per_s: float
     seconds_left: float | None
     seconds: float
+    reused: int = 0
 
     def line(self) -> str:
         """Return the report as one line of text."""
@@ -52,6 +54,8 @@ class GenerationReport:
         ]
         if self.cached:
             parts.append(f"{self.cached} copied")
+        if self.reused:
+            parts.append(f"{self.reused} from the cache")
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.seconds_left is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from antennaopt.evolution import decode, individual_id
 from antennaopt.objectives import Objective, fitness, shortfalls
-from antennaopt.study._driver import Driver
+from antennaopt.study._bookkeeping import Bookkeeping
 from antennaopt.study._parties import Outcome
 
 
@@ -79,7 +79,7 @@ class RunSummary:
 
 
 def summarise(
-    driver: Driver,
+    driver: Bookkeeping,
     *,
     experiment: Any,
     objectives: Sequence[Objective],
@@ -115,7 +115,7 @@ def summarise(
     )
 
 
-def finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
+def finalist(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
     """Return all that is known of an individual."""
     genome, outcome = driver.recall([individual])[individual]
     values = decode(driver.evolution.genes, genome)
@@ -129,7 +129,7 @@ def finalist(driver: Driver, experiment: Any, objectives: Sequence[Objective], i
     )
 
 
-def _first_best(driver: Driver, experiment: Any, objectives: Sequence[Objective]) -> Finalist | None:
+def _first_best(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective]) -> Finalist | None:
     """Return the best of the first generation, planted designs left out unless there is nothing else."""
     population = experiment.evolution.population
     first = driver.recall(individual_id(0, slot) for slot in range(population))
