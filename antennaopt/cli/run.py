@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -69,10 +71,7 @@ def run(
     plan = plan_for(experiment)
     check_run_memory(experiment, plan, local=not remote, backend=name)
     if dry_run:
-        from antennaopt.study import estimate
-
-        for line in estimate(experiment, backend=name).lines():
-            click.echo(line)
+        click.echo("\n".join(_cost(experiment, plan, name, insecure=insecure)))
         return
     from antennaopt.cli.summaries import report_lines
     from antennaopt.study import for_terminal
@@ -93,3 +92,23 @@ def run(
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)
     click.echo(str(summary.folder))
+
+
+def _cost(experiment: Any, plan: Mapping[str, Any], backend: str, *, insecure: bool) -> list[str]:
+    """Return what a run would cost on this machine; what a queue would be handed, where the workers come from one."""
+    from antennaopt.evaluation._kinds import description
+    from antennaopt.evaluation.cluster_settings import ClusterSettings
+    from antennaopt.study import estimate
+
+    settings = ClusterSettings.of(experiment.resolved()["cluster"], insecure=insecure)
+    handed = description(settings, backend=backend)
+    if handed is None:
+        return estimate(experiment, backend=backend).lines()
+    return [
+        f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
+        f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
+        f"workers      {settings.least or settings.workers} to {settings.workers} of {settings.kind}; "
+        "how fast they are is not known here",
+        "",
+        handed.rstrip(),
+    ]

@@ -52,7 +52,7 @@ def opener(
     if settings.kind == "kubernetes":
         from antennaopt.evaluation._kubernetes import KubernetesWorkers
 
-        return partial(KubernetesWorkers, settings, backend=backend)
+        return partial(KubernetesWorkers, settings, backend=backend, dashboard=dashboard)
     host, _ = host_and_port(settings.listen)
     security = security_for_listening(host, settings.tls, insecure=settings.insecure)
     devices = enough_devices(settings.most) if backend == "cuda" else ()
@@ -66,3 +66,21 @@ def opener(
         listen=settings.listen,
         security=security,
     )
+
+
+def description(settings: ClusterSettings, *, backend: str) -> str | None:
+    """Return what a queue would be handed: a job's script or a resource in YAML; None for kinds that have no queue.
+
+    Raises:
+        ConfigurationError: Other machines could come in without certificates.
+        ClusterError: The package for this kind is missing.
+    """
+    if settings.kind == "slurm":
+        from antennaopt.evaluation._slurm import job_script
+
+        return job_script(settings, backend=backend)
+    if settings.kind == "kubernetes":
+        from antennaopt.evaluation._kubernetes import resource_text
+
+        return resource_text(settings, backend=backend)
+    return None
