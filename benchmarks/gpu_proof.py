@@ -56,9 +56,10 @@ SMALLER = {"resident": {"tmz": (200, 200), "tez": (200, 200)}}  # where the whol
 
 
 def sampled(problem: AnyProblem, scheme: str, precision: str, steps: int) -> Iterator[np.ndarray]:
-    """Fields after every so many steps, (problems, components, ...), float64."""
+    """Fields at the start and after every so many steps, (problems, components, ...), float64."""
     device = cuda.device()
     ready = marching(problem, device, scheme, precision=precision)
+    yield ready.fields().astype(float)
     for _ in range(steps // SAMPLED):
         ready.advance(SAMPLED)
         yield ready.fields().astype(float)
@@ -116,15 +117,20 @@ def largest(fields: np.ndarray) -> np.ndarray:
 def fields_part(steps: int) -> list[dict[str, Any]]:
     """Worst difference over the run, over each component's largest magnitude over the run."""
     rows = []
-    for stencil, whole in SHAPES.items():
-        for shape, schemes in _lattices(stencil, whole):
+    cases = [(stencil, "noise") for stencil in SHAPES] + [("bor", "pulse")]
+    for stencil, start_from in cases:
+        for shape, schemes in _lattices(stencil, SHAPES[stencil]):
             start = time.perf_counter()
-            problem = full_problem(stencil, shape, steps, 4)
+            problem = _started(full_problem(stencil, shape, steps, 4), start_from)
             exact = list(sampled(problem, "one_step", "float64", steps))
             single = list(sampled(problem, "one_step", "float32", steps))
             scale = np.max([largest(one) for one in single], axis=0)
             for scheme in schemes:
-                row = {"stencil": stencil, "scheme": scheme, "shape": list(shape), "batch": 4, "steps": steps}
+                row = {
+                    "stencil": stencil, "scheme": scheme, "start": start_from, "shape": list(shape), "batch": 4,
+                    "steps": steps, "largest_at_start": [float(one) for one in largest(single[0])],
+                    "largest_later": [float(one) for one in np.max([largest(one) for one in single[1:]], axis=0)],
+                }  # fmt: skip
                 rows.append(row)
                 try:
                     ours = single if scheme == "one_step" else list(sampled(problem, scheme, "float32", steps))
@@ -138,6 +144,11 @@ def fields_part(steps: int) -> list[dict[str, Any]]:
                 row["passed"] = row["from_one_step"] < AGAINST_ONE_STEP and row["from_float64"] < AGAINST_FLOAT64
             print(f"{stencil} {shape}: {time.perf_counter() - start:.1f} s", flush=True)
     return rows
+
+
+def _started(problem: AnyProblem, start_from: str) -> AnyProblem:
+    """From its noise, or at rest, driven by the source's pulse alone as an antenna is."""
+    return replace(problem, initial=None) if start_from == "pulse" and isinstance(problem, Problem) else problem
 
 
 def _lattices(stencil: str, whole: tuple[int, int]) -> list[tuple[tuple[int, int], list[str]]]:
