@@ -21,7 +21,7 @@ def read_certificates(folder: RunFolder) -> Certificates:
     """Return the certificates of a run; empty when there are none, or the file is damaged."""
     try:
         found = json.loads((folder.path / CERTIFICATES).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or not all(isinstance(one, dict) and checks_of(one) for one in found.values()):
         return {}

@@ -8,6 +8,7 @@ reads the files, at whatever moment, finds every row once.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,11 @@ from antennaopt.results.atomic import write_atomically
 
 SINGLE = 128
 """Generations that have a file each."""
+
+NAME = re.compile(r"gen-\d{6,}\.parquet")
+
+UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+"""What reading a damaged file ends in."""
 
 MOST_ROWS = 4096
 """Rows from which on a file takes no further generation."""
@@ -38,7 +44,7 @@ def first_generation(path: Path) -> int:
 
 def files(folder: Path) -> list[Path]:
     """Return the files of a folder in order of generations."""
-    return sorted(folder.glob("gen-*.parquet"), key=first_generation)
+    return sorted((path for path in folder.glob("gen-*.parquet") if NAME.fullmatch(path.name)), key=first_generation)
 
 
 def holding(folder: Path, generation: int) -> Path | None:
@@ -57,8 +63,10 @@ def generations_in(path: Path) -> list[int]:
         return [first]
     try:
         last = pc.max(pq.read_table(path, columns=["generation"], partitioning=None)["generation"]).as_py()  # type: ignore[attr-defined]
-    except (pa.ArrowException, OSError, KeyError) as problem:
+    except UNREADABLE as problem:
         raise damaged(path, problem) from problem
+    if last is not None and not first <= last <= first + MOST_ROWS:
+        raise damaged(path, ValueError(f"it says that it ends with generation {last}"))
     return list(range(first, (first if last is None else last) + 1))
 
 
@@ -100,7 +108,7 @@ def write_table(table: pa.Table, file: object) -> None:
     """Write a table as Parquet; measured values are as good as random and get no dictionary."""
     plain = [name for name in table.schema.names if pa.types.is_floating(table.schema.field(name).type)]
     words = [name for name in table.schema.names if name not in plain and f"{name}.list.element" not in FLOATS]
-    pq.write_table(table, file, compression="zstd", use_dictionary=words)  # type: ignore[arg-type]
+    pq.write_table(table, file, compression="zstd", use_dictionary=words, write_page_checksum=True)  # type: ignore[arg-type]
 
 
 def read_rows(path: Path) -> pa.Table:
@@ -110,15 +118,17 @@ def read_rows(path: Path) -> pa.Table:
         ResumeRefusedError: The file is truncated or changed.
     """
     try:
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as problem:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+        table.validate(full=True)
+        return table
+    except UNREADABLE as problem:
         raise damaged(path, problem) from problem
 
 
 def damaged(path: Path, problem: Exception) -> ResumeRefusedError:
     """Return the error of a file that cannot be read."""
-    return ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}")
+    return ResumeRefusedError(f"{path} is damaged and cannot be read ({problem}); restore it from a copy")
 
 
 def _of(table: pa.Table, generation: int) -> pa.Array:

@@ -48,7 +48,7 @@ class FolderLock:
             self._file = None
 
     def _holder(self) -> str:
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             holder = json.loads(self._path.read_text(encoding="utf-8"))
             return f"process {int(holder['pid'])} on {holder['host']}"
         return "another process"

@@ -118,15 +118,17 @@ class RunFolder:
         """
         path = Path(path)
         manifest = _read_manifest(path)
+        columns = _columns(path, manifest)
         lock = None
         if write:
+            _refuse_links(path)
             lock = FolderLock(path)
             for name in FOLDERS:
                 with storing(path / name):
                     (path / name).mkdir(exist_ok=True)
                 remove_leftovers(path / name)
             remove_leftovers(path)
-        return cls(path, columns=RunColumns.from_dict(manifest["columns"]), manifest=manifest, lock=lock)
+        return cls(path, columns=columns, manifest=manifest, lock=lock)
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""
@@ -235,7 +237,7 @@ class RunFolder:
 
     def generation_table(self, generation: int) -> pa.Table | None:
         """Return one generation's rows, None when it was not written."""
-        return read_generation(self.evals_folder, generation)
+        return self._of_schema(read_generation(self.evals_folder, generation), self._evals, "evals", generation)
 
     def has_designs(self, generation: int, designs: Collection[tuple[float, ...]]) -> bool:
         """Say whether a generation has a row with the genes of one of the designs, in the columns' units."""
@@ -247,7 +249,17 @@ class RunFolder:
 
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""
-        return read_generation(self.path / "patterns", generation)
+        table = read_generation(self.path / "patterns", generation)
+        return self._of_schema(table, self._patterns, "patterns", generation)
+
+    def _of_schema(self, table: pa.Table | None, schema: pa.Schema, kind: str, generation: int) -> pa.Table | None:
+        """Return a table that has the run's columns; a flipped bit may have given one another name."""
+        if table is not None and not table.schema.equals(schema, check_metadata=False):
+            raise ResumeRefusedError(
+                f"the rows of generation {generation} in {self.path / kind} have other columns than the run: the file is "
+                "damaged or of another run; restore it from a copy"
+            )
+        return table
 
     def generations(self) -> list[int]:
         """Return the generations whose rows are on disk, in order."""
@@ -342,12 +354,28 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
+def _columns(path: Path, manifest: Mapping[str, Any]) -> RunColumns:
+    try:
+        columns = RunColumns.from_dict(manifest["columns"])
+        columns.evals_schema(config_hash=str(manifest["config_hash"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise ResumeRefusedError(f"{path / 'manifest.json'} is damaged ({problem}); restore it from a copy") from problem
+    return columns
+
+
+def _refuse_links(path: Path) -> None:
+    """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
+    for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl"):
+        if (path / name).is_symlink():
+            raise ResumeRefusedError(f"{path / name} is a link out of the run folder; put what it leads to in its place")
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise ResumeRefusedError(f"{path.parent} is not a run folder ({path.name} is missing)") from None
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
     if not isinstance(value, dict):
         raise ResumeRefusedError(f"{path} is damaged: it does not hold an object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -92,11 +93,12 @@ class FolderStore:
         if not path.exists():
             return 0.0
         last = 0.0
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                last = max(last, float(json.loads(line).get("run_seconds", 0.0)))
-            except (ValueError, TypeError, AttributeError):
+                seconds = float(json.loads(line).get("run_seconds", 0.0))
+            except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
                 continue  # a line cut short by a crash
+            last = max(last, seconds if math.isfinite(seconds) else 0.0)
         return last
 
 
