@@ -175,6 +175,8 @@ class LocalWorkers(OwnScheduler):
         self.worker_count = worker_count or len(devices) or usable_cores()
         host, port = host_and_port(listen)
         self.grows = not is_loopback(host)
+        # A worker serves HTTP too, where it listens unless told otherwise.
+        pages: dict[str, Any] = {"worker_dashboard_address": f"{LOOPBACK}:0"} if self.grows else {}
         super().__init__(
             lambda: LocalCluster(
                 n_workers=self.worker_count,
@@ -187,6 +189,7 @@ class LocalWorkers(OwnScheduler):
                 # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
                 dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
                 scheduler_kwargs={"dashboard": dashboard},
+                **pages,
                 silence_logs=logging.CRITICAL,
                 memory_limit=None,
                 env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},

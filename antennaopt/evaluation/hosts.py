@@ -124,6 +124,8 @@ def serve_workers(
                 death_timeout=wait_s,
                 env={**WORKER_ENVIRONMENT, **({"CUDA_VISIBLE_DEVICES": devices[place]} if devices else {})},
                 preload=["antennaopt.evaluation._worker"],
+                dashboard=False,
+                dashboard_address=f"{LOOPBACK}:0",  # HTTP, which is served in any case
                 silence_logs=logging.CRITICAL,
             )
             for place in range(count)
