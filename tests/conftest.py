@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["ANTENNAOPT_CACHE"] = "off"  # nothing that a user has solved may reach a test, nor the other way round
     path = config.getoption("--validation")
     if path is not None and not hasattr(config, "workerinput"):  # of several processes, the one that has all reports
         config.pluginmanager.register(Collector(path, config.rootpath), "validation-figures")

@@ -44,6 +44,28 @@ def cluster_changes(tls: str | None) -> list[str]:
     return [] if tls is None else [f"cluster.tls={json.dumps(str(Path(tls).expanduser().absolute()))}"]
 
 
+def cache_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--cache` and `--no-cache`: whether what was solved before is solved again."""
+    off = click.option(
+        "--no-cache", is_flag=True, help="Solve everything; neither read nor write the evaluation cache."
+    )
+    folder = click.option("--cache", metavar="FOLDER", help="Where the evaluation cache is; default the user's.")
+    return folder(off(command))
+
+
+def asked_cache(folder: str | None, off: bool) -> str | None:
+    """Return what `--cache` and `--no-cache` ask for, as `study.run` takes it.
+
+    Raises:
+        ConfigurationError: Both were given, or the folder is none.
+    """
+    if off and folder is not None:
+        raise ConfigurationError("--cache and --no-cache exclude each other; leave one out")
+    if folder is not None:
+        check_folder(folder)
+    return "off" if off else folder
+
+
 def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
     """Return the option `--backend`."""
     return click.option(

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from antennaopt.cli.options import (
+    asked_cache,
     backend_option,
+    cache_options,
     check_run_folder,
     chosen_backend,
     cluster_changes,
@@ -21,6 +23,7 @@ from antennaopt.cli.options import (
 @click.command(short_help="Go on with a run where it stopped.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @cluster_options
+@cache_options
 @backend_option(None)
 @set_option
 @quiet_option
@@ -29,6 +32,8 @@ def resume(
     scheduler: str | None,
     tls: str | None,
     insecure: bool,
+    cache: str | None,
+    no_cache: bool,
     backend: str | None,
     overrides: tuple[str, ...],
     quiet: bool,
@@ -56,6 +61,7 @@ def resume(
         insecure=insecure,
         backend=name,
         progress=progress,
+        cache=asked_cache(cache, no_cache),
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

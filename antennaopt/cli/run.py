@@ -11,7 +11,9 @@ import click
 
 from antennaopt.cli.machine import check_run_memory
 from antennaopt.cli.options import (
+    asked_cache,
     backend_option,
+    cache_options,
     check_backend,
     check_folder,
     chosen_backend,
@@ -27,6 +29,7 @@ from antennaopt.cli.options import (
 @click.argument("file", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
 @click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Where run folders go.")
 @cluster_options
+@cache_options
 @backend_option()
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default one a core.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="In place of the file's.")
@@ -39,6 +42,8 @@ def run(
     scheduler: str | None,
     tls: str | None,
     insecure: bool,
+    cache: str | None,
+    no_cache: bool,
     backend: str,
     workers: int | None,
     seed: int | None,
@@ -60,6 +65,7 @@ def run(
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"cluster.workers={workers}"] if workers is not None else []
     check_backend(backend)
+    evaluations = asked_cache(cache, no_cache)
     experiment = load_experiment(file, changes)
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
@@ -88,6 +94,7 @@ def run(
         backend=name,
         progress=for_terminal(quiet=quiet),
         plan=plan,
+        cache=evaluations,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

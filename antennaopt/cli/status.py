@@ -12,6 +12,9 @@ import click
 
 from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
 
+REUSED = ("cache", "cells", "parent")
+"""Origins of outcomes that nobody solved, twins left out."""
+
 
 @click.command(short_help="Say how far a run is.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -24,6 +27,7 @@ def status(run: Path, json_file: str | None, quiet: bool) -> None:
     Example:
       antennaopt status results/quickstart/RUN
     """  # noqa: D301 - \b is click's
+    from antennaopt.cli.summaries import reused_words
     from antennaopt.cli.tables import aligned
 
     check_writable(json_file)
@@ -38,6 +42,7 @@ def status(run: Path, json_file: str | None, quiet: bool) -> None:
         ["state", state["state"]],
         ["generations", f"{state['generations']} of {planned}"],
         ["evaluations", str(state["evaluations"])],
+        ["not solved again", reused_words(state["reused"]) or "none"],
         ["statuses", ", ".join(f"{count} {name}" for name, count in state["counts"].items()) or "none"],
         ["best", f"{state['best']} with fitness {state['best_fitness']:.6g}" if state["best"] else "none"],
     ]
@@ -72,6 +77,7 @@ def state_of(path: Path) -> dict[str, Any]:
         "generations": len(folder.generations()),
         "generations_planned": folder.resolved["evolution"]["generations"],
         "evaluations": sum(not row["cached"] for row in rows),
+        "reused": dict(sorted(Counter(row["origin"] for row in rows if row.get("origin") in REUSED).items())),
         "counts": dict(sorted(Counter(row["status"] for row in rows).items())),
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,

@@ -26,12 +26,20 @@ def report_lines(summary: RunSummary) -> list[str]:
         f"{summary.generations} generations, {summary.evaluations} antennas solved ({counts}) in "
         f"{summary.wall_seconds:.1f} s; {summary.solver_fraction:.0%} of the workers' time was solving",
     ]
+    if summary.reused:
+        lines.append(f"not solved again: {reused_words(summary.reused)}")
     if summary.best is not None:
         lines += ["", comparison(summary.best, summary.first_best), ""]
     lines += certificate_lines(summary)
     if summary.report is not None:
         lines.append(f"report: {summary.report}")
     return lines
+
+
+def reused_words(reused: Mapping[str, int]) -> str:
+    """Say where outcomes came from that were not solved; empty when there are none."""
+    words = {"cache": "from the evaluation cache", "cells": "with the cells of another", "parent": "of the parent run"}
+    return ", ".join(f"{count} {words.get(origin, origin)}" for origin, count in reused.items())
 
 
 def certificate_lines(summary: RunSummary) -> list[str]:

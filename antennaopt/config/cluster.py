@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
@@ -18,6 +18,28 @@ def _auto_or_count(value: Any) -> int | str:
 
 
 AutoOrCount = Annotated[int | Literal["auto"], PlainValidator(_auto_or_count)]
+
+
+BACKENDS = ("cuda", "cpu")
+
+
+def _workers(value: Any) -> int | str | dict[str, int | str]:
+    """Read a number of workers, `auto`, or a table of both kinds."""
+    if not isinstance(value, Mapping):
+        return _auto_or_count(value)
+    stranger = next((key for key in value if key not in BACKENDS), None)
+    if stranger is not None or not value:
+        raise EntryError('takes the keys cuda and cpu; write { cuda = "auto", cpu = 2 }', value=dict(value))
+    found = {}
+    for key, count in value.items():
+        try:
+            found[key] = _auto_or_count(count)
+        except EntryError as error:
+            raise EntryError(error.text, path=(key,), value=count) from None
+    return found
+
+
+Workers = Annotated[int | Literal["auto"] | dict[str, int | str], PlainValidator(_workers)]
 
 
 def _matching(pattern: str, text: str) -> AfterValidator:
@@ -132,24 +154,32 @@ class Cluster(Table):
     Attributes:
         kind: `local` starts workers here; `address` uses a running scheduler; `slurm` and `kubernetes` start workers
             there.
-        workers: How many, or `auto`: one a core or one a device of this machine.
+        workers: How many, or `auto`: one a core or one a device of this machine; on mixed hardware so many of each,
+            `{ cuda = "auto", cpu = 2 }`.
+        dispatch: How batches are dealt out. `greedy`: the next to whoever is free. `assignment`: each worker's speed
+            is measured, and it gets what should keep it busy for `target_time`.
+        target_time: s.
         workers_least: Of `slurm` and `kubernetes`: a run begins with so many, and never falls below; the others are
             there while there is work for them. All when None.
         address: Of the scheduler, `tls://host:8786`.
         listen: Host, with or without a port, where the scheduler of `local` and `slurm` listens.
         tls: Certificates.
         batch_size: Antennas a task, or `auto`.
+        cache: Whether the evaluation cache may answer; where it is says the environment or the command line alone.
         slurm: What a job of kind `slurm` asks for.
         kubernetes: What the pods of kind `kubernetes` ask for.
     """
 
     kind: Literal["local", "address", "slurm", "kubernetes"] = "local"
-    workers: AutoOrCount = "auto"
+    workers: Workers = "auto"
+    dispatch: Literal["greedy", "assignment"] = "greedy"
+    target_time: Duration = 10.0
     workers_least: Count | None = None
     address: str | None = None
     listen: str | None = None
     tls: TlsOrFolder | None = None
     batch_size: AutoOrCount = "auto"
+    cache: bool = True
     slurm: Slurm | None = None
     kubernetes: Kubernetes | None = None
 
@@ -165,12 +195,14 @@ def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
     belongs = {"address": ("address",), "listen": ("local", "slurm"), "workers_least": ("slurm", "kubernetes")}
     if kind == "address" and not cluster.address:
         refuse('cluster.address is missing (cluster.kind is "address"); add address = "tls://host:8786"')
+    if isinstance(cluster.workers, dict) and kind in ("slurm", "kubernetes"):
+        refuse(f'cluster.workers with cuda and cpu does not go with cluster.kind = "{kind}"; write a number')
     if kind in ("slurm", "kubernetes"):
         if getattr(cluster, kind) is None:
             refuse(f'cluster.{kind} is missing (cluster.kind is "{kind}"); add a table [cluster.{kind}]')
         if cluster.workers == "auto":
             refuse(f'cluster.workers = "auto" does not say how many of {kind}; write a number')
-        if (cluster.workers_least or 0) > int(cluster.workers):
+        if isinstance(cluster.workers, int) and (cluster.workers_least or 0) > cluster.workers:
             refuse(f"cluster.workers_least = {cluster.workers_least} is more than cluster.workers; lower it")
     for entry, kinds in belongs.items():
         value = getattr(cluster, entry)

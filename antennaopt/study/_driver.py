@@ -127,7 +127,7 @@ class Driver(Bookkeeping):
     def _solve(
         self, number: int, jobs: Sequence[Job], state: Mapping[str, Any], arrived: Callable[[str, Outcome], None]
     ) -> None:
-        """Send what is to be solved off and wait for it; on a signal, or without workers, save what is back and stop."""
+        """Send what is to be solved to the farm and wait; on a signal or without workers save what came back."""
         solved = dict(self._partial)
         missing = {individual for individual, _ in jobs}
         draining = False

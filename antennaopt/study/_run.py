@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
+from antennaopt.results.cache import EvaluationCache, usual_folder
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
@@ -73,6 +74,7 @@ def run(
     plan: Mapping[str, Any] | None = None,
     farm: OpenFarm = open_farm,
     report: bool = True,
+    cache: Path | str | None = None,
     now: datetime | None = None,
 ) -> RunSummary:
     """Carry an experiment out in a new run folder.
@@ -90,6 +92,7 @@ def run(
         plan: What all antennas share; planned from the genes' ranges when None.
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
+        cache: Folder of the evaluation cache, or `off`; as environment and experiment say when None.
         now: Time for the run folder's name; the clock's when None.
 
     Returns:
@@ -109,6 +112,7 @@ def run(
         StopSignals() as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
         _new_folder(experiment, root, source, overrides, backend, shared, workers.device, now) as folder,
+        _open_cache(experiment, cache, evaluate, told) as evaluations,
     ):
         told.note(f"run folder {folder.path}")
         session = Session(
@@ -119,6 +123,7 @@ def run(
             signals=signals,
             backend=backend,
             plan=shared,
+            cache=evaluations,
         )
         return session.carry_out(report=report)
 
@@ -134,6 +139,7 @@ def resume(
     evaluate: Evaluate | None = None,
     farm: OpenFarm = open_farm,
     report: bool = True,
+    cache: Path | str | None = None,
 ) -> RunSummary:
     """Go on with a run exactly where its last checkpoint is.
 
@@ -147,6 +153,7 @@ def resume(
         evaluate: Solves a batch; by FDTD when None.
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
+        cache: Folder of the evaluation cache, or `off`; as environment and experiment say when None.
 
     Returns:
         What it came to.
@@ -165,7 +172,10 @@ def resume(
         plan = folder.manifest["plan"]
         solver = backend or str(folder.manifest["backend"])
         opened = _allowing(farm, insecure)
-        with opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers:
+        with (
+            opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers,
+            _open_cache(experiment, cache, evaluate, told) as evaluations,
+        ):
             session = Session(
                 experiment=experiment,
                 folder=folder,
@@ -174,6 +184,7 @@ def resume(
                 signals=signals,
                 backend=solver,
                 plan=plan,
+                cache=evaluations,
             )
             then, now = (one["scheme"] if one else None for one in (folder.manifest.get("device"), workers.device))
             if then and now and then != now:
@@ -182,6 +193,19 @@ def resume(
                 session.driver.restore(checkpoint.state)
             folder.log("resumed", generation=session.driver.evolution.generation)
             return session.carry_out(report=report)
+
+
+def _open_cache(
+    experiment: Any, asked: Path | str | None, evaluate: Evaluate | None, told: Progress
+) -> AbstractContextManager[EvaluationCache | None]:
+    """Open the evaluation cache; only the evaluation by FDTD knows what it solves, unless a folder was asked for."""
+    folder = usual_folder(asked) if experiment.cluster.cache or asked else None
+    if folder is None or (evaluate is not None and asked is None):
+        return nullcontext()
+    cache = EvaluationCache(folder)
+    if cache.fault:
+        told.note(f"no evaluation cache: {cache.path}: {cache.fault}")
+    return cache
 
 
 def _allowing(farm: OpenFarm, insecure: bool) -> OpenFarm:

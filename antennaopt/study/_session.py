@@ -14,6 +14,7 @@ from antennaopt.errors import Interrupted
 from antennaopt.evolution import Evolution, EvolutionSettings
 from antennaopt.objectives import build
 from antennaopt.results import RunFolder
+from antennaopt.results.cache import EvaluationCache
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
@@ -22,6 +23,7 @@ from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
+from antennaopt.study._reuse import ReusingFarm
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
 from antennaopt.study._telling import Telling
@@ -45,6 +47,7 @@ class Session:
         signals: StopSignals,
         backend: str,
         plan: Mapping[str, Any],
+        cache: EvaluationCache | None = None,
     ) -> None:
         """Put a driver on the folder.
 
@@ -56,6 +59,7 @@ class Session:
             signals: Says when to stop.
             backend: What solves.
             plan: What all antennas share.
+            cache: Of evaluations, open; None to solve everything.
         """
         resolved = experiment.resolved()
         progress = Telling(progress, log=folder.log, show=getattr(farm, "show", None))
@@ -66,12 +70,15 @@ class Session:
         self._objectives = build(resolved["objectives"])
         self._store = FolderStore(folder)
         self._behind = WriteBehind(self._store)
+        self._solving = farm
+        if cache is not None:
+            self._solving = ReusingFarm(farm, cache, family=experiment.family, plan=plan, backend=backend)
         settings = EvolutionSettings.from_dict(resolved["evolution"])
         self.driver = Driver(
             evolution=Evolution(settings, experiment.genes, experiment.seed, experiment.evolution.start),
             objectives=self._objectives,
             design=experiment.design,
-            farm=farm,
+            farm=self._solving,
             store=self._behind,
             progress=progress,
             signals=signals,
@@ -152,7 +159,7 @@ class Session:
             hall,
             driver=self.driver,
             folder=self._folder,
-            farm=self._farm,
+            farm=self._solving,
             plan=halved_plan(self._experiment, self._plan),
             backend=self._backend,
             signals=self._signals,

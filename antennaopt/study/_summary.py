@@ -46,6 +46,7 @@ class RunSummary:
         generations: How many were done.
         evaluations: Antennas solved.
         counts: Individuals by status.
+        reused: Antennas of this session that were not solved, by where the outcome came from.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
         solver_fraction: Share of the workers' time, while generations ran in this session, that solving took; at most
@@ -69,6 +70,7 @@ class RunSummary:
     certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
     certificate: str = ""
     report: Path | None = None
+    reused: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
@@ -109,6 +111,7 @@ def summarise(
         generations=driver.evolution.generation,
         evaluations=driver.evolution.evaluations,
         counts=dict(sorted(driver.counts.items())),
+        reused=dict(sorted(driver.reused.items())),
         wall_seconds=driver.seconds,
         search_seconds=search_seconds,
         solver_fraction=min(driver.solver_seconds / available, 1.0) if available > 0.0 else 0.0,
