@@ -256,8 +256,8 @@ class RunFolder:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""
         if table is not None and not table.schema.equals(schema, check_metadata=False):
             raise ResumeRefusedError(
-                f"the rows of generation {generation} in {self.path / kind} have other columns than the run: the file is "
-                "damaged or of another run; restore it from a copy"
+                f"the rows of generation {generation} in {self.path / kind} have other columns than the run: the file "
+                "is damaged or of another run; restore it from a copy"
             )
         return table
 
@@ -359,7 +359,8 @@ def _columns(path: Path, manifest: Mapping[str, Any]) -> RunColumns:
         columns = RunColumns.from_dict(manifest["columns"])
         columns.evals_schema(config_hash=str(manifest["config_hash"]))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        raise ResumeRefusedError(f"{path / 'manifest.json'} is damaged ({problem}); restore it from a copy") from problem
+        file = path / "manifest.json"
+        raise ResumeRefusedError(f"{file} is damaged ({problem}); restore it from a copy") from problem
     return columns
 
 
@@ -367,7 +368,7 @@ def _refuse_links(path: Path) -> None:
     """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
     for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl"):
         if (path / name).is_symlink():
-            raise ResumeRefusedError(f"{path / name} is a link out of the run folder; put what it leads to in its place")
+            raise ResumeRefusedError(f"{path / name} is a link; a run folder holds its own files, put them there")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
