@@ -19,6 +19,7 @@ from distributed.security import Security
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._connection import connect, connect_in_time, page_link, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
+from antennaopt.evaluation._handshake import refuse_other_versions, versions_here
 from antennaopt.evaluation._worker import DEVICES
 
 DASHBOARD_PORT = 8787
@@ -322,14 +323,13 @@ class RemoteScheduler:
                 f"the scheduler at {address} has no workers (waited {worker_timeout_s:g} s); "
                 f"start some with `antennaopt worker {address}` on every host"
             ) from problem
+        self._address = address
+        self._accepted: dict[str, dict[str, str]] = {}
         try:
-            self.client.run(_can_import)
-        except Exception as problem:
+            self._accept_workers()
+        except BaseException:
             self.close()
-            raise ClusterError(
-                f"the workers of {address} cannot run antennaopt ({type(problem).__name__}: {problem}); "
-                "install the same version there"
-            ) from problem
+            raise
         self.dashboard_link = page_link(self.client, self.client.dashboard_link)
 
     @property
@@ -351,8 +351,39 @@ class RemoteScheduler:
         """Do nothing: who started the workers knows how many there shall be."""
 
     def mend(self) -> list[tuple[str, str]]:
-        """Do nothing: other people's processes are theirs."""
+        """Look at workers that have joined; other people's processes are theirs, nothing is done to them.
+
+        Raises:
+            ClusterError: One has other versions.
+        """
+        self._accept_workers()
         return []
+
+    def _accept_workers(self) -> None:
+        """Ask workers that are new for their versions; one that does not answer is asked again the next time."""
+        there = self.workers()
+        self._accepted = {worker: versions for worker, versions in self._accepted.items() if worker in there}
+        new = [worker for worker in there if worker not in self._accepted]
+        answers: dict[str, Any] = {}
+        problems: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                answers.update(self.client.run(versions_here, workers=new))
+            except Exception as problem:
+                problems.append(problem)
+
+        if new and not within(ANSWER_S, ask):
+            return
+        if problems and self._accepted:  # one that joined is gone again
+            return
+        if problems:
+            raise ClusterError(
+                f"the workers of {self._address} cannot run antennaopt ({type(problems[0]).__name__}: {problems[0]}); "
+                "install the same version there"
+            ) from problems[0]
+        refuse_other_versions(self._address, answers, self._accepted.values())
+        self._accepted |= answers
 
     def kill_worker(self, address: str) -> bool:
         """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""
@@ -362,6 +393,10 @@ class RemoteScheduler:
         """Disconnect; the scheduler and its workers live on."""
         client, self.client = self.client, None
         within(5.0, client and (lambda: client.close(timeout=3)))
+
+
+ANSWER_S = 10.0
+"""How long workers may take to tell their versions."""
 
 
 def is_stopped(pid: int) -> bool:
@@ -398,7 +433,3 @@ def quieten() -> None:
     nanny.propagate = False
 
 
-def _can_import() -> str:
-    import antennaopt.evaluation._task as task
-
-    return task.__name__
