@@ -18,8 +18,8 @@ from distributed.security import Security
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._connection import connect, connect_in_time, page_link, within
-from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._handshake import refuse_other_versions, versions_here
+from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
 
 DASHBOARD_PORT = 8787
@@ -431,5 +431,3 @@ def quieten() -> None:
     nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended
     nanny.setLevel(logging.INFO)
     nanny.propagate = False
-
-
