@@ -1,0 +1,174 @@
+"""Runs with a full evaluation cache, an empty one and none: the same to the bit, and nothing is solved twice.
+
+Real fields on a coarse lattice, cells of 0.6 mm: a solve takes 0.05 s.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_evaluate import LARGE, SMALL, planned
+from test_recognition import FAMILY, FIRST, NEARLY, without
+
+from antennaopt.config import Experiment
+from antennaopt.evaluation import evaluate as module
+from antennaopt.evaluation.evaluate import evaluate
+from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.results.cache import EvaluationCache
+from antennaopt.study import resume, run
+from antennaopt.study._reuse import ReusingFarm
+
+EXPERIMENT = {
+    "name": "coarse_lens",
+    "seed": 3,
+    "antenna": {
+        "family": "hemispherical_lens",
+        "feed": {"inner_radius": "3.6 mm", "outer_radius": "4.2 mm", "length": "9 mm"},
+        "lens": {
+            "permittivity": 2.53,
+            "radius": {"min": "4.5 mm", "max": "6 mm"},
+            "extension": {"min": "1 mm", "max": "2 mm"},
+        },
+    },
+    "solver": {"frequencies": ["30 GHz"], "cell": "0.6 mm", "pml_cells": 8, "decay_db": 40},
+    "evolution": {"population": 5, "generations": 3, "elites": 1, "tournament_size": 2},
+    "objective": [{"metric": "directivity_dbi", "at_least": 20.0}],
+    "certificate": {"mode": "off"},
+}
+ACCIDENTAL = ["run", "seconds", "worker", "origin"]
+
+
+@pytest.fixture
+def stepped(monkeypatch):
+    """Antennas that are stepped, one entry each."""
+    counted = []
+    solve = module.solve
+
+    def counting(layout, scene, **options):
+        solutions = solve(layout, scene, **options)
+        counted.extend(solutions)
+        return solutions
+
+    monkeypatch.setattr(module, "solve", counting)
+    return counted
+
+
+def serial(experiment, *, plan, backend, scheduler, evaluate=None):
+    return SerialFarm(evaluate or module.evaluate, family=experiment.family, plan=plan, backend=backend)
+
+
+def carried_out(root, cache, **changes):
+    experiment = Experiment.parse({**EXPERIMENT, **changes})
+    return run(experiment, root=root, farm=serial, report=False, cache=cache)
+
+
+def table(summary, kind="evals"):
+    frame = pd.read_parquet(summary.folder / kind)
+    return frame.drop(columns=[name for name in ACCIDENTAL if name in frame])
+
+
+def checkpoints(summary):
+    return {path.name: path.read_bytes() for path in (summary.folder / "checkpoint").iterdir()}
+
+
+def test_a_run_is_the_same_with_a_full_cache_an_empty_one_and_none(tmp_path, stepped):
+    """Also where only a part is known, and after an interruption; what is known is not stepped."""
+    none = carried_out(tmp_path / "none", "off")
+    solved = none.evaluations
+    assert (len(stepped), none.reused) == (solved, {})
+    runs = [carried_out(tmp_path / "empty", tmp_path / "cache")]
+    assert (len(stepped), runs[0].reused) == (2 * solved, {})
+    runs.append(carried_out(tmp_path / "full", tmp_path / "cache"))
+    assert (len(stepped), runs[1].reused) == (2 * solved, {"cache": solved})
+    short = {**EXPERIMENT["evolution"], "generations": 2}
+    carried_out(tmp_path / "short", tmp_path / "part", evolution=short)
+    runs.append(carried_out(tmp_path / "rest", tmp_path / "part"))
+    assert (len(stepped), runs[2].reused) == (3 * solved, {"cache": 9})
+    first = carried_out(tmp_path / "resumed", tmp_path / "cache", evolution=short)
+    overrides = ("evolution.generations=3",)
+    (first.folder / "experiment.toml").write_text(TOML)
+    runs.append(resume(first.folder, overrides=overrides, farm=serial, report=False, cache=tmp_path / "cache"))
+    assert len(stepped) == 3 * solved
+    for one in runs:
+        pd.testing.assert_frame_equal(table(one), table(none), check_exact=True)
+        pd.testing.assert_frame_equal(table(one, "patterns"), table(none, "patterns"), check_exact=True)
+        assert checkpoints(one) == checkpoints(none)
+    origins = pd.read_parquet(runs[2].folder / "evals").groupby("generation")["origin"].agg(set)
+    assert origins.tolist() == [{"cache"}, {"cache"}, {"solved"}]
+    assert (pd.read_parquet(runs[1].folder / "evals")["seconds"] < 0.01).all()
+
+
+TOML = """
+name = "coarse_lens"
+seed = 3
+[antenna]
+family = "hemispherical_lens"
+feed = { inner_radius = "3.6 mm", outer_radius = "4.2 mm", length = "9 mm" }
+[antenna.lens]
+permittivity = 2.53
+radius = { min = "4.5 mm", max = "6 mm" }
+extension = { min = "1 mm", max = "2 mm" }
+[solver]
+frequencies = ["30 GHz"]
+cell = "0.6 mm"
+pml_cells = 8
+decay_db = 40
+[evolution]
+population = 5
+generations = 2
+elites = 1
+tournament_size = 2
+[[objective]]
+metric = "directivity_dbi"
+at_least = 20.0
+[certificate]
+mode = "off"
+"""
+
+
+def solving(cache, **jobs):
+    farm = SerialFarm(evaluate, family=FAMILY, plan=planned())
+    reusing = ReusingFarm(farm, cache, family=FAMILY, plan=planned(), backend="cpu")
+    return dict(reusing.run(reusing.cut(list(jobs.items()), 1)))
+
+
+def test_other_designs_with_the_same_cells_are_answered_from_the_cache(tmp_path, stepped):
+    with EvaluationCache(tmp_path) as cache:
+        first = solving(cache, a=FIRST)["a"]
+    with EvaluationCache(tmp_path) as cache:
+        found = solving(cache, b=NEARLY, c=LARGE)
+    assert len(stepped) == 2
+    assert (found["b"]["origin"], found["b"]["status"]) == ("cache", "ok")
+    for name, value in without(first, "worker", "batch_seconds").items():
+        np.testing.assert_array_equal(found["b"][name], value)
+    with EvaluationCache(tmp_path) as cache:  # now the design itself is known, too
+        assert solving(cache, b=NEARLY)["b"]["origin"] == "cache"
+        assert (
+            len(cache.digests_of(list({one for (one,) in cache._connection.execute("SELECT design FROM designs")})))
+            == 3
+        )
+
+
+def test_a_batch_later_in_the_same_run_knows_what_was_solved(tmp_path, stepped):
+    with EvaluationCache(tmp_path) as cache:
+        found = solving(cache, a=FIRST, b=LARGE, c=NEARLY)
+    assert len(stepped) == 2
+    assert [one.get("origin") for one in found.values()] == [None, None, "cells"]
+
+
+def test_what_the_cache_lost_is_solved_after_all(tmp_path, stepped, monkeypatch):
+    """The worker says known, and nobody knows: pruned by another process meanwhile, or damaged."""
+    with EvaluationCache(tmp_path) as cache:
+        solving(cache, a=FIRST)
+        monkeypatch.setattr(cache, "find", lambda digests: {})
+        found = solving(cache, b=NEARLY, c=SMALL)
+    assert len(stepped) == 3
+    assert set(found) == {"b", "c"}
+    assert [one["status"] for one in found.values()] == ["ok", "ok"]
+    assert [one.get("origin") for one in found.values()] == [None, None]
+
+
+def test_refused_designs_go_past_the_cache(tmp_path):
+    with EvaluationCache(tmp_path) as cache:
+        found = solving(cache, a={**SMALL, "lens.radius": 4e-3}, b=SMALL)
+        assert found["a"]["status"] == "infeasible"
+        assert sum(one["entries"] for one in cache.totals()) == 1
