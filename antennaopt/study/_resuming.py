@@ -8,26 +8,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
-from antennaopt.results import RunFolder, provenance
+from antennaopt.results import Checkpoint, RunFolder
 
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
 MOST_SHOWN = 8
-ARITHMETIC = ("antennaopt", "numpy", "numba", "scipy", "deap", "cupy-cuda12x", "cupy-cuda13x")
-"""Packages whose version can change a bit of a result."""
 
 
-def experiment_to_resume(
-    folder: RunFolder, overrides: Sequence[str] = (), backend: str | None = None
-) -> tuple[Any, list[str]]:
-    """Return the experiment of a run, with changes to its budget or cluster taken over, and notes for people.
+def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Any:
+    """Return the experiment of a run, with changes to its budget or cluster taken over.
 
     Changes come from the folder's `experiment.toml`, when it was edited since, and from `overrides`.
 
     Args:
         folder: The run.
         overrides: `a.b=v`.
-        backend: What is to solve from now on; the run's own when None.
 
     Raises:
         ResumeRefusedError: Something that decides the numbers has changed; the message lists what.
@@ -55,7 +50,22 @@ def experiment_to_resume(
         kept = {**experiment.resolved(), "name": original.name}
         experiment = Experiment.from_resolved(kept)
         folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
-    return experiment, list(_arithmetic_notes(folder, backend))
+    return experiment
+
+
+def restore(session: Any, checkpoint: Checkpoint) -> None:
+    """Bring a session to where its checkpoint is.
+
+    Raises:
+        ResumeRefusedError: Checkpoint and rows do not belong together, or hold what no search can have written.
+    """
+    try:
+        session.driver.restore(checkpoint.state)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
+        raise ResumeRefusedError(
+            f"the checkpoint of generation {checkpoint.generation} is not of this run "
+            f"({type(problem).__name__}: {problem}); restore checkpoint/ and evals/ from a copy"
+        ) from problem
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
@@ -86,13 +96,3 @@ def _changed(folder: RunFolder, overrides: Sequence[str]) -> Any:
         return load_experiment(folder.path / "experiment.toml", (*folder.manifest.get("overrides", ()), *overrides))
     except ConfigurationError as error:
         raise ResumeRefusedError(f"the experiment was changed and cannot be read any more: {error}") from None
-
-
-def _arithmetic_notes(folder: RunFolder, backend: str | None) -> Iterator[str]:
-    """Say when results may no longer be equal to the bit."""
-    then, now = folder.manifest.get("versions", {}), provenance()["versions"]
-    changed = [f"{name} {then.get(name)} -> {now.get(name)}" for name in ARITHMETIC if then.get(name) != now.get(name)]
-    if backend is not None and backend != folder.manifest.get("backend"):
-        changed.append(f"backend {folder.manifest.get('backend')} -> {backend}")
-    if changed:
-        yield f"resumed with other arithmetic ({', '.join(changed)}): results are no longer the same to the bit"

@@ -13,11 +13,12 @@ from typing import Any
 from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
 from antennaopt.results.cache import EvaluationCache, usual_folder
+from antennaopt.study._arithmetic import arithmetic_class, class_changes, recorded_class
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import Progress, Quiet
-from antennaopt.study._resuming import experiment_to_resume
+from antennaopt.study._resuming import experiment_to_resume, restore
 from antennaopt.study._session import Session
 from antennaopt.study._summary import RunSummary
 
@@ -165,9 +166,9 @@ def resume(
     """
     told = progress or Quiet()
     with StopSignals() as signals, RunFolder.open(path, write=True) as folder:
-        experiment, notes = experiment_to_resume(folder, overrides, backend)
+        experiment = experiment_to_resume(folder, overrides)
         checkpoint = folder.load_checkpoint()
-        for note in (*notes, *(checkpoint.notes if checkpoint else ())):
+        for note in checkpoint.notes if checkpoint else ():
             told.note(note)
         plan = folder.manifest["plan"]
         solver = backend or str(folder.manifest["backend"])
@@ -186,12 +187,14 @@ def resume(
                 plan=plan,
                 cache=evaluations,
             )
-            then, now = (one["scheme"] if one else None for one in (folder.manifest.get("device"), workers.device))
-            if then and now and then != now:
-                told.note(f"resumed with scheme {now} in place of {then}: results are no longer the same to the bit")
+            now = arithmetic_class(solver, folder.manifest.get("precision"), workers.device)
+            changes = class_changes(recorded_class(folder.manifest), now)
+            if changes:
+                listed = ", ".join(changes)
+                told.note(f"resumed with other arithmetic ({listed}): results are no longer the same to the bit")
             if checkpoint is not None:
-                session.driver.restore(checkpoint.state)
-            folder.log("resumed", generation=session.driver.evolution.generation)
+                restore(session, checkpoint)
+            folder.log("resumed", generation=session.driver.evolution.generation, arithmetic_changes=changes)
             return session.carry_out(report=report)
 
 
@@ -239,6 +242,7 @@ def _new_folder(
             "backend": backend,
             "device": dict(device) if device else None,
             "precision": resolved["solver"].get("precision"),
+            "arithmetic": arithmetic_class(backend, resolved["solver"].get("precision"), device),
             "physics_hash": experiment.physics_hash,
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
