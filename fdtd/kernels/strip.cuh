@@ -36,16 +36,17 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
     g.row = row, g.first = origin + row, g.at = P.lead + P.radial_start + g.column;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) g.word[r] = g.first + r < P.nz ? row_word(antenna, g.first + r) : int(ROW_PLANE);
-    int kind = STRIP_AIR;
+    const int start = P.lead + P.radial_start;
+    bool rich = false, narrow = false, full = false;  // rows with layers or planes; with layers that end before; with more
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         if (!g.works) continue;
-        if (g.word[r] & ROW_AXIAL && P.axial_rows[g.first + r] > P.lead + P.radial_start)
-            kind = max(kind, int(P.axial_rows[g.first + r] < P.lead + P.radial_start + RADIAL_COLUMNS ? STRIP_FULL : STRIP_AXIAL));
-        if (g.word[r] & ROW_RADIAL) kind = STRIP_FULL;
-        if (g.word[r] & ROW_PLANE) kind = max(kind, int(STRIP_AXIAL));
+        const int columns = g.word[r] & ROW_AXIAL ? P.axial_rows[g.first + r] : 0;
+        rich = rich || columns > start || g.word[r] & ROW_PLANE, narrow = narrow || (columns && columns < start + RADIAL_COLUMNS);
+        full = full || g.word[r] & ROW_RADIAL;
     }
-    g.kind = all_lanes(kind == STRIP_AIR) ? STRIP_AIR : all_lanes(kind < STRIP_FULL) ? STRIP_AXIAL : STRIP_FULL;
+    rich = !all_lanes(!rich), narrow = !all_lanes(!narrow), full = !all_lanes(!full);
+    g.kind = full || (rich && narrow) ? STRIP_FULL : rich ? STRIP_AXIAL : STRIP_AIR;
 }
 
 __device__ inline void read_factors(Strip &g) {
