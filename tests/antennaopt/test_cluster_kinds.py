@@ -1,0 +1,192 @@
+"""SLURM and Kubernetes without either: the job's script and the resource that they would be handed."""
+
+import shlex
+import sys
+from itertools import pairwise
+
+import pytest
+import yaml
+from config_files import LENS
+
+from antennaopt.certificate_authority import issue
+from antennaopt.config import load_experiment
+from antennaopt.errors import ConfigurationError
+from antennaopt.evaluation._kinds import description, opener
+from antennaopt.evaluation._slurm import walltime
+from antennaopt.evaluation.cluster_settings import ClusterSettings
+
+SLURM = """
+[cluster]
+kind = "slurm"
+workers = 8
+workers_least = 2
+[cluster.slurm]
+partition = "gpu"
+account = "antennas"
+qos = "long"
+constraint = "nvlink&ib"
+gpu = "h200"
+cores = 8
+memory = "64 GiB"
+walltime = "36 h"
+interface = "ib0"
+"""
+KUBERNETES = """
+[cluster]
+kind = "kubernetes"
+workers = 4
+[cluster.kubernetes]
+image = "registry.example/antennaopt:0.1.0"
+namespace = "antennas"
+cores = 6
+memory = "32 GiB"
+node = "h200"
+"""
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates") / "farm"
+    issue(folder)
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path):
+    def read(table, *overrides, **more):
+        file = tmp_path / "lens.toml"
+        file.write_text(LENS + table)
+        return ClusterSettings.of(load_experiment(file, overrides).resolved()["cluster"], **more)
+
+    return read
+
+
+def options(line):
+    words = shlex.split(line)
+    return {one: other for one, other in pairwise(words) if one.startswith("--")}
+
+
+def test_a_job_of_slurm_is_one_process_with_one_gpu(settings, certificates):
+    script = description(settings(SLURM, tls=str(certificates)), backend="cuda").splitlines()
+    directives = {line.removeprefix("#SBATCH ") for line in script if line.startswith("#SBATCH")}
+    assert directives == {
+        "-J antennaopt", "-p gpu", "-A antennas", "-n 1", "--cpus-per-task=8", "--mem=64G", "-t 1-12:00:00",
+        "--qos=long", "--constraint=nvlink&ib", "--gpus-per-task=h200:1",
+    }  # fmt: skip
+    assert "export NUMBA_NUM_THREADS=1" in script
+    worker = script[-1]
+    assert worker.startswith(f"{sys.executable} -m distributed.cli.dask_worker tls://")
+    given = options(worker)
+    assert given["--nthreads"] == "2", "two batches at a time on a device"
+    assert "--nworkers" not in given
+    assert given["--preload"] == "antennaopt.evaluation._worker"
+    assert given["--protocol"] == "tls://"
+    assert given["--interface"] == "ib0"
+    assert given["--dashboard-address"] == "127.0.0.1:0"
+    assert given["--tls-key"] == str(certificates / "key.pem")
+    assert worker.rindex("--memory-limit 0") > worker.index("--memory-limit "), "the last one counts"
+
+
+def test_a_job_of_slurm_without_gpu_is_one_process_a_core(settings, certificates):
+    script = description(settings(SLURM, tls=str(certificates)), backend="cpu")
+    assert "--gpus" not in script
+    given = options(script.splitlines()[-1])
+    assert (given["--nworkers"], given["--nthreads"]) == ("8", "1")
+
+
+def test_a_sites_own_lines_come_from_dasks_configuration(settings, certificates):
+    import dask
+
+    site = {"jobqueue.slurm.job-script-prologue": ["module load cuda/13"],
+            "jobqueue.slurm.job-extra-directives": ["--exclusive"]}  # fmt: skip
+    with dask.config.set(site):
+        script = description(settings(SLURM, tls=str(certificates)), backend="cuda").splitlines()
+    assert script.index("module load cuda/13") < script.index("export NUMBA_NUM_THREADS=1")
+    assert "#SBATCH --exclusive" in script
+
+
+@pytest.mark.parametrize("text", ["x\\ntouch here", "$(touch here)", "a b", "-p other", "a;b", "`b`", ""])
+@pytest.mark.parametrize("entry", ["partition", "account", "qos", "constraint", "reservation", "gpu", "interface"])
+def test_no_entry_of_a_file_writes_a_line_of_shell(settings, entry, text):
+    with pytest.raises(ConfigurationError, match=rf"cluster\.slurm\.{entry}"):
+        settings(SLURM, f'cluster.slurm.{entry}="{text}"')
+
+
+def test_certificates_on_a_path_with_shell_in_it_are_refused(settings, tmp_path):
+    folder = tmp_path / "a b; touch here"
+    issue(folder)
+    with pytest.raises(ConfigurationError, match="a job script cannot hold"):
+        description(settings(SLURM, tls=str(folder)), backend="cpu")
+
+
+def test_spans_of_time_as_slurm_reads_them():
+    assert [walltime(s) for s in (90.0, 3600.0, 90061.0)] == ["00:01:30", "01:00:00", "1-01:01:01"]
+
+
+def test_a_pod_of_kubernetes_is_one_worker_with_one_gpu(settings, certificates):
+    """Parsed from the text that `kubectl apply` gets; certificates of the secret, dashboards on loopback."""
+    spec = yaml.safe_load(description(settings(KUBERNETES, tls=str(certificates)), backend="cuda"))
+    assert (spec["kind"], spec["metadata"]["name"]) == ("DaskCluster", "antennaopt")
+    worker, scheduler = (spec["spec"][role]["spec"] for role in ("worker", "scheduler"))
+    assert spec["spec"]["worker"]["replicas"] == 4
+    (container,) = worker["containers"]
+    assert container["image"] == "registry.example/antennaopt:0.1.0"
+    assert container["resources"]["limits"] == {"cpu": "6", "memory": "32Gi", "nvidia.com/gpu": "1"}
+    assert " ".join(container["args"]) == (
+        "antennaopt worker tls://antennaopt-scheduler:8786 --tls /etc/antennaopt-tls --backend cuda --workers 1 "
+        "--name $(DASK_WORKER_NAME)"
+    )
+    assert worker["nodeSelector"] == {"antennaopt/pool": "h200"}
+    (other,) = scheduler["containers"]
+    assert other["args"][:4] == ["antennaopt", "scheduler", "--listen", "0.0.0.0:8786"]
+    assert "nvidia.com/gpu" not in other["resources"]["limits"]
+    assert "httpGet" not in str(scheduler), "the dashboard is on loopback, so the probe asks within the pod"
+    for pod in (worker, scheduler):
+        assert pod["volumes"] == [{"name": "tls", "secret": {"secretName": "antennaopt-tls", "defaultMode": 0o440}}]
+        assert pod["containers"][0]["volumeMounts"][0]["readOnly"] is True
+
+
+def test_pods_use_the_programs_own_commands(settings, certificates):
+    """What the pods are told to run is taken by the command line that they run."""
+    import click
+
+    from antennaopt.cli.entry import commands
+
+    spec = yaml.safe_load(description(settings(KUBERNETES, tls=str(certificates)), backend="cpu"))
+    for role in ("worker", "scheduler"):
+        _, name, *arguments = spec["spec"][role]["spec"]["containers"][0]["args"]
+        command = commands.get_command(click.Context(commands), name)
+        assert command.make_context(name, list(arguments)).params["tls"] == "/etc/antennaopt-tls"
+
+
+@pytest.mark.parametrize("table", [SLURM, KUBERNETES], ids=["slurm", "kubernetes"])
+def test_without_certificates_jobs_are_not_handed_in(settings, table):
+    with pytest.raises(ConfigurationError, match="lets other machines in"):
+        opener(settings(table), backend="cpu", dashboard=False)()
+
+
+@pytest.mark.parametrize(("kind", "module"), [(SLURM, "dask_jobqueue.slurm"), (KUBERNETES, "dask_kubernetes.operator")])
+def test_a_missing_package_is_named_with_its_command(settings, monkeypatch, kind, module, certificates):
+    from antennaopt.errors import ClusterError
+
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ClusterError, match=r"pip install 'antennaopt\[(slurm|kubernetes)\]'"):
+        description(settings(kind, tls=str(certificates)), backend="cpu")
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "says"),
+    [
+        (SLURM, ["cluster.workers=auto"], "does not say how many"),
+        (SLURM, ["cluster.workers_least=9"], "is more than cluster.workers"),
+        (SLURM, ["cluster.kind=kubernetes"], "cluster.kubernetes is missing"),
+        (SLURM, ["cluster.kind=local"], "cluster.workers_least = 2 does not go with"),
+        (KUBERNETES, ["cluster.listen=0.0.0.0"], "cluster.listen"),
+        (KUBERNETES, ["cluster.kubernetes.memory=lots"], 'an amount such as "32 GB"'),
+        (KUBERNETES, ["cluster.kubernetes.namespace=A_B"], "lower-case letters"),
+        (KUBERNETES, ["cluster.tls="], "names no folder"),
+    ],
+)
+def test_entries_that_do_not_go_together(settings, table, changes, says):
+    with pytest.raises(ConfigurationError, match=says):
+        settings(table, *changes)
