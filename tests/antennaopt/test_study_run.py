@@ -296,7 +296,7 @@ def test_other_versions_are_told(experiment_file, tmp_path):
     summary = start(experiment_file, tmp_path / "results")
     path = summary.folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    manifest["versions"]["numpy"] = "1.0"
+    manifest["arithmetic"]["versions"]["numpy"] = "1.0"
     path.write_text(json.dumps(manifest))
     notes = []
 
