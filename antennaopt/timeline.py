@@ -165,6 +165,46 @@ class Timeline:
         now = self.under_way
         return max((self.generations - len(self.steps)) * each - (now.seconds if now else 0.0), 0.0)
 
+    def headline(self) -> str:
+        """Say in one line where the study is."""
+        if not self.steps and self.under_way is None and not self.ended:
+            return "nothing solved yet"
+        parts = [f"generation {len(self.steps)} of {self.generations or '?'}", f"{self.evaluations} antennas"]
+        if self.rate is not None:
+            parts.append(f"{self.rate:.3g} a second")
+        if self.best is not None:
+            parts.append(f"best {self.best:.4g} ({self.individual})")
+        if self.failures:
+            parts.append("not ok: " + ", ".join(f"{count} {status}" for status, count in self.failures.items()))
+        if self.certified is not None:
+            parts.append("certificates {} of {}".format(*self.certified))
+        if self.ended:
+            parts.append(f"{self.ended}: {self.reason}" if self.reason else self.ended)
+        return ", ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return where the study is as JSON-able data."""
+        now = self.under_way
+        return {
+            "generations": len(self.steps),
+            "generations_planned": self.generations,
+            "evaluations": self.evaluations,
+            "evaluations_per_s": self.rate,
+            "best_fitness": self.best,
+            "best": self.individual,
+            "counts": self.counts,
+            "failures": self.failures,
+            "workers": self.use,
+            "devices": dict(self.devices),
+            "solved": now.solved if now else 0,
+            "to_solve": now.to_solve if now else 0,
+            "seconds": self.elapsed_s,
+            "seconds_left": self.seconds_left,
+            "certified": list(self.certified) if self.certified else None,
+            "ended": self.ended,
+            "reason": self.reason,
+        }
+
     @property
     def _next(self) -> int:
         return self.steps[-1].generation + 1 if self.steps else 0

@@ -18,19 +18,31 @@ REUSED = ("cache", "cells", "parent")
 
 @click.command(short_help="Say how far a run is.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--watch", is_flag=True, help="Go on until the run ends, from its files alone.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Of --watch, s.")
 @json_option
 @quiet_option
-def status(run: Path, json_file: str | None, quiet: bool) -> None:
+def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet: bool) -> None:
     """Say how far a run is, what its best antenna reaches, and whether somebody is working on it.
 
+    With --watch it goes on until the run ends: a view on a terminal, elsewhere a line a change, with --json an object a
+    change, with --quiet nothing.
+
     \b
-    Example:
+    Examples:
       antennaopt status results/quickstart/RUN
+      antennaopt status results/quickstart/RUN --watch
     """  # noqa: D301 - \b is click's
     from antennaopt.cli.summaries import reused_words
     from antennaopt.cli.tables import aligned
 
     check_writable(json_file)
+    if watch:
+        from antennaopt.cli.watching import watch as follow
+
+        check_run_folder(run)
+        follow(run, interval, lambda: state_word(run), json_file=json_file, quiet=quiet)
+        return
     state = state_of(run)
     if json_file is not None:
         write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
@@ -73,7 +85,7 @@ def state_of(path: Path) -> dict[str, Any]:
     best = crowned_best(folder, first) if first is not None else None
     return {
         "run": str(folder.path),
-        "state": "running" if _locked(folder.path) else "finished" if _finished(folder.path) else "stopped",
+        "state": state_word(folder.path),
         "generations": len(folder.generations()),
         "generations_planned": folder.resolved["evolution"]["generations"],
         "evaluations": sum(not row["cached"] for row in rows),
@@ -82,6 +94,11 @@ def state_of(path: Path) -> dict[str, Any]:
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,
     }
+
+
+def state_word(path: Path) -> str:
+    """Return `running`, `finished` or `stopped`."""
+    return "running" if _locked(path) else "finished" if _finished(path) else "stopped"
 
 
 def _locked(path: Path) -> bool:

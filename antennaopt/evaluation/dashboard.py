@@ -124,7 +124,7 @@ class Figures:
         """Show what a timeline says now."""
         steps = timeline.steps
         nan = float("nan")
-        self._text.text = html.escape(headline(timeline))
+        self._text.text = html.escape(timeline.headline())
         self.sources["convergence"].data = {
             "evaluations": [step.evaluations for step in steps],
             "best": [nan if step.best is None else step.best for step in steps],
@@ -180,22 +180,6 @@ def _from_zero() -> Any:
     from bokeh.models import DataRange1d
 
     return DataRange1d(start=0)
-
-
-def headline(timeline: Timeline) -> str:
-    """Say in one line where a study is."""
-    if not timeline.steps and timeline.under_way is None:
-        return "no study yet"
-    parts = [f"generation {len(timeline.steps)} of {timeline.generations or '?'}", f"{timeline.evaluations} antennas"]
-    if timeline.rate is not None:
-        parts.append(f"{timeline.rate:.3g} a second")
-    if timeline.best is not None:
-        parts.append(f"best {timeline.best:.4g} ({timeline.individual})")
-    if timeline.certified is not None:
-        parts.append("certificates {} of {}".format(*timeline.certified))
-    if timeline.ended:
-        parts.append(f"{timeline.ended}: {timeline.reason}" if timeline.reason else timeline.ended)
-    return ", ".join(parts)
 
 
 class Gauges:
