@@ -130,7 +130,7 @@ def check_run_memory(
         return finer
     workers = experiment.cluster.workers
     local = local and experiment.cluster.kind == "local"
-    at_a_time = 1 if not local else usable_cores() if isinstance(workers, str) else workers
+    at_a_time = 1 if not local else workers if isinstance(workers, int) else usable_cores()
     check_memory(plan, at_a_time)
     if experiment.certificate.mode == "off":
         return None

@@ -84,11 +84,15 @@ def cut(jobs: Sequence[Job], worker_count: int, batch_size: int | str = "auto") 
         batch_size: Antennas a batch, or `auto`: four rounds a worker, so that no slow one holds up the others for
             long, and never more than `LARGEST_BATCH`.
     """
-    if batch_size == "auto":
-        size = min(max(len(jobs) // (ROUNDS * max(worker_count, 1)), 1), LARGEST_BATCH)
-    else:
-        size = max(int(batch_size), 1)
+    size = usual_size(len(jobs), worker_count, batch_size)
     return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+
+
+def usual_size(count: int, worker_count: int, batch_size: int | str) -> int:
+    """Return how many of `count` antennas a worker without a device gets at a time; see `cut`."""
+    if batch_size == "auto":
+        return min(max(count // (ROUNDS * max(worker_count, 1)), 1), LARGEST_BATCH)
+    return max(int(batch_size), 1)
 
 
 def cut_into_waves(
@@ -104,12 +108,16 @@ def cut_into_waves(
         wave: Antennas that a device steps at the same time.
         most: Antennas that a device has room for in one batch.
     """
-    if batch_size == "auto":
-        waves = -(-len(jobs) // wave)
-        size = min(max(-(-waves // (ROUNDS * device_count)), 1) * wave, most)
-    else:
-        size = max(int(batch_size), 1)
+    size = usual_waves(len(jobs), device_count, batch_size, wave=wave, most=most)
     return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+
+
+def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: int, most: int) -> int:
+    """Return how many of `count` antennas a device gets at a time; see `cut_into_waves`."""
+    if batch_size == "auto":
+        waves = -(-count // wave)
+        return min(max(-(-waves // (ROUNDS * device_count)), 1) * wave, most)
+    return max(int(batch_size), 1)
 
 
 class Queue:
@@ -129,9 +137,18 @@ class Queue:
         """Put batches in front, in their order."""
         self._waiting.extendleft(reversed(batches))
 
-    def next(self) -> Batch:
-        """Take the next batch."""
-        return self._waiting.popleft()
+    @property
+    def antennas(self) -> int:
+        """How many antennas wait."""
+        return sum(len(batch.jobs) for batch in self._waiting)
+
+    def next(self, most: int | None = None) -> Batch:
+        """Take the next batch, or as many of its antennas; one that failed before is taken whole."""
+        batch = self._waiting.popleft()
+        if most is None or batch.attempt > 1 or len(batch.jobs) <= most:
+            return batch
+        self._waiting.appendleft(replace(batch, jobs=batch.jobs[most:]))
+        return replace(batch, jobs=batch.jobs[:most])
 
     @property
     def is_suspect(self) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
+
+from fdtd.errors import DeviceError
 
 
 def room(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,6 +28,24 @@ def room(plan: Mapping[str, Any]) -> dict[str, Any]:
 
     device = cuda.device()
     return {**room_of(plan, device.limits, device.free_bytes()), "device": device.identity}
+
+
+@lru_cache(maxsize=1)
+def own_backend() -> str:
+    """Return what this process solves with on mixed hardware: "cuda" where it has a device."""
+    from fdtd.backends.cuda.present import devices
+
+    try:
+        return "cuda" if devices() else "cpu"
+    except DeviceError:
+        return "cpu"
+
+
+def kind_of_worker(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Say what this worker is: its `backend`, and with a device what `room` says."""
+    if own_backend() == "cuda":
+        return {**room(plan), "backend": "cuda"}
+    return {"backend": "cpu"}
 
 
 def release_memory() -> None:

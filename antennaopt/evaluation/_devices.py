@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from distributed import Client
@@ -11,7 +11,7 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._device import room
+from antennaopt.evaluation._device import kind_of_worker, room
 
 NO_ANSWER = (KilledWorker, TimeoutError, CancelledError, FutureCancelledError)
 """A worker died of a question, or does not answer."""
@@ -65,6 +65,32 @@ def ask_devices(
         raise ClusterError(
             f"a worker could not start its device ({type(problem).__name__}); `antennaopt doctor` may say why"
         ) from problem
+    return one_for_all(answers) or {}
+
+
+def ask_kinds(
+    client: Client, workers: Mapping[str, int], plan: Mapping[str, Any], timeout_s: float
+) -> dict[str, dict[str, Any]]:
+    """Ask every worker of mixed hardware what it is; see `antennaopt.evaluation._device.kind_of_worker`.
+
+    Raises:
+        ClusterError: A worker died of the question, or does not answer.
+        DeviceError: A worker has no room on its device for one antenna.
+        Unsuitable: A device cannot step these antennas.
+    """
+    try:
+        answers = ask_each(client, workers, timeout_s, kind_of_worker, dict(plan))
+    except NO_ANSWER as problem:
+        raise ClusterError(
+            f"a worker could not say what it solves with ({type(problem).__name__}); `antennaopt doctor` may say why"
+        ) from problem
+    return dict(zip(workers, answers, strict=True))
+
+
+def one_for_all(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return what every device takes: of the one with the least room, with the names of all and their count."""
+    if not answers:
+        return None
     smallest = min(answers, key=lambda answer: answer["antennas"])
     names = dict.fromkeys(answer["device"] for answer in answers)
     return {**smallest, "device": "; ".join(names), "count": len(answers)}

@@ -34,6 +34,7 @@ class Flight:
     Attributes:
         batch: Which.
         future: Dask's handle.
+        to: Address of the worker that it was sent to.
         limit_s: How long it may take once started.
         submitted: `time.monotonic()` when it was sent.
         started: `time.monotonic()` when a worker began, or None.
@@ -46,6 +47,7 @@ class Flight:
 
     batch: Batch
     future: Future
+    to: str
     limit_s: float
     submitted: float
     started: float | None = None
@@ -88,7 +90,7 @@ class Flights:
         """Whether one of them failed before, or is of one that did."""
         return any(flight.batch.attempt > 1 for flight in self._flying.values())
 
-    def send(self, batch: Batch, task: Task, plan: Mapping[str, Any], limit_s: float) -> None:
+    def send(self, batch: Batch, task: Task, plan: Mapping[str, Any], limit_s: float, *, to: str) -> None:
         """Send a batch off.
 
         Args:
@@ -96,6 +98,7 @@ class Flights:
             task: What all batches share; its plan gives way to the next argument.
             plan: On which grid.
             limit_s: How long it may take once started.
+            to: Address of the worker that is to have it. When that has just gone another one takes it.
         """
         self._serial += 1
         token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
@@ -110,10 +113,12 @@ class Flights:
             plan,
             backend,
             key=token,
+            workers=[to],
+            allow_other_workers=True,
             pure=False,
             retries=0,
         )
-        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s, submitted=time.monotonic())
+        self._flying[token] = Flight(batch=batch, future=future, limit_s=limit_s, submitted=time.monotonic(), to=to)
         self._client.loop.add_callback(self._fetch, token, future)
 
     def landed(self, timeout_s: float) -> Landed | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler
+from antennaopt.evaluation._cluster import LocalWorkers, RemoteScheduler, usable_cores
 from antennaopt.evaluation._devices import enough_devices
 from antennaopt.evaluation._security import host_and_port, security_for, security_for_listening
 from antennaopt.evaluation.cluster_settings import ClusterSettings
@@ -55,10 +55,12 @@ def opener(
         return partial(KubernetesWorkers, settings, backend=backend, dashboard=dashboard)
     host, _ = host_and_port(settings.listen)
     security = security_for_listening(host, settings.tls, insecure=settings.insecure)
-    devices = enough_devices(settings.most) if backend == "cuda" else ()
+    asked = settings.of_backend("cuda")
+    devices = enough_devices(asked) if (backend == "cuda" or settings.mixed) and asked != 0 else ()
+    on_cores = (settings.of_backend("cpu") or usable_cores()) if settings.mixed and "cpu" in settings.backends else 0
     return partial(
         LocalWorkers,
-        settings.most,
+        len(devices) + on_cores if settings.mixed else settings.most,
         devices=devices,
         threads=BATCHES_AT_A_TIME if devices else 1,
         dashboard=dashboard,

@@ -51,7 +51,7 @@ class KubernetesWorkers(HiredWorkers):
         table = dict(settings.job or {})
         super().__init__(
             lambda: _started(spec, table.get("namespace"), security),
-            most=int(settings.workers),
+            most=settings.count,
             least=settings.least,
             dashboard=dashboard,
             timeout_s=START_S,
@@ -84,7 +84,7 @@ def resource(settings: ClusterSettings, *, backend: str) -> dict[str, Any]:
     spec = make_cluster_spec(
         name=table["name"],
         image=table["image"],
-        n_workers=settings.least or int(settings.workers),
+        n_workers=settings.least or settings.count,
         resources=_amounts(table["cores"], table["memory"], table["gpu"] if backend == "cuda" else None),
         env={"HOME": "/tmp"},  # noqa: S108 - of the pod, for compiled kernels
         worker_command=["antennaopt", "worker"],

@@ -43,7 +43,7 @@ class SlurmWorkers(HiredWorkers):
         self._each = int(job_settings(dict(settings.job or {}), None, backend)["processes"])
         super().__init__(
             partial(slurm_cluster, settings, backend=backend, dashboard=dashboard),
-            most=int(settings.workers),
+            most=settings.count,
             least=settings.least,
             dashboard=dashboard,
             timeout_s=QUEUE_S,
@@ -78,7 +78,9 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = 
             'SLURM\'s nodes must reach this one, and nothing says by which way; add interface = "ib0" to '
             '[cluster.slurm], or listen = "10.0.0.5" to [cluster]'
         )
-    security = security_for_listening(host if settings.listen else str(interface), settings.tls, insecure=settings.insecure)
+    security = security_for_listening(
+        host if settings.listen else str(interface), settings.tls, insecure=settings.insecure
+    )
     with dask.config.set({"distributed.deploy.lost-worker-timeout": f"{LOST_S:g}s"}):
         started = cluster(
             security=security,
@@ -91,7 +93,7 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = 
             },
             **job_settings(table, settings.tls, backend),
         )
-    started.scale(jobs=settings.least or int(settings.workers))
+    started.scale(jobs=settings.least or settings.count)
     return started
 
 
@@ -150,8 +152,11 @@ def job_settings(table: Mapping[str, Any], tls: TlsFiles | None, backend: str) -
         "nanny": True,
         "job_script_prologue": [*own, *(f"export {name}={value}" for name, value in environment.items())],
         "job_extra_directives": directives(table, on_device),
-        # SLURM itself holds a job to its memory
-        "worker_extra_args": ["--memory-limit", "0", "--no-dashboard", "--preload", "antennaopt.evaluation._worker"],
+        "worker_extra_args": [
+            *("--memory-limit", "0"),  # SLURM itself holds a job to its memory
+            *("--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"),  # HTTP, which is served in any case
+            *("--preload", "antennaopt.evaluation._worker"),
+        ],
     }
 
 

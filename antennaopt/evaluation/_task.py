@@ -21,6 +21,9 @@ from antennaopt.evaluation._message import CUTS, Designs, pack_outcomes
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
 
+AS_THE_WORKER = "own"
+"""Backend of a batch on mixed hardware: what the worker that solves it has."""
+
 STARTED = "antennaopt-batch-started"
 """Topic on which a worker says that it began a batch."""
 
@@ -93,7 +96,7 @@ def solve_on_worker(
     if _BROKEN.is_set():
         time.sleep(2.0 * GOODBYE_S)  # what came too late is lost with this process, and tried again in the next
     with watchdog(limit_s):
-        reply = solve_batch(evaluate, family, designs.to_list(), plan, backend)
+        reply = solve_batch(evaluate, family, designs.to_list(), plan, _resolved(backend))
     if reply.get("broken"):  # another process, with another context, takes this one's place
         _BROKEN.set()
         threading.Timer(GOODBYE_S, os._exit, [1]).start()
@@ -105,7 +108,15 @@ def solve_alone_on_worker(
 ) -> Mapping[str, Any]:
     """Solve one antenna in a Dask worker and return all that `evaluate` does, arrays too."""
     with watchdog(limit_s):
-        return evaluate(family, [design], plan, **options)[0]
+        return evaluate(family, [design], plan, **{**options, "backend": _resolved(options["backend"])})[0]
+
+
+def _resolved(backend: str) -> str:
+    if backend != AS_THE_WORKER:
+        return backend
+    from antennaopt.evaluation._device import own_backend
+
+    return own_backend()
 
 
 _DEADLINES: dict[int, float] = {}  # of this process's threads, `time.monotonic()`

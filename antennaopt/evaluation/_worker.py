@@ -17,11 +17,13 @@ COLLECT_RARELY = (100_000, 20, 20)
 def dask_setup(worker: Any) -> None:
     """Leave the terminal's process group: Ctrl-C then reaches the driver alone, which lets the workers finish.
 
-    Where there are devices, this worker takes the one of its number, before anything looks for one.
+    Where there are devices, this worker takes the one of its number, before anything looks for one; on mixed hardware
+    those with higher numbers take none.
     """
     devices = os.environ.get(DEVICES, "")
     if devices:
-        os.environ["CUDA_VISIBLE_DEVICES"] = devices.split(",")[int(worker.name)]
+        uuids, place = devices.split(","), int(worker.name)
+        os.environ["CUDA_VISIBLE_DEVICES"] = uuids[place] if place < len(uuids) else ""
     gc.freeze()
     gc.set_threshold(*COLLECT_RARELY)
     with suppress(OSError):  # already the leader of a group of its own

@@ -15,7 +15,9 @@ class ClusterSettings:
 
     Attributes:
         kind: `local`, `address`, `slurm` or `kubernetes`.
-        workers: How many, or `auto`.
+        workers: How many, or `auto`; on mixed hardware so many of each backend, `{"cuda": "auto", "cpu": 2}`.
+        dispatch: How batches are dealt out: `greedy` or `assignment`.
+        target_time: For how long `assignment` keeps a worker busy at a time, s.
         least: Of `slurm` and `kubernetes`: how many there are at least; as many as `workers` when None.
         address: Of the scheduler of kind `address`.
         listen: Host, with or without a port, where our own scheduler listens; loopback when None.
@@ -25,7 +27,9 @@ class ClusterSettings:
     """
 
     kind: str = "local"
-    workers: int | str = "auto"
+    workers: int | str | Mapping[str, int | str] = "auto"
+    dispatch: str = "greedy"
+    target_time: float = 10.0
     least: int | None = None
     address: str | None = None
     listen: str | None = None
@@ -54,6 +58,8 @@ class ClusterSettings:
         return cls(
             kind=kind,
             workers=table.get("workers", "auto"),
+            dispatch=table.get("dispatch", "greedy"),
+            target_time=float(table.get("target_time", 10.0)),
             least=table.get("workers_least"),
             address=scheduler or table.get("address"),
             listen=table.get("listen") if kind in ("local", "slurm") else None,
@@ -63,6 +69,29 @@ class ClusterSettings:
         )
 
     @property
+    def mixed(self) -> bool:
+        """Whether there are workers of several backends, or whoever comes decides."""
+        return isinstance(self.workers, Mapping)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Backends that `workers` names; none where it is a number."""
+        return tuple(self.workers) if isinstance(self.workers, Mapping) else ()
+
+    @property
     def most(self) -> int | None:
         """Workers at most, None for as many as this machine has cores or devices."""
+        if isinstance(self.workers, Mapping):
+            counts = list(self.workers.values())
+            return None if "auto" in counts else sum(int(count) for count in counts)
         return None if self.workers == "auto" else int(self.workers)
+
+    @property
+    def count(self) -> int:
+        """Workers as a number, where the kind asks for one."""
+        return self.most or 1
+
+    def of_backend(self, backend: str) -> int | None:
+        """Return how many workers of a backend there shall be; None for as many as this machine has."""
+        asked = self.workers.get(backend, 0) if isinstance(self.workers, Mapping) else self.workers
+        return None if asked == "auto" else int(asked)

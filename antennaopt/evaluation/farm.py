@@ -21,16 +21,17 @@ from distributed.scheduler import KilledWorker
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
 from antennaopt.evaluation._connection import show
-from antennaopt.evaluation._devices import NO_ANSWER, ask_devices, ask_each
+from antennaopt.evaluation._crew import Crew
+from antennaopt.evaluation._devices import NO_ANSWER, ask_devices, ask_each, ask_kinds, one_for_all
+from antennaopt.evaluation._dispatch import Policy
 from antennaopt.evaluation._endings import Coroner
 from antennaopt.evaluation._failures import Outcome, Reception, Tell, failure, is_forgotten
-from antennaopt.evaluation._flights import Flights, Task
+from antennaopt.evaluation._flights import Flight, Flights, Task
 from antennaopt.evaluation._kinds import opener
 from antennaopt.evaluation._presence import Presence
-from antennaopt.evaluation._task import Evaluate, solve_alone_on_worker
+from antennaopt.evaluation._task import AS_THE_WORKER, Evaluate, solve_alone_on_worker
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.dashboard import TOPIC
-from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 TICK_S = 0.5
 GRACE_S = 10.0
@@ -96,11 +97,12 @@ class Farm:
         self._reception = Reception(self._waiting, time_limit_s, self._tell)
         self._looked = self._workers_checked = time.monotonic()
         self._patience_s = worker_timeout_s
-        self._each = 1
         self._rebuilt = 0
         where = cluster or ClusterSettings(
             kind="local" if address is None else "address", workers=workers, address=address
         )
+        self._mixed = where.mixed
+        self._policy = Policy(name=where.dispatch, target_s=where.target_time)
         self._open = opener(
             where,
             backend=backend,
@@ -109,15 +111,6 @@ class Farm:
             worker_timeout_s=worker_timeout_s,
         )
         self._connect()
-        self._worker_count: int = self._cluster.worker_count
-        if backend == "cuda":
-            there: dict[str, int] = self._cluster.workers()
-            self._worker_count, self._each = len(there), min(BATCHES_AT_A_TIME, *there.values())
-            try:
-                self.device = ask_devices(self._client, there, self._plan, worker_timeout_s + GRACE_S)
-            except BaseException:
-                self._cluster.close()
-                raise
 
     def _connect(self) -> None:
         """Start the workers, or connect to them, and begin to watch them."""
@@ -126,16 +119,43 @@ class Farm:
         self.dashboard_link: str | None = self._cluster.dashboard_link
         self._flights = Flights(self._client, Coroner(self._client, here=self._cluster.here))
         self._presence = Presence(self._client, where=self._cluster.where, patience_s=self._patience_s)
+        try:
+            self._crew = self._muster()
+        except BaseException:
+            self._cluster.close()
+            raise
+
+    def _muster(self) -> Crew:
+        """Learn who is there and what each takes."""
+        _, _, plan, backend = self._task
+        kinds = None
+        threads: dict[str, int] = self._client.nthreads()
+        if backend == "cuda" or self._mixed:
+            threads = self._cluster.workers()
+            patience = self._patience_s + GRACE_S
+            if self._mixed:
+                kinds = ask_kinds(self._client, threads, plan, patience)
+                self.device = one_for_all([kind for kind in kinds.values() if kind["backend"] == "cuda"])
+            else:
+                self.device = ask_devices(self._client, threads, plan, patience)
+        return Crew(
+            self._client, threads, policy=self._policy, backend=backend, device=self.device, kinds=kinds, plan=plan
+        )
 
     @property
     def worker_count(self) -> int:
         """How many batches are stepped at a time: one a core, or one a device."""
-        return self._worker_count
+        return self._cluster.worker_count if self._cluster.here else max(self._crew.worker_count, 1)
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """What the workers solve with; more than one on mixed hardware."""
+        return self._crew.backends
 
     @property
     def places(self) -> int:
         """How many batches may be under way."""
-        return self._worker_count * self._each
+        return self._crew.places
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Ask every worker the same, a module-level function, and return the answers of those that could.
@@ -148,10 +168,13 @@ class Farm:
 
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
         """Cut a generation into batches for this farm; see `antennaopt.evaluation._batches`."""
+        self._crew.prepare(len(jobs), batch_size)
+        if not self._crew.alike:
+            return [list(jobs)]
         if self.device is None:
-            return cut(jobs, self._worker_count, batch_size)
+            return cut(jobs, self.worker_count, batch_size)
         wave, most = self.device["wave"], self.device["antennas"]
-        return cut_into_waves(jobs, self._worker_count, batch_size, wave=wave, most=most)
+        return cut_into_waves(jobs, self.worker_count, batch_size, wave=wave, most=most)
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
         """Solve one antenna in a worker with further options of `evaluate`; arrays come back as they are.
@@ -166,7 +189,7 @@ class Farm:
         while True:
             future = self._client.submit(
                 solve_alone_on_worker, self._time_limit_s, evaluate, family, dict(design), dict(plan),
-                {"backend": backend, **options}, pure=False, retries=0,
+                {"backend": AS_THE_WORKER if self._mixed else backend, **options}, pure=False, retries=0,
             )  # fmt: skip
             try:
                 return dict(future.result(timeout=limit))
@@ -213,7 +236,7 @@ class Farm:
         try:
             while True:
                 self._launch()
-                if not self._flights:
+                if not self._flights and not self._waiting:
                     return
                 yield from self._next()
         finally:
@@ -241,26 +264,28 @@ class Farm:
         self.close()
 
     def _launch(self) -> None:
-        """Keep as many batches under way as the workers have threads.
+        """Give every worker as many batches as it takes at a time: one, or two of a device.
 
-        Not one more: it would queue behind a worker of Dask's guess while another falls idle, and be blamed for the
-        death of a worker that had not even begun it.
+        Not one more: it would queue behind another, and be blamed for the death of a worker that had not even begun
+        it. While any is suspect a worker has one, so that none is blamed for another.
         """
         if self._reception.draining:
             self._waiting.clear()
-        while self._waiting and len(self._flights) < self._places():
-            batch = self._waiting.next()
-            self._flights.send(batch, self._task, self._plan, self._reception.limit_s(batch))
-
-    def _places(self) -> int:
-        """How many batches may be under way: one a worker while any is suspect, so that none is blamed for another."""
-        suspect = self._waiting.is_suspect or self._flights.any_suspect
-        return self._worker_count * (1 if suspect else self._each)
+        while self._waiting:
+            suspect = self._waiting.is_suspect or self._flights.any_suspect
+            found = self._crew.next(self._waiting.antennas, one_each=suspect, nothing_under_way=not self._flights)
+            if found is None:
+                return
+            hand, share = found
+            batch = self._waiting.next(share)
+            self._crew.sent(hand.address, len(batch.jobs))
+            self._flights.send(batch, self._task, self._plan, self._reception.limit_s(batch), to=hand.address)
 
     def _next(self) -> Iterator[tuple[str, Outcome]]:
         """Wait for one batch, a tick at most, and now and then look after the others."""
         landed = self._flights.landed(TICK_S)
         if landed is not None:
+            self._note_landed(*landed)
             yield from self._reception.landed(*landed)
             if is_forgotten(landed[2]):
                 self._require_scheduler()
@@ -273,12 +298,21 @@ class Farm:
             self._looked = now
             self._flights.read_starts()
             yield from self._give_up_overdue()
+            if self._crew.worker_count < self._cluster.worker_count or self._crew.is_asking:
+                self._crew.refresh(self._presence.workers())
         if now - self._workers_checked >= WORKERS_CHECK_S:
             self._workers_checked = now
             self._require_scheduler()
-            self._count_workers()
+            self._crew.refresh(self._presence.workers())
             for done, worker in self._cluster.mend():
                 self._tell(done, worker=worker)
+
+    def _note_landed(self, flight: Flight, reply: Mapping[str, Any] | None, problem: BaseException | None) -> None:
+        """Tell the crew who is free, how fast it was, and who is gone."""
+        solved = sum(1 for outcome in (reply or {}).get("outcomes", ()) if outcome.get("steps"))
+        self._crew.landed(flight.to, len(flight.batch.jobs), solved, float((reply or {}).get("seconds", 0.0)))
+        if isinstance(problem, KilledWorker) or (reply or {}).get("broken"):
+            self._crew.lost(flight.to)
 
     def _give_up_overdue(self) -> Iterator[tuple[str, Outcome]]:
         """Kill the worker of a batch that its own watchdog should have ended: a stopped process has no watchdog."""
@@ -311,11 +345,7 @@ class Farm:
         if self.on_event is not None:
             self.on_event(event, **details)
 
-    def _count_workers(self) -> None:
-        threads = self._presence.workers()
-        if threads and self._cluster.grows:
-            self._worker_count = len(threads) if self.device is not None else sum(threads.values())
-
     def _abandon(self) -> None:
         self._waiting.clear()
         self._flights.give_all_up()
+        self._crew.all_landed()
