@@ -176,7 +176,7 @@ def time_variants(
         `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (null where that
         was not timed), `choice`, `without`; `fraction_of_arithmetic`, additions and multiply-adds of the bare update
         over all that the device can issue, and `fraction_of_memory`, bytes that the scheme must move over what the
-        memory can (null without a model); and `difference_from_one_step`, the largest after the first round relative
+        memory can (null without a model, and without media); and `difference_from_one_step`, the largest after the first round relative
         to each component's largest magnitude (null with parts left out).
     """
     say = told or (lambda line: None)
@@ -308,17 +308,22 @@ def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> d
     columns, rows = case.shape
     layer = 0 if "layers" in variant.without or case.stencil == "jacobi5" else 10
     moved: float | None = None
+    if {"media", ARITHMETIC} & set(variant.without):  # coefficients are not read as the model has it
+        return {"fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine), "fraction_of_memory": None}
     with contextlib.suppress(Unsuitable, TypeError):
         need = predict(
             case.stencil, variant.scheme, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size,
             choice={} if case.stencil == "bor" else variant.choice,
         ).need  # fmt: skip
         moved = need.memory_bytes
-    arithmetic = None if ARITHMETIC in variant.without else rate * operations / machine.instructions_per_s
     return {
-        "fraction_of_arithmetic": arithmetic,
+        "fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine),
         "fraction_of_memory": None if moved is None else rate * moved / machine.memory_bytes_per_s,
     }
+
+
+def _arithmetic(variant: Variant, operations_per_s: float, machine: Machine) -> float | None:
+    return None if ARITHMETIC in variant.without else operations_per_s / machine.instructions_per_s
 
 
 def _line(row: Mapping[str, Any]) -> str:
