@@ -176,8 +176,8 @@ def time_variants(
         `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (null where that
         was not timed), `choice`, `without`; `fraction_of_arithmetic`, additions and multiply-adds of the bare update
         over all that the device can issue, and `fraction_of_memory`, bytes that the scheme must move over what the
-        memory can (null without a model, and without media); and `difference_from_one_step`, the largest after the first round relative
-        to each component's largest magnitude (null with parts left out).
+        memory can (null without a model, and without media); and `difference_from_one_step`, the largest after the
+        first round relative to each component's largest magnitude (null with parts left out).
     """
     say = told or (lambda line: None)
     numbers = machine or _numbers(device)
