@@ -6,7 +6,7 @@ from antennaopt.study._estimate import DryRun, estimate
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Store
 from antennaopt.study._planning import halved_plan, plan_for
-from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, for_terminal
+from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, duration, for_terminal
 from antennaopt.study._run import open_farm, resume, run
 from antennaopt.study._store import FolderStore, outcome_of_row
 from antennaopt.study._summary import Finalist, RunSummary
@@ -29,6 +29,7 @@ __all__ = [
     "StopSignals",
     "Store",
     "antenna_toml",
+    "duration",
     "estimate",
     "for_terminal",
     "halved_plan",

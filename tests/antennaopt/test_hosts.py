@@ -1,0 +1,144 @@
+"""A scheduler and workers by the program's own commands, on loopback: sockets, page, gauges, pinning, their ends."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import farm_solvers
+import psutil
+import pytest
+
+from antennaopt.cli import main
+from antennaopt.evaluation.farm import Farm
+from antennaopt.timeline import Timeline
+
+HERE = Path(__file__).parent
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def started(*arguments, until, **environment):
+    """Start a command of ours and return it with its last line once that holds some words."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "antennaopt", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(HERE), **environment},
+    )
+    lines = []
+    while not lines or until not in lines[-1]:
+        lines.append(process.stderr.readline())
+        assert lines[-1], f"ended: {lines}"
+    return process, lines
+
+
+def listening(process):
+    """Local addresses that a process and its children listen on, as `ss` has them."""
+    pids = {process.pid, *(child.pid for child in psutil.Process(process.pid).children(recursive=True))}
+    lines = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split()[3] for line in lines if any(f"pid={pid}," in line for pid in pids)]
+
+
+def fetched(url):
+    with urllib.request.urlopen(url, timeout=10) as reply:
+        return reply.read().decode()
+
+
+def test_one_command_a_host(tmp_path):
+    """Scheduler, two workers, a study's farm: all of it on loopback; the page and the gauges show the study."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    scheduler, lines = started("scheduler", "--listen", address, "--dashboard-port", "0", until="dashboard")
+    processes = [scheduler]
+    try:
+        page = lines[-1].split()[1]
+        worker, _ = started("worker", address, "--workers", "2", "--name", "node", "--backend", "cpu", until="at work")
+        processes.append(worker)
+        with Farm(farm_solvers.about_the_worker, family="test", plan={}, address=address) as farm:
+            assert farm.dashboard_link == page
+            jobs = [(f"i{n}", {"x": float(n)}) for n in range(8)]
+            outcomes = dict(farm.run(farm.cut(jobs)))
+            farm.show({"event": "begins"})
+            farm.show({"event": "progress", "generation": 0, "to_solve": 8, "solved": 8, "seconds": 2.0,
+                       "counts": {"ok": 7, "lost": 1}, "busy": {"node-0": 1.0}, "devices": {}})  # fmt: skip
+            addresses = [*listening(scheduler), *listening(worker)]
+            metrics = ""
+            deadline = time.monotonic() + 10.0
+            while "antennaopt_failures 1.0" not in metrics and time.monotonic() < deadline:
+                metrics = fetched(page.replace("/antennaopt", "/metrics"))
+            text = fetched(page)
+        assert {one["worker"] for one in outcomes.values()} == {"node-0", "node-1"}
+        assert all(one["threads"] == ["1", "1"] for one in outcomes.values())
+        assert len(addresses) >= 5, "a scheduler with its page, two nannies, two workers with theirs"
+        assert {one.rpartition(":")[0] for one in addresses} == {"127.0.0.1"}, addresses
+        assert 'antennaopt_outcomes{status="ok"} 7.0' in metrics
+        assert 'antennaopt_worker_use{worker="node-0"} 0.5' in metrics
+        assert "bokeh" in text and "Antennaopt" in text, "our page, and a link to it among Dask's"
+    finally:
+        scheduler.terminate()
+        codes = []
+        for process in processes:
+            try:
+                codes.append(process.wait(timeout=30))
+            finally:
+                process.kill()
+                process.stderr.close()
+    assert codes == [0, 0], "the scheduler was told to end, and the workers end with it"
+
+
+@pytest.mark.parametrize("command", ["scheduler", "worker"])
+def test_beyond_loopback_needs_certificates(command, capsys):
+    began = time.monotonic()
+    where = ["--listen", "0.0.0.0"] if command == "scheduler" else ["tcp://10.0.0.5:8786", "--backend", "cpu"]
+    assert main([command, *where]) == 2
+    assert "--insecure" in capsys.readouterr().err
+    assert time.monotonic() - began < 5.0
+
+
+def test_a_worker_without_its_scheduler_says_so(capsys):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    assert main(["worker", address, "--backend", "cpu", "--workers", "1", "--wait", "1"]) == 5
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert address in error and "antennaopt scheduler" in error
+
+
+def test_a_taken_port_is_one_line(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["scheduler", "--listen", f"127.0.0.1:{port}"]) == 5
+    assert f"no scheduler can listen on 127.0.0.1:{port}" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_page_draws_what_a_timeline_says():
+    """Every figure's data, from events: two generations, three statuses, two workers."""
+    from antennaopt.evaluation.dashboard import Figures
+
+    timeline = Timeline()
+    for number in range(2):
+        timeline.add({"event": "progress", "generation": number, "to_solve": 10, "solved": 10, "seconds": 4.0,
+                      "counts": {"ok": 7, "lost": 1, "undecayed": 2}, "busy": {"0": 3.0, "1": 9.0}})  # fmt: skip
+        timeline.add({"event": "generation", "generation": number, "generations": 5, "evaluations": 10 * (number + 1),
+                      "best": 5.0 - number, "median": None, "seconds": 4.0, "evaluations_per_s": 2.5,
+                      "individual": "g0000-s000"})  # fmt: skip
+    figures = Figures()
+    figures.update(timeline)
+    data = {
+        name: {key: list(column) for key, column in source.data.items()} for name, source in figures.sources.items()
+    }
+    assert data["convergence"]["evaluations"] == [10, 20]
+    assert data["convergence"]["best"] == [5.0, 4.0]
+    assert data["rate"] == {"seconds": [4.0, 8.0], "rate": [2.5, 2.5]}
+    assert data["failures"] == {"status": ["lost", "undecayed"], "count": [2, 4]}
+    assert data["use"] == {"worker": ["0", "1"], "percent": [75.0, 100.0]}
+    json.dumps(timeline.to_dict(), allow_nan=False)

@@ -1,0 +1,193 @@
+"""A run followed from its log: what events come to, half lines, old logs, the end."""
+
+import json
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+from rich.console import Console
+
+from antennaopt.cli import main
+from antennaopt.cli.watching import Log, curve, rendered
+from antennaopt.study import GenerationReport, Quiet
+from antennaopt.study._telling import LOG_EVERY_S, Telling
+from antennaopt.timeline import Timeline
+
+
+def progress(generation, solved, seconds, *, counts=None, busy=None):
+    return {"event": "progress", "generation": generation, "to_solve": 10, "solved": solved, "seconds": seconds,
+            "counts": counts or {"ok": solved}, "busy": busy or {}, "devices": {"0": "cpu"}}  # fmt: skip
+
+
+def generation(number, evaluations, best, *, seconds=5.0, generations=4):
+    return {
+        "event": "generation",
+        "generation": number,
+        "generations": generations,
+        "evaluations": evaluations,
+        "best": best,
+        "median": 9.0,
+        "seconds": seconds,
+        "evaluations_per_s": 2.0,
+        "individual": "g0000-s001",
+    }
+
+
+def timeline(*events):
+    made = Timeline()
+    for event in events:
+        made.add(event)
+    return made
+
+
+def test_events_come_to_counts_rate_use_and_time_left():
+    """16 antennas in 7.5 s, of which worker 0 solved 6 s; 3 generations of 5 s, less 2.5 s, are left."""
+    made = timeline(
+        progress(0, 4, 2.0, busy={"0": 1.0}),
+        progress(0, 10, 5.0, counts={"ok": 8, "undecayed": 2}, busy={"0": 4.0}),
+        generation(0, 10, 7.0),
+        progress(1, 6, 2.5, busy={"0": 2.0}),
+    )
+    assert made.evaluations == 16
+    assert made.rate == pytest.approx(16 / 7.5)
+    assert made.use == {"0": pytest.approx(6.0 / 7.5)}
+    assert made.failures == {"undecayed": 2}
+    assert made.seconds_left == pytest.approx(3 * 5.0 - 2.5)
+    assert [rate for _, rate in made.rates] == pytest.approx([4 / 2.0, 6 / 3.0, 6 / 2.5])
+    assert "generation 1 of 4, 16 antennas" in made.headline()
+
+
+def test_the_log_of_a_generation_may_come_after_the_next_ones_first_word():
+    """Rows are written while the next generation is solved, and the generation is logged after them."""
+    made = timeline(progress(0, 10, 5.0), progress(1, 3, 1.0), generation(0, 10, 7.0))
+    assert (made.evaluations, made.under_way.solved) == (13, 3)
+
+
+def test_a_resumed_run_goes_on_and_repeats_its_last_generation():
+    made = timeline(generation(0, 10, 7.0), generation(1, 18, 6.0), {"event": "interrupted"})
+    assert made.ended == "interrupted"
+    for event in ({"event": "resumed"}, generation(1, 18, 6.0), generation(2, 26, 5.0)):
+        made.add(event)
+    assert made.ended is None
+    assert [step.generation for step in made.steps] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("event", [{}, {"event": "generation"}, {"event": "progress", "generation": "x"},
+                                   {"event": "progress", **dict.fromkeys(progress(0, 1, 1.0))},
+                                   {"event": "certifying", "certified": None}])  # fmt: skip
+def test_events_of_another_kind_are_passed_over(event):
+    made = timeline(generation(0, 10, 7.0), event)
+    assert made.to_dict() == timeline(generation(0, 10, 7.0)).to_dict()
+
+
+def test_half_a_line_waits_for_its_end(tmp_path):
+    path = tmp_path / "run.jsonl"
+    log = Log(path)
+    assert log.events() == []
+    path.write_text('{"event": "a"}\nnot json\n[1]\n{"event": ')
+    assert log.events() == [{"event": "a"}]
+    with path.open("a") as file:
+        file.write('"b"}\n')
+    assert log.events() == [{"event": "b"}]
+
+
+def test_a_driver_tells_now_and_then_and_at_the_end_of_each_generation():
+    logged, shown, now = [], [], [0.0]
+    telling = Telling(
+        Quiet(), log=lambda event, **more: logged.append((event, more)), show=shown.append, clock=lambda: now[0]
+    )
+    telling.generation_started(0, 100)
+    for _ in range(100):
+        now[0] += 0.1
+        telling.evaluated({"status": "ok", "worker": "0", "device": "cpu", "seconds": 0.08})
+    seconds = [event["seconds"] for event in shown if event["event"] == "progress"]
+    assert all(0.99 <= after - before <= 1.2 for before, after in pairwise(seconds))
+    assert len(logged) == int(10.0 / LOG_EVERY_S) or len(logged) == int(10.0 / LOG_EVERY_S) - 1
+    telling.generation_done(
+        GenerationReport(generation=0, generations=2, best=1.0, individual="g0000-s000", median=2.0, solved=100,
+                         cached=0, failed=0, evaluations=100, evaluations_per_s=10.0, seconds_left=10.0, seconds=10.0)
+    )  # fmt: skip
+    made = timeline(*({"event": event, **more} for event, more in logged))
+    assert made.counts == {"ok": 100}
+    assert made.use["0"] == pytest.approx(0.8, abs=0.01)
+    heard = timeline(*shown)
+    assert (heard.evaluations, heard.best) == (100, 1.0)
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = tmp_path / "run"
+    (folder / "logs").mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def write(run, *events):
+    with (run / "logs" / "run.jsonl").open("a") as file:
+        file.writelines(json.dumps(event) + "\n" for event in events)
+
+
+def test_it_goes_on_while_another_process_works_and_ends_with_the_run(run, capsys):
+    """Lines appear as the log grows; the lock, not the log, says whether somebody is at work."""
+    from antennaopt.results.lock import FolderLock
+
+    write(run, progress(0, 10, 5.0), generation(0, 10, 7.0))
+    lock = FolderLock(run)
+
+    def work():
+        time.sleep(0.6)
+        write(run, progress(1, 4, 2.0))
+        time.sleep(0.6)
+        write(run, progress(1, 10, 5.0), generation(1, 20, 6.0), {"event": "stopped", "reason": "all generations done"})
+        lock.release()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    code = main(["status", str(run), "--watch", "--interval", "0.2", "--json", str(run / "changes.jsonl")])
+    worker.join()
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert [line.partition(":")[0] for line in lines] == [*["running"] * (len(lines) - 1), "finished"]
+    assert [line for line in lines if "14 antennas" in line]
+    assert "20 antennas" in lines[-1] and lines[-1].endswith("stopped: all generations done")
+    objects = [json.loads(line) for line in (run / "changes.jsonl").read_text().splitlines()]
+    assert len(objects) == len(lines)
+    assert (objects[-1]["state"], objects[-1]["best_fitness"]) == ("finished", 6.0)
+
+
+def test_a_run_that_nobody_works_on_is_shown_once(run, capsys):
+    write(run, generation(0, 10, 7.0), {"event": "interrupted"})
+    assert main(["status", str(run), "--watch", "--interval", "0.1", "--json", "-"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert (json.loads(line)["state"], json.loads(line)["ended"]) == ("stopped", "interrupted")
+    assert main(["status", str(run), "--watch", "--interval", "0.1", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["status", str(run.parent), "--watch"]) == 2
+
+
+def test_the_view_holds_what_is_asked_of_it():
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    made = timeline(
+        progress(0, 10, 5.0, counts={"ok": 7, "lost": 3}, busy={"0": 4.0}), generation(0, 10, 7.0), progress(1, 5, 2.0)
+    )
+    console.print(rendered("results/lens/RUN", "running", made))
+    text = console.export_text()
+    for part in (
+        "results/lens/RUN",
+        "1 of 4",
+        "5 of 10 antennas",
+        "7 (g0000-s001)",
+        "3 lost",
+        "57 %  cpu",
+        "time left",
+    ):
+        assert part in text, text
+    console.print(rendered("RUN", "stopped", Timeline()))  # a log without a generation
+
+
+def test_the_curve_falls_with_the_fitness():
+    assert curve([4.0, 3.0, None, 2.0, 1.0]) == "█▆ ▃▁"
+    assert curve([2.0, 2.0]) == "▁▁"
+    assert curve([None]) == curve([]) == ""
+    assert len(curve([float(n) for n in range(1000)])) <= 60
