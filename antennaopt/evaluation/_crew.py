@@ -165,7 +165,7 @@ class Crew:
     def _hand(self, address: str, threads: int) -> Hand:
         kind: Mapping[str, Any] = self._kinds.get(address) or {**(self._device or {}), "backend": self._backend}
         if kind["backend"] != "cuda":
-            return Hand(address=address, places=threads, most=LARGEST_BATCH)
+            return Hand(address=address, places=1 if self._mixed else threads, most=LARGEST_BATCH)
         return Hand(
             address=address,
             backend="cuda",

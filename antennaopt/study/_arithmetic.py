@@ -35,6 +35,16 @@ def arithmetic_class(backend: str, precision: str | None, device: Mapping[str, A
     }
 
 
+def solving_backends(farm: Any, backend: str) -> str:
+    """Return what a farm's workers solve with: `cpu+cuda` on mixed hardware, which is of no one class."""
+    return "+".join(getattr(farm, "backends", ())) or backend
+
+
+def is_mixed(farm: Any) -> bool:
+    """Whether a farm's workers solve with several backends."""
+    return len(getattr(farm, "backends", ())) > 1
+
+
 def recorded_class(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run's arithmetic class; of one begun with an earlier version, what its manifest tells of it."""
     if isinstance(manifest.get("arithmetic"), dict):

@@ -13,7 +13,7 @@ from typing import Any
 from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
 from antennaopt.results.cache import EvaluationCache, usual_folder
-from antennaopt.study._arithmetic import arithmetic_class, class_changes, recorded_class
+from antennaopt.study._arithmetic import arithmetic_class, class_changes, recorded_class, solving_backends
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
@@ -112,7 +112,7 @@ def run(
     with (
         StopSignals() as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
-        _new_folder(experiment, root, source, overrides, backend, shared, workers.device, now) as folder,
+        _new_folder(experiment, root, source, overrides, backend, shared, workers, now) as folder,
         _open_cache(experiment, cache, evaluate, told) as evaluations,
     ):
         told.note(f"run folder {folder.path}")
@@ -187,7 +187,7 @@ def resume(
                 plan=plan,
                 cache=evaluations,
             )
-            now = arithmetic_class(solver, folder.manifest.get("precision"), workers.device)
+            now = arithmetic_class(solving_backends(workers, solver), folder.manifest.get("precision"), workers.device)
             changes = class_changes(recorded_class(folder.manifest), now)
             if changes:
                 listed = ", ".join(changes)
@@ -222,10 +222,11 @@ def _new_folder(
     overrides: Sequence[str],
     backend: str,
     plan: Mapping[str, Any],
-    device: Mapping[str, Any] | None,
+    farm: Farm,
     now: datetime | None,
 ) -> RunFolder:
     resolved = experiment.resolved()
+    device = farm.device
     return RunFolder.create(
         root,
         name=experiment.name,
@@ -242,7 +243,9 @@ def _new_folder(
             "backend": backend,
             "device": dict(device) if device else None,
             "precision": resolved["solver"].get("precision"),
-            "arithmetic": arithmetic_class(backend, resolved["solver"].get("precision"), device),
+            "arithmetic": arithmetic_class(
+                solving_backends(farm, backend), resolved["solver"].get("precision"), device
+            ),
             "physics_hash": experiment.physics_hash,
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),

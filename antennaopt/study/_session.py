@@ -15,6 +15,7 @@ from antennaopt.evolution import Evolution, EvolutionSettings
 from antennaopt.objectives import build
 from antennaopt.results import RunFolder
 from antennaopt.results.cache import EvaluationCache
+from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
@@ -28,6 +29,11 @@ from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
 from antennaopt.study._telling import Telling
 from antennaopt.study._write_behind import WriteBehind
+
+MIXED = (
+    "mixed hardware ({}): who solves an antenna decides its last bits, so the seed does not repeat this run to the "
+    "bit; each row's device says who did, and the rows replay it. The evaluation cache is left alone"
+)
 
 
 class Session:
@@ -71,7 +77,10 @@ class Session:
         self._store = FolderStore(folder)
         self._behind = WriteBehind(self._store)
         self._solving = farm
-        if cache is not None:
+        if is_mixed(farm):
+            progress.note(MIXED.format(" and ".join(farm.backends)))  # type: ignore[attr-defined]
+            folder.log("mixed_hardware", backends=list(farm.backends))  # type: ignore[attr-defined]
+        elif cache is not None:
             self._solving = ReusingFarm(farm, cache, family=experiment.family, plan=plan, backend=backend)
         settings = EvolutionSettings.from_dict(resolved["evolution"])
         self.driver = Driver(
