@@ -1,10 +1,12 @@
 // Between steps: samples of the port, the contour and the field map; looks at the energy; who has decayed.
 //
 // Settings: REAL. `record` serves the schemes that do not record inside their launch: one block an antenna and part of
-// its cells, grid (parts, batch). `look` adds up an antenna's energy in an order that depends on nothing else.
+// its cells, grid (parts, batch). `look_part` and `look` add up an antenna's energy in an order that
+// depends on nothing else.
 #include "parameters.cuh"
 
-#define LOOK_THREADS 1024
+#define LOOK_THREADS 256
+#define LOOK_PARTS 20
 
 // Sample `sample` of one antenna, after a whole step.
 extern "C" __global__ void record(int sample) {
@@ -54,13 +56,13 @@ extern "C" __global__ void record(int sample) {
     }
 }
 
-// Energy after `step` steps over its largest so far; an antenna that has decayed, or is no longer finite, is done.
-extern "C" __global__ void look(int step) {
+// Energy of one part of an antenna's rows, grid (LOOK_PARTS, batch).
+extern "C" __global__ void look_part() {
     __shared__ double partial[LOOK_THREADS];
-    const int antenna = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int antenna = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = LOOK_THREADS / 32;
     if (!P.active[antenna]) return;
     double total = 0;
-    for (int k = warp; k < P.nz; k += LOOK_THREADS / 32) {
+    for (int k = blockIdx.x * warps + warp; k < P.nz; k += LOOK_PARTS * warps) {
         const int reach = row_word(antenna, k) & ROW_REACH;
         const real *row = field(antenna, k, 0), *media = medium(antenna, k, 0);
         for (int component = 0; component < 6; ++component) {
@@ -82,13 +84,21 @@ extern "C" __global__ void look(int step) {
         __syncthreads();  // the partial sums of the level before are there
         if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
     }
-    if (threadIdx.x == 0) {
-        const double now = partial[0], before = P.energies[P.batch + antenna];
-        const bool finite = now - now == 0;
-        const double peak = finite && now > before ? now : before;
-        const double ratio = finite && peak > 0 ? now / peak : 1.0;
-        P.energies[antenna] = now, P.energies[P.batch + antenna] = peak, P.energies[2 * P.batch + antenna] = ratio;
-        P.taken[antenna] = step;
-        if (!finite || (step >= P.settled && ratio < P.decay)) P.active[antenna] = 0;
-    }
+    if (threadIdx.x == 0) P.shares[antenna * LOOK_PARTS + blockIdx.x] = partial[0];
+}
+
+// Energy after `step` steps over its largest so far, a thread an antenna; one that has decayed, or is no longer finite, is
+// done.
+extern "C" __global__ void look(int step) {
+    const int antenna = blockIdx.x * blockDim.x + threadIdx.x;
+    if (antenna >= P.batch || !P.active[antenna]) return;
+    double now = 0;
+    for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[antenna * LOOK_PARTS + part];
+    const double before = P.energies[P.batch + antenna];
+    const bool finite = now - now == 0;
+    const double peak = finite && now > before ? now : before;
+    const double ratio = finite && peak > 0 ? now / peak : 1.0;
+    P.energies[antenna] = now, P.energies[P.batch + antenna] = peak, P.energies[2 * P.batch + antenna] = ratio;
+    P.taken[antenna] = step;
+    if (!finite || (step >= P.settled && ratio < P.decay)) P.active[antenna] = 0;
 }

@@ -48,6 +48,8 @@ struct Parameters {
     int *active;
     double *energies;
     int *taken;
+    // Energies of parts of the antennas at a look [batch, LOOK_PARTS]
+    double *shares;
     // Energy weights of the six components [6, pitch]
     const double *weights;
     int batch;

@@ -15,7 +15,7 @@ from fdtd.backends.cuda.parameters import pack_parameters
 from fdtd.backends.cuda.sources import flatten
 from fdtd.problem import Problem, Records
 
-_LOOK_THREADS = 1024
+_LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in looks.cu
 _RECORD_THREADS = 256
 
 Advance = Callable[[Program, int, int, int], None]
@@ -78,6 +78,7 @@ class Batch:
         packed = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
         packed.numbers["batch"] = self.size
         packed.arrays["energies"] = np.zeros((3, self.size))
+        packed.arrays["shares"] = np.zeros((self.size, _LOOK_PARTS))
         self._buffers: dict[str, Any] = {
             name: device.upload(
                 array,
@@ -110,7 +111,8 @@ class Batch:
                 sample = stop // sampling.record_every - 1
                 self._looker.launch("record", (16, batch), _RECORD_THREADS, sample)
             if stop % sampling.check_every == 0:
-                self._looker.launch("look", (batch,), _LOOK_THREADS, stop)
+                self._looker.launch("look_part", (_LOOK_PARTS, batch), _LOOK_THREADS)
+                self._looker.launch("look", (-(-batch // _LOOK_THREADS),), _LOOK_THREADS, stop)
 
     def fetch(self, name: str) -> np.ndarray:
         """A copy of one of the arrays of `Parameters`."""
