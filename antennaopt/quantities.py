@@ -81,7 +81,15 @@ TIME = Dimension(
     example='"8 h"',
     usual="s",
 )
-DIMENSIONS = (LENGTH, FREQUENCY, TIME)
+SIZE = Dimension(
+    name="size",
+    a_name="a size",
+    units={"B": "1", "kB": "1e3", "MB": "1e6", "GB": "1e9", "TB": "1e12", "MiB": "1048576", "GiB": "1073741824"},
+    shown=(("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 0.0)),
+    example='"1 GB"',
+    usual="MB",
+)
+DIMENSIONS = (LENGTH, FREQUENCY, TIME, SIZE)
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*([A-Za-zµμ]*)\s*", re.ASCII | re.DOTALL)
 _NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\b.*", re.IGNORECASE | re.DOTALL)

@@ -25,6 +25,7 @@ COMMANDS = (
     "simulate",
     "export",
     "validate",
+    "cache",
     "doctor",
     "tls",
     "scheduler",

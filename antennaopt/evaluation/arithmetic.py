@@ -56,7 +56,7 @@ def arithmetic(plan: Mapping[str, Any], backend: str) -> Arithmetic:
 
 @lru_cache(maxsize=8)
 def _of(problem: str, backend: str) -> Arithmetic:
-    solver = f"{__version__}+{source_digest()[:12]}"
+    solver = solver_version()
     basis = {
         "solver": solver,
         "problem": problem,
@@ -72,6 +72,11 @@ def _device() -> str:
     from fdtd.backends import cuda
 
     return cuda.device().identity
+
+
+def solver_version() -> str:
+    """Return the package's version and the beginning of the digest of the solver's text."""
+    return f"{__version__}+{source_digest()[:12]}"
 
 
 @lru_cache(maxsize=1)

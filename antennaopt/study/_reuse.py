@@ -36,6 +36,7 @@ FROM_CACHE, FROM_CELLS = "cache", "cells"
 AGAIN = "~again"
 """Ending of the key of an antenna that is sent a second time, because the cache lost what it had."""
 
+
 class ReusingFarm:
     """Offers what a farm does, and spares it what was solved before.
 
