@@ -3,6 +3,7 @@
 import shlex
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from antennaopt.evaluation._kinds import description, opener
 from antennaopt.evaluation._slurm import walltime
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 
+EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"
 SLURM = """
 [cluster]
 kind = "slurm"
@@ -117,6 +119,13 @@ def test_certificates_on_a_path_with_shell_in_it_are_refused(settings, tmp_path)
     issue(folder)
     with pytest.raises(ConfigurationError, match="a job script cannot hold"):
         description(settings(SLURM, tls=str(folder)), backend="cpu")
+
+
+@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
+def test_the_worked_examples_are_handed_in_with_a_gpu_each(name, certificates):
+    experiment = load_experiment(EXAMPLES / f"{name}.toml")
+    text = description(ClusterSettings.of(experiment.resolved()["cluster"], tls=str(certificates)), backend="cuda")
+    assert "--gpus-per-task=h200:1" in text or "nvidia.com/gpu" in text
 
 
 def test_spans_of_time_as_slurm_reads_them():

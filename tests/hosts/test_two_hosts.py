@@ -23,7 +23,7 @@ DRIVER, WORKER = "10.213.7.1", "10.213.7.2"
 ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "attempt", "device"]
 SMALL = [
     *("--set", "evolution.population=6", "--set", "evolution.generations=3", "--set", "certificate.mode=off"),
-    *("--set", "solver.cell=0.6 mm", "--backend", "cpu", "--seed", "5"),
+    *("--set", "solver.cell=0.6 mm", "--backend", "cpu", "--seed", "5", "--no-cache"),
 ]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
