@@ -1,9 +1,9 @@
-"""Random strikes at workers, schedulers and drivers for as long as you like; every run must end with the quiet run's bits.
+"""Random strikes at workers, schedulers and drivers; every run must end with the bits of the one left alone.
 
 `python soak.py --seconds 1800 --log LOG.jsonl`. Rounds follow each other, every second one with a scheduler and workers
-that somebody else runs; each is a run of 30 generations, with real processes, that is struck by SIGKILL, SIGSTOP, SIGTERM
-and SIGINT until it is done, and resumed whenever its driver is gone. The log has a line for every strike, end of a driver
-and comparison; the last one sums up. Exit code 0 when every round was equal.
+that somebody else runs; each is a run of 30 generations, with real processes, that is struck by SIGKILL, SIGSTOP,
+SIGTERM and SIGINT until it is done, and resumed whenever its driver is gone. The log has a line for every strike, end
+of a driver and comparison; the last one sums up. Exit code 0 when every round was equal.
 """
 
 import argparse
@@ -27,6 +27,7 @@ import psutil
 HERE = Path(__file__).parent
 EVOLUTION = {"population": 12, "generations": 30, "elites": 2}
 SLEEP_S = 0.06
+MOST_SESSIONS = 100
 EXPECTED = {0, 5, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
 """Of a driver; the last two of one that was struck while it began or ended."""
 
@@ -47,7 +48,7 @@ STRIKES = {
 class Log:
     def __init__(self, path):
         self.began = time.monotonic()
-        self.file = open(path, "w", encoding="utf-8") if path else None
+        self.file = path.open("w", encoding="utf-8") if path else None  # noqa: SIM115 - to the end of the program
         self.counts = Counter()
 
     def say(self, event, **more):
@@ -84,7 +85,7 @@ class Fleet:
     def _start(self, *arguments):
         return subprocess.Popen(
             [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-            env={**os.environ, "PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}", "OMP_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -131,13 +132,15 @@ class Round:
     def carry_out(self):
         quiet = self._quiet()
         try:
-            while True:
+            for _ in range(MOST_SESSIONS):
                 code = self._session()
                 self.log.say("driver_ended", round=self.number, code=code)
                 if code not in EXPECTED:
                     raise AssertionError(f"exit code {code}: {self.errors.read_text()[-3000:]}")
                 if code == 0:
                     break
+            else:
+                raise AssertionError(f"no end after {MOST_SESSIONS} sessions: {self.errors.read_text()[-3000:]}")
         finally:
             if self.fleet:
                 self.fleet.close()

@@ -1,0 +1,285 @@
+"""Hostile files: a run folder and an experiment file with anything in them end in a typed error, or are gone on with.
+
+Never in a traceback; nothing is written outside the run folder, no code is run, nothing is unpickled: seen by an audit
+hook of the interpreter. A checkpoint's digest is no secret, so hostile ones here carry the right one.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import cheap_lens
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from test_resume import TOML
+from watched import watched
+
+from antennaopt.config import load_experiment
+from antennaopt.errors import AntennaoptError, Interrupted
+from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.results import RunFolder, load
+from antennaopt.results.checkpoint import canonical, digest
+from antennaopt.study import Quiet, resume
+
+EVOLUTION = {"population": 4, "generations": 3, "elites": 1}
+HOSTILE = st.sampled_from([
+    "../../outside", "/etc/passwd", "__import__('os').system('touch /tmp/hostile')", "{{ 7 * 7 }}", "${HOME}", "\x00", "",
+    "g0000-s000", "g9999999-s000", "g0000-s000/../../x", "!!python/object/apply:os.system [ls]", "\ud800", "é" * 300,
+    1e308, -1e308, 10**400, -1, 0, True, None, float("nan"), float("inf"), [], {}, [[]], [[[[]]]] * 3, {"": {}},
+    {"__class__": "x"}, "80049504", [0.5] * 4, "ok", "diverged", 2**63, -(2**63),
+])  # fmt: skip
+JSON = st.recursive(
+    HOSTILE | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+QUICK = (
+    Phase.explicit,
+    Phase.reuse,
+    Phase.generate,
+)  # a run is resumed for each: making an example small takes minutes
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=QUICK)
+MANY = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), phases=QUICK)
+
+
+class Weary(SerialFarm):
+    """Stops a run that a hostile file has made long."""
+
+    def completed(self):
+        for number, one in enumerate(super().completed()):
+            if number == 12:
+                raise Interrupted("enough")
+            yield one
+
+
+def weary(experiment, *, plan, backend, scheduler=None, evaluate):
+    return Weary(at_once, family="shaped_lens", plan={"sleep_s": 0.0})
+
+
+def at_once(family, designs, plan, *, backend, fields=False):
+    return [cheap_lens.solved(design) for design in designs]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run with one generation still to do, seen once through so that everything is imported."""
+    root = tmp_path_factory.mktemp("run")
+    folder = cheap_lens.start(root, farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0).folder
+    (folder / "checkpoint" / "checkpoint-000002.json").unlink()
+    other = root / "other"
+    shutil.copytree(folder, other)
+    go_on(other)
+    return folder
+
+
+def go_on(folder):
+    return resume(folder, farm=weary, evaluate=at_once, progress=Quiet(), report=False)
+
+
+def survives(run, scratch, harm):
+    """Copy the run, do harm to the copy, and resume it: it goes on, or ends in a typed error of one line."""
+    folder = scratch / run.name
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(run, folder)
+    harm(folder)
+    with watched(folder):
+        for action in (lambda: load(folder), lambda: go_on(folder)):
+            try:
+                action()
+            except AntennaoptError as error:
+                assert error.exit_code in (3, 4, 6, 7, 130)
+                assert "\n" not in " ".join(str(error).split())
+
+
+def places(tree, path=()):
+    """Every place in a JSON tree."""
+    yield path
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from places(value, (*path, key))
+
+
+def changed(tree, data):
+    """Put something hostile in some places of a tree."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        where = data.draw(st.sampled_from(list(places(tree))))
+        value = data.draw(JSON)
+        if not where:
+            tree = value
+            continue
+        at = tree
+        for key in where[:-1]:
+            at = at[key]
+        if isinstance(at, dict) and data.draw(st.booleans()):
+            del at[where[-1]]
+        else:
+            at[where[-1]] = value
+    return tree
+
+
+def dumped(tree):
+    return json.dumps(tree).encode("utf-8", "surrogatepass")
+
+
+def harmed_json(run, scratch, data):
+    """Change values: of a checkpoint with the right digest, of the manifest, of the resolved experiment."""
+    name = data.draw(st.sampled_from(["checkpoint", "manifest.json", "resolved.json", "logs/run.jsonl", ".lock"]))
+
+    def harm(folder):
+        if name == "checkpoint":
+            for path in (folder / "checkpoint").iterdir():
+                payload = changed(json.loads(path.read_text())["payload"], data)
+                document = {"version": 1, "sha256": digest(canonical(payload)), "payload": payload}
+                path.write_bytes(dumped(document))
+            return
+        path = folder / name
+        tree = [json.loads(line) for line in path.read_text().splitlines()] if name.endswith("l") else None
+        if tree is not None:
+            path.write_bytes(b"\n".join(dumped(changed(line, data)) for line in tree))
+        else:
+            path.write_bytes(dumped(changed(json.loads(path.read_text()), data)))
+
+    survives(run, scratch, harm)
+
+
+def harmed_bytes(run, scratch, data):
+    """Flip, cut and insert bytes in any file."""
+    files = sorted(path.relative_to(run) for path in run.rglob("*") if path.is_file() and path.stat().st_size)
+    name = data.draw(st.sampled_from(files))
+
+    def harm(folder):
+        path = folder / name
+        content = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 4))):
+            place = data.draw(st.integers(0, max(len(content) - 1, 0)))
+            what = data.draw(st.sampled_from(["flip", "cut", "insert"]))
+            if what == "flip" and content:
+                content[place] ^= 1 << data.draw(st.integers(0, 7))
+            elif what == "cut":
+                del content[place:]
+            else:
+                content[place:place] = data.draw(st.binary(max_size=20))
+        path.write_bytes(content)
+
+    survives(run, scratch, harm)
+
+
+def harmed_rows(run, scratch, data):
+    """Write well-formed Parquet with hostile rows."""
+    kind = data.draw(st.sampled_from(["evals", "patterns"]))
+
+    def harm(folder):
+        path = folder / kind / "gen-000001.parquet"
+        table = pq.read_table(path, partitioning=None)
+        rows = changed(table.to_pylist(), data)
+        try:
+            hostile = pa.Table.from_pylist(rows, schema=data.draw(st.sampled_from([table.schema, None])))
+        except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
+            hostile = table.slice(0, data.draw(st.integers(0, 2)))
+        pq.write_table(hostile, path)
+
+    survives(run, scratch, harm)
+
+
+HARMS = [harmed_json, harmed_bytes, harmed_rows]
+
+
+@pytest.mark.parametrize("harmed", HARMS)
+@FEW
+@given(data=st.data())
+def test_hostile_run_folders(run, tmp_path_factory, harmed, data):
+    harmed(run, scratch(tmp_path_factory), data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harmed", HARMS)
+@MANY
+@given(data=st.data())
+def test_many_hostile_run_folders(run, tmp_path_factory, harmed, data):
+    harmed(run, scratch(tmp_path_factory), data)
+
+
+def scratch(factory):
+    folder = Path(factory.getbasetemp()) / "hostile"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def experiment_bytes(folder, content):
+    path = folder / "experiment.toml"
+    path.write_bytes(content)
+    with watched(folder):
+        try:
+            experiment = load_experiment(path)
+        except AntennaoptError as error:
+            assert error.exit_code == 2
+            assert "\n" not in str(error)
+        else:
+            assert "/" not in experiment.name
+
+
+@FEW
+@given(data=st.data())
+def test_hostile_experiment_files(tmp_path_factory, data):
+    """Values of every kind anywhere, and broken text; a name cannot lead out of the folder for results."""
+    folder = scratch(tmp_path_factory)
+    text = TOML
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(text)))
+        piece = data.draw(st.sampled_from(['name = "../../x"\n', "[[", '"""', "\x00", "= 1e999", "\n[evolution]\n", "é"])
+                          | st.text(max_size=8))  # fmt: skip
+        text = text[:place] + piece + text[place + data.draw(st.integers(0, 6)) :]
+    experiment_bytes(folder, text.encode("utf-8", "surrogatepass"))
+
+
+def test_the_watch_sees_what_it_should(tmp_path):
+    """Otherwise nothing above would mean a thing."""
+    import pickle
+
+    with pytest.raises(AssertionError, match=r"outside"), watched(tmp_path / "inside"):
+        (tmp_path / "outside").write_text("x")
+    with pytest.raises(AssertionError, match=r"find_class"), watched(tmp_path):
+        pickle.loads(pickle.dumps(Path("x")))
+    with pytest.raises(AssertionError, match=r"compile"), watched(tmp_path):
+        eval("1 + 1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["checkpoint", "manifest", "experiment"])
+def test_coverage_guided(run, tmp_path, what):
+    """With atheris where it is installed: ten seconds each, guided by which branches of our readers are reached."""
+    pytest.importorskip("atheris", reason="no wheel of atheris for this Python here")
+    import subprocess
+    import sys
+
+    script = Path(__file__).parent / "guided.py"
+    done = subprocess.run(
+        [sys.executable, str(script), what, str(run), str(tmp_path), "-max_total_time=10", "-verbosity=0"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_every_bit_of_a_file_of_rows(run):
+    """A file of rows is read whole or refused, whichever bit is flipped (every 37th here): never other rows in silence.
+
+    Pages carry checksums and columns must be the run's; what flips unseen lies in the file's notes to readers
+    (statistics, who wrote it), and changes no row.
+    """
+    path = run / "evals" / "gen-000000.parquet"
+    content, whole = path.read_bytes(), pq.read_table(path, partitioning=None).to_pylist()
+    folder = RunFolder.open(run)
+    try:
+        for place in range(0, 8 * len(content), 37):
+            changed_bytes = bytearray(content)
+            changed_bytes[place // 8] ^= 1 << place % 8
+            path.write_bytes(changed_bytes)
+            try:
+                assert folder.read_generation(0) == whole, f"bit {place} of {8 * len(content)}"
+            except AntennaoptError:
+                continue
+    finally:
+        path.write_bytes(content)
