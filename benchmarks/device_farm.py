@@ -56,7 +56,7 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
     """Carry the study out with so many workers and read from its own files how long it took."""
     started = time.monotonic()
     at_work = Experiment.from_resolved({**experiment.resolved(), "cluster": {"workers": workers}})
-    summary = run(at_work, root=out / f"{workers}", backend=backend, progress=Lines(), report=False)
+    summary = run(at_work, root=out / f"{workers}", backend=backend, cache="off", progress=Lines(), report=False)
     wall = time.monotonic() - started
     events = [json.loads(line) for line in (summary.folder / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
     counted = [one for one in events if one["event"] == "generation"][1:]
