@@ -9,19 +9,6 @@ struct Spot {
     int antenna, k, j;
 };
 
-// Where fields and filter memories are read and written, as antennas of the buffers: the same place; another one, or, for
-// cells that others write, none.
-struct InPlace {
-    int from;
-    __device__ bool writes() const { return true; }
-    __device__ int to() const { return from; }
-};
-struct Across {
-    int from, other;  // < 0: none
-    __device__ bool writes() const { return other >= 0; }
-    __device__ int to() const { return other; }
-};
-
 // What an ablation adds of the numbers that it reads: too little to change a field, but nothing is read in vain.
 #define NOTHING real(1e-30)
 
@@ -39,20 +26,20 @@ __device__ inline Curl curl_h(int antenna, int k, int j) {
 }
 
 // What the r-z entries around e_r and e_z of column j make of the other component's curls (see fdtd.problem).
-__device__ inline void couple(const Spot &s, int from, int j, real &e_r, real &e_z) {
+__device__ inline void couple(const Spot &s, int j, real &e_r, real &e_z) {
     const real *gain = P.gains;  // of e_r
     const int k = s.k;
     if (row_word(s.antenna, k) & ROW_COUPLED) {
         const real *x = node_coupling(s.antenna, k);
         for (int n = j; n <= j + 1; ++n)
             if (x[n] != real(0) && k > 0)
-                e_r += gain[j] * (x[n] * (curl_h(from, k, n).z + curl_h(from, k - 1, n).z));
-        if (x[j] != real(0)) e_z += x[j] * (gain[j - 1] * curl_h(from, k, j - 1).r + gain[j] * curl_h(from, k, j).r);
+                e_r += gain[j] * (x[n] * (curl_h(s.antenna, k, n).z + curl_h(s.antenna, k - 1, n).z));
+        if (x[j] != real(0)) e_z += x[j] * (gain[j - 1] * curl_h(s.antenna, k, j - 1).r + gain[j] * curl_h(s.antenna, k, j).r);
     }
     if (k + 1 < P.nz && row_word(s.antenna, k + 1) & ROW_COUPLED) {
         const real x = node_coupling(s.antenna, k + 1)[j];
         if (x != real(0))
-            e_z += x * (gain[j - 1] * curl_h(from, k + 1, j - 1).r + gain[j] * curl_h(from, k + 1, j).r);
+            e_z += x * (gain[j - 1] * curl_h(s.antenna, k + 1, j - 1).r + gain[j] * curl_h(s.antenna, k + 1, j).r);
     }
 }
 
@@ -78,47 +65,40 @@ __device__ inline void scale(const real *factors, real *values) {
     for (int w = 0; w < WIDTH; ++w) values[w] *= f[w];
 }
 
-// Adds what one filter of the radial layer makes of a curl and advances its memory, from one place to another (nullptr:
-// nowhere); `f` and memories at its first column.
-__device__ inline void add_filtered(const real *f, const real *from, real *to, const real *curl, real *sum) {
+// Adds what one filter of the radial layer makes of a curl and advances its memory; `f` and `psi` at its first column.
+__device__ inline void add_filtered(const real *f, real *psi, const real *curl, real *sum) {
     real b[WIDTH], c[WIDTH], p[WIDTH];
-    load(f, b), load(f + P.radial_pitch, c), load(from, p);
+    load(f, b), load(f + P.radial_pitch, c), load(psi, p);
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) p[w] = b[w] * p[w] + c[w] * curl[w], sum[w] += p[w];
-    if (to) store(to, p);
+    store(psi, p);
 }
 
-// The same of all four filters of E (`first` = 0) or H (4).
-template <class Where>
+// The same of all four filters of E (`first` = 0) or H (4), if the cells lie in the layer; `memory`: of their row.
 __device__ inline void add_radial(
-    const Spot &s, const Where &where, int first, const real *curl_r, const real *curl_phi, const real *curl_z, real *g_r,
+    const Spot &s, int first, real *memory, const real *curl_r, const real *curl_phi, const real *curl_z, real *g_r,
     real *g_phi, real *g_z
 ) {
     const int c = s.j - P.lead - P.radial_start, n = P.radial_pitch;
-    const real *f = P.filters + 2 * first * n + c, *from = radial_memory(where.from, s.k, first) + c;
-    real *to = where.writes() ? radial_memory(where.to(), s.k, first) + c : nullptr;
-    add_filtered(f, from, to, curl_r, g_r), add_filtered(f + 2 * n, from + n, to ? to + n : to, curl_phi, g_phi);
-    add_filtered(f + 4 * n, from + 2 * n, to ? to + 2 * n : to, curl_z, g_z);
-    add_filtered(f + 6 * n, from + 3 * n, to ? to + 3 * n : to, curl_z, g_z);
+    if (RARELY(c >= 0 && c < P.radial_cells)) {
+        const real *f = P.filters + 2 * first * n + c;
+        real *psi = memory + first * n + c;
+        add_filtered(f, psi, curl_r, g_r), add_filtered(f + 2 * n, psi + n, curl_phi, g_phi);
+        add_filtered(f + 4 * n, psi + 2 * n, curl_z, g_z), add_filtered(f + 6 * n, psi + 3 * n, curl_z, g_z);
+    }
 }
 
-__device__ inline bool in_radial_layer(const Spot &s) {
-    const int c = s.j - P.lead - P.radial_start;
-    return c >= 0 && c < P.radial_cells;
-}
-
-// Stretches differences along z in an axial layer and advances their memories; `filter` of four, `table` is 0 for H, 3 for E.
-template <class Where>
-__device__ inline void stretch(const Spot &s, const Where &where, int filter, int table, real *dz) {
+// Stretches differences along z in an axial layer and advances their memories; `filter` of four, `table`: 0 for H, 3 for E.
+__device__ inline void stretch(const Spot &s, int filter, int table, real *dz) {
     const int columns = P.axial_rows[s.k] - s.j;
     const real *t = P.axial + table * P.nz + s.k;
-    real psi[WIDTH];
-    load(axial_memory(where.from, s.k, filter) + s.j, psi);
+    real *memory = axial_memory(s.antenna, s.k, filter) + s.j, psi[WIDTH];
+    load(memory, psi);
     const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w)
         if (w < columns) psi[w] = b * psi[w] + c * dz[w], dz[w] = keep * dz[w] + psi[w];
-    if (where.writes()) store(axial_memory(where.to(), s.k, filter) + s.j, psi);
+    store(memory, psi);
 }
 
 // A thread's cells of the six components.
@@ -126,18 +106,17 @@ struct Cells {
     real e_r[WIDTH], e[WIDTH], e_z[WIDTH], h_r[WIDTH], h[WIDTH], h_z[WIDTH];
 };
 
-// E from H; `hr_below`, `h_below`: of the row below; `h_left`, `hz_left`: of the column before; words of this row and the
-// next.
-template <class Where>
+// E from H; `hr_below`, `h_below`: of the row below; `h_left`, `hz_left`: of the column before; `radial`: the row's memories of
+// the radial layer; words of this row and the next.
 __device__ inline void advance_e(
-    Cells &x, const real *hr_below, const real *h_below, real h_left, real hz_left, const Spot &s, const Where &where,
+    Cells &x, const real *hr_below, const real *h_below, real h_left, real hz_left, const Spot &s, real *radial,
     int word, int above, int step
 ) {
     real dz_hr[WIDTH], dz_h[WIDTH], g_r[WIDTH], g_phi[WIDTH], g_z[WIDTH];
     load_three(P.gains + s.j, g_r, g_phi, g_z);
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) dz_hr[w] = x.h_r[w] - hr_below[w], dz_h[w] = x.h[w] - h_below[w];
-    if (RARELY(word & ROW_AXIAL)) stretch(s, where, 0, 0, dz_hr), stretch(s, where, 1, 0, dz_h);
+    if (RARELY(word & ROW_AXIAL)) stretch(s, 0, 0, dz_hr), stretch(s, 1, 0, dz_h);
     real curl_r[WIDTH], curl_phi[WIDTH], curl_z[WIDTH];
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) {
@@ -147,7 +126,7 @@ __device__ inline void advance_e(
         // Nothing is read in vain.
         if (MOVE_ONLY) g_r[w] = NOTHING * (dz_h[w] + x.h_z[w]), g_phi[w] = NOTHING * (dz_hr[w] + x.h_r[w]), g_z[w] = NOTHING * x.h[w];
     }
-    if (RARELY(in_radial_layer(s))) add_radial(s, where, 0, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
+    add_radial(s, 0, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
     const int reach = word & ROW_REACH;
     if (RARELY(s.j < reach)) {
         const real *media = medium(s.antenna, s.k, 0) + s.j;
@@ -164,23 +143,22 @@ __device__ inline void advance_e(
                 x.e_r[w] -= P.source[j] * P.waveform[step];
                 x.e[w] -= P.source[P.pitch + j] * P.waveform[step];
             }
-            if ((word | above) & ROW_COUPLED && j < max(reach, above & ROW_REACH)) couple(s, where.from, j, x.e_r[w], x.e_z[w]);
+            if ((word | above) & ROW_COUPLED && j < max(reach, above & ROW_REACH)) couple(s, j, x.e_r[w], x.e_z[w]);
             if (word & ROW_PLANE) x.e_r[w] = 0, x.e[w] = 0;
         }
     }
 }
 
 // H from E; `er_above`, `e_above`: of the row above; `ez_right`, `e_right`: of the column after.
-template <class Where>
 __device__ inline void advance_h(
-    Cells &x, const real *er_above, const real *e_above, real ez_right, real e_right, const Spot &s, const Where &where,
+    Cells &x, const real *er_above, const real *e_above, real ez_right, real e_right, const Spot &s, real *radial,
     int word
 ) {
     real dz_er[WIDTH], dz_e[WIDTH], g_r[WIDTH], g_phi[WIDTH], g_z[WIDTH];
     load_three(P.gains + 3 * P.pitch + s.j, g_r, g_phi, g_z);
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) dz_er[w] = er_above[w] - x.e_r[w], dz_e[w] = e_above[w] - x.e[w];
-    if (RARELY(word & ROW_AXIAL)) stretch(s, where, 2, 3, dz_er), stretch(s, where, 3, 3, dz_e);
+    if (RARELY(word & ROW_AXIAL)) stretch(s, 2, 3, dz_er), stretch(s, 3, 3, dz_e);
     if (RARELY(word & ROW_CUT && s.j < (word & ROW_REACH))) {
         const real *face = open_face(s.antenna, s.k, 0) + s.j;
         scale(face, g_r), scale(face + P.pitch, g_phi), scale(face + 2 * P.pitch, g_z);
@@ -194,7 +172,7 @@ __device__ inline void advance_h(
         g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
         if (MOVE_ONLY) g_r[w] = NOTHING * (dz_e[w] + x.e[w]), g_phi[w] = NOTHING * (dz_er[w] + x.e_z[w]), g_z[w] = NOTHING * x.e_r[w];
     }
-    if (RARELY(in_radial_layer(s))) add_radial(s, where, 4, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
+    add_radial(s, 4, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) x.h_r[w] += g_r[w], x.h[w] += g_phi[w], x.h_z[w] -= g_z[w];
 }

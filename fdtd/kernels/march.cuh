@@ -267,7 +267,7 @@ __device__ inline void expect_strips(const Course &c, int lane) {
 __device__ inline void march_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
     expect_strips(c, g.lane);
     if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
-    else if (CLUSTERED && g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);
+    else if (g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);
     else strip_half_e<STRIP_FULL>(x, g, c), strip_half_h<STRIP_FULL>(x, g, c);
     ++c.turn, ++c.edge_turn;
     if (more) send_strip_h(x, g, c);

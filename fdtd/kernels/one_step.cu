@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) e_step(int step)
     clear(hr_below), clear(h_below);
     if (s.k > 0) load(below, hr_below), load(below + P.pitch, h_below);
     const int word = row_word(s.antenna, s.k), above = row_word(s.antenna, s.k + 1);
-    advance_e(x, hr_below, h_below, h_left, hz_left, s, InPlace{s.antenna}, word, above, step);
+    advance_e(x, hr_below, h_below, h_left, hz_left, s, radial_memory(s.antenna, s.k, 0), word, above, step);
     store_three(state, x.e_r, x.e, x.e_z);
 }
 
@@ -41,6 +41,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) h_step(int step)
     const real e_right = last ? real(0) : state[P.pitch + WIDTH], ez_right = last ? real(0) : state[2 * P.pitch + WIDTH];
     clear(er_above), clear(e_above);
     if (s.k + 1 < P.nz) load(state + 6 * P.pitch, er_above), load(state + 7 * P.pitch, e_above);
-    advance_h(x, er_above, e_above, ez_right, e_right, s, InPlace{s.antenna}, row_word(s.antenna, s.k));
+    advance_h(x, er_above, e_above, ez_right, e_right, s, radial_memory(s.antenna, s.k, 0), row_word(s.antenna, s.k));
     store_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z);
 }

@@ -36,6 +36,25 @@ __device__ inline void move_patch(Patch &f, const Rows &g, bool write) {
     }
 }
 
+// A lane's columns of the axial memories of its rows, to shared memory or back.
+__device__ inline void move_memories(const Rows &g, bool write) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        if (!(g.word[r] & ROW_AXIAL)) continue;
+        const real columns = slab_layer(g.row + r, 0)->columns;
+        const Memory<false> memories(g, r, columns);
+        if (real(g.column) >= columns) continue;
+#pragma unroll 1
+        for (int filter = 0; filter < 4; ++filter) {
+            piece *away = reinterpret_cast<piece *>(axial_memory(g.antenna, g.first + r, filter) + g.column);
+            piece *here = memories.of(filter);
+#pragma unroll
+            for (int v = 0; v < PIECES; ++v)
+                write ? void(away[v] = here[v * memories.lanes]) : void(here[v * memories.lanes] = away[v]);
+        }
+    }
+}
+
 // Records what is due of a warp's rows.
 __device__ __noinline__ void record_desk(int warp, int antenna, int k, int sample) {
     __syncwarp();  // the row is on the desk
@@ -60,10 +79,10 @@ template <int NEED> __device__ __noinline__ void march(int start, int steps) {
     Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1, RADIAL_WARPS > 0, 0, 0};
     Patch f;
     Rows g;
-    survey(g, blockIdx.y, lane, warp * ROWS, rank * HEIGHT);
+    survey(g, blockIdx.y, lane, warp * ROWS, rank * HEIGHT + warp * ROWS);
     move_patch(f, g, false);
     if (NEED & AXIAL) move_memories(g, false);
-    if (NEED & FILLED) stage_rows(g, warp * ROWS);
+    if (NEED & FILLED) stage_rows(g);
     if (NEED & RARE) g.amplitude = amplitude_of(first);
     int recorded = 0;
 #pragma unroll
@@ -142,7 +161,9 @@ extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, i
 extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int count) {
     if (!P.active[blockIdx.y]) return;
     if (threadIdx.x == 0) prepare_signals(), publish_signals();
-    lay_out_rows(blockIdx.y, cluster_rank() * HEIGHT);
+    lay_out_air();
+    const int origin = cluster_rank() * HEIGHT;
+    if (warp_index() == 0) lay_out_rows(notes_of_rows(blockIdx.y, origin), origin, 0);
     cluster_wait();  // all blocks have started, and their signals are ready
     if (warp_index() < WARPS) main_warp(first, count);
 #if RADIAL_WARPS

@@ -4,11 +4,19 @@
 // than air, in the lanes that do; lanes of air read a table. Warps with a row that
 // finds no place there read device memory.
 //
-// Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers).
+// Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers over all
+// columns); DESK_ROWS (rows of a warp that have a place apart: on their way to the record, or from and to memory); TABLES
+// (blocks of rows that have tables at a time; 1 if not set).
 #if !defined(SHARED_BYTES) || !defined(LAYERED_ROWS)
 #error "SHARED_BYTES and LAYERED_ROWS must be set"
 #endif
 #include "march.cuh"
+#ifndef TABLES
+#define TABLES 1
+#endif
+#ifndef DESK_ROWS
+#define DESK_ROWS 1
+#endif
 
 // What a warp's rows need beyond the update in air: axial layers (alone: over all columns), coefficients, the source or a
 // conducting plane, coefficients from device memory.
@@ -22,11 +30,11 @@ enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 #define SIDE_PIECES (PLANES * PIECES * SIDE)
 #define AIR_AT MARCH_BYTES
 // Then the layers' table [row][e, h][4], strips' memories [row][4][RADIAL_COLUMNS], places of the rows,
-// desks [warp][6][WIDE], and the pool.
+// desks [warp][DESK_ROWS][6][WIDE], and the pool.
 #define LAYERS_AT (AIR_AT + PLANES * WIDE * REAL_BYTES)
-#define PLACES_AT (LAYERS_AT + HEIGHT * (8 + 4 * RADIAL_COLUMNS) * REAL_BYTES)
-#define DESKS_AT ((PLACES_AT + 16 * HEIGHT + 127) / 128 * 128)
-#define POOL_AT (DESKS_AT + WARPS * 6 * WIDE * REAL_BYTES)
+#define PLACES_AT (LAYERS_AT + HEIGHT * (8 * TABLES + 4 * RADIAL_COLUMNS) * REAL_BYTES)
+#define DESKS_AT ((PLACES_AT + 16 * TABLES * HEIGHT + 127) / 128 * 128)
+#define POOL_AT (DESKS_AT + WARPS * DESK_ROWS * 6 * WIDE * REAL_BYTES)
 #define POOL_PIECES ((SHARED_BYTES - POOL_AT) / int(sizeof(piece)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
 
@@ -40,46 +48,75 @@ __device__ inline piece *air() { return reinterpret_cast<piece *>(shared_base() 
 __device__ inline RowPlace *row_place(int row) { return reinterpret_cast<RowPlace *>(shared_base() + PLACES_AT) + row; }
 // A finished row of a warp, waiting to be recorded.
 template <class Vector> __device__ inline Vector *desk(int warp) {
-    return reinterpret_cast<Vector *>(shared_base() + DESKS_AT) + warp * 6 * WIDE * REAL_BYTES / int(sizeof(Vector));
+    return reinterpret_cast<Vector *>(shared_base() + DESKS_AT) + warp * DESK_ROWS * 6 * WIDE * REAL_BYTES / int(sizeof(Vector));
 }
 __device__ inline piece *pool() { return reinterpret_cast<piece *>(shared_base() + POOL_AT); }
 __device__ inline LayerRow *slab_layer(int row, int half) {
     return reinterpret_cast<LayerRow *>(shared_base() + LAYERS_AT) + 2 * row + half;
 }
 #if RADIAL_WARPS
-__device__ inline LayerRow layer_of(const Strip &g, int r, int half) { return *slab_layer(g.row + r, half); }
+__device__ inline LayerRow layer_of(const Strip &g, int r, int half) { return *slab_layer(g.table + g.row + r, half); }
 __device__ inline real *memory_of(const Strip &g, int r, int filter) {
-    return reinterpret_cast<real *>(shared_base() + LAYERS_AT) + 8 * HEIGHT + ((g.row + r) * 4 + filter) * RADIAL_COLUMNS + g.column;
+    return reinterpret_cast<real *>(shared_base() + LAYERS_AT) + 8 * TABLES * HEIGHT + ((g.row + r) * 4 + filter) * RADIAL_COLUMNS + g.column;
 }
 #endif
 
-// All threads of a block whose lowest row is `origin`; nobody may read any of it before all have met.
-__device__ inline void lay_out_rows(int antenna, int origin) {
+// All threads of a block, before they meet: what lanes of air read.
+__device__ inline void lay_out_air() {
     real *gains = reinterpret_cast<real *>(air());
     for (int at = threadIdx.x; at < PLANES * WIDE; at += THREADS) {
         const int plane = at / WIDE, cell = at % WIDE, lane = cell / CELLS, v = cell % CELLS / PIECE;
         const int to = lane / SIDE * SIDE_PIECES + (plane * PIECES + v) * SIDE + lane % SIDE;
         gains[to * PIECE + cell % PIECE] = plane < 3 ? real(1) : P.gains[(plane - 3) * P.pitch + cell];
     }
-    for (int row = threadIdx.x; row < HEIGHT; row += THREADS) {
-        const int k = origin + row;
-        const RowNotes notes = notes_of(antenna, k);
-        row_place(row)->word = notes.word;
+}
+
+// Times that eight lanes hold a row's first columns, as stored.
+__device__ inline int sides_of(int columns) { return (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE); }
+
+// Notes of a block's rows: lane l has those of rows l, l + 32, ...
+struct SlabNotes {
+    RowNotes of[(HEIGHT + 31) / 32];
+};
+__device__ inline SlabNotes notes_of_rows(int antenna, int origin) {
+    SlabNotes notes;
+#pragma unroll
+    for (int n = 0; n < (HEIGHT + 31) / 32; ++n) {
+        const int row = n * 32 + int(threadIdx.x % 32);
+        notes.of[n] = row < HEIGHT ? notes_of(antenna, origin + row) : RowNotes{0, 0};
+    }
+    return notes;
+}
+
+// Sum over the lanes up to this one, and over all.
+__device__ inline int sum_so_far(int number, int &all) {
+#pragma unroll
+    for (int by = 1; by < 32; by *= 2) {
+        const int below = __shfl_up_sync(WHOLE_WARP, number, by);
+        if (int(threadIdx.x % 32) >= by) number += below;
+    }
+    all = __shfl_sync(WHOLE_WARP, number, 31);
+    return number;
+}
+
+// One warp: tables of the rows from `origin` on, in their place `table`. Memories come first, then coefficients.
+__device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int table) {
+    int taken = 0, all;
+    for (int n = 0; n < (HEIGHT + 31) / 32; ++n, taken += all) {
+        const int row = n * 32 + int(threadIdx.x % 32), size = sides_of(notes.of[n].columns) * SIDE * 4 * PIECES;
+        const int end = taken + sum_so_far(size, all);
+        if (row < HEIGHT) row_place(table + row)->memory = end - size;
+    }
+    for (int n = 0; n < (HEIGHT + 31) / 32; ++n, taken += all) {
+        const int row = n * 32 + int(threadIdx.x % 32), k = origin + row, sides = sides_of(notes.of[n].word & ROW_REACH);
+        const int end = taken + sum_so_far(sides * SIDE_PIECES, all), columns = notes.of[n].columns;
+        if (row >= HEIGHT) continue;
+        RowPlace *place = row_place(table + row);
+        place->media = end - sides * SIDE_PIECES, place->sides = end <= POOL_PIECES ? sides : -1, place->word = notes.of[n].word;
         for (int half = 0; half < 2; ++half) {
             const real *t = P.axial + 3 * half * P.nz + k;
-            *slab_layer(row, half) = notes.columns ? LayerRow{t[0], t[P.nz], t[2 * P.nz], real(notes.columns)} : LayerRow{1, 0, 0, 0};
+            *slab_layer(table + row, half) = columns ? LayerRow{t[0], t[P.nz], t[2 * P.nz], real(columns)} : LayerRow{1, 0, 0, 0};
         }
-    }
-    __syncthreads();  // the words are there
-    if (threadIdx.x) return;
-    int taken = 0;
-    for (int row = 0; row < HEIGHT; ++row)
-        if (row_place(row)->word & ROW_AXIAL) row_place(row)->memory = taken, taken += 4 * PIECES * 32;
-    for (int row = 0; row < HEIGHT; ++row) {
-        RowPlace *place = row_place(row);
-        const int sides = ((place->word & ROW_REACH) + CELLS * SIDE - 1) / (CELLS * SIDE), size = sides * SIDE_PIECES;
-        place->media = taken, place->sides = taken + size <= POOL_PIECES ? sides : -1;
-        if (place->sides > 0) taken += size;
     }
 }
 
@@ -100,11 +137,12 @@ __device__ inline void load_plane(int at, int plane, real *to) {
 // A warp's rows, and where the lane finds what they need.
 struct Rows {
     int antenna, lane, first, column, air;
+    int row;  // of their tables
     int word[ROWS], memory[ROWS], media[ROWS];
     real amplitude;  // of the source in the step to come
 };
 
-// What a warp's rows need, from row `row` of the block on; all threads have met since they were laid out.
+// What a warp's rows need, from row `row` of the tables on; all threads have met since they were laid out.
 __device__ inline int needs_of(int row) {
     int needs = 0;
 #pragma unroll 1
@@ -117,8 +155,8 @@ __device__ inline int needs_of(int row) {
     }
     return agreed(needs);
 }
-__device__ inline void survey(Rows &g, int antenna, int lane, int row, int origin) {
-    g.antenna = antenna, g.lane = lane, g.first = origin + row, g.column = lane * CELLS, g.air = of_air(lane);
+__device__ inline void survey(Rows &g, int antenna, int lane, int row, int first) {
+    g.antenna = antenna, g.lane = lane, g.first = first, g.row = row, g.column = lane * CELLS, g.air = of_air(lane);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         const RowPlace p = *row_place(row + r);
@@ -126,66 +164,65 @@ __device__ inline void survey(Rows &g, int antenna, int lane, int row, int origi
     }
 }
 
-// A lane's share of the coefficients of its rows, from device memory to the pool. The whole warp meets behind it.
-__device__ inline void stage_rows(const Rows &g, int row) {
+// A lane's share of the coefficients of its rows, from device memory to the pool: a piece of all planes at a time. The whole
+// warp meets behind it.
+__device__ inline void stage_rows(const Rows &g) {
 #pragma unroll 1
-    for (int r = 0; r < ROWS; ++r) {
-        const RowPlace p = *row_place(row + r);
+    for (int n = 0; n < ROWS * PIECES; ++n) {
+        const int r = n / PIECES, v = n % PIECES, k = g.first + r, at = g.column + v * PIECE;
+        const RowPlace p = *row_place(g.row + r);
         if (g.lane / SIDE >= p.sides) continue;
-        const int k = g.first + r;
-        piece *to = reinterpret_cast<piece *>(shared_base()) + of_row(p, g.lane);
-#pragma unroll 1
+        const int reach = p.word & ROW_REACH, cut = p.word & ROW_CUT ? reach : 0;
+        real x[PLANES][PIECE], gain[PIECE];
+#pragma unroll
         for (int plane = 0; plane < PLANES; ++plane) {
             const real *from = plane < 6 ? medium(g.antenna, k, plane) : open_face(g.antenna, k, plane - 6);
-            real x[CELLS], gain[CELLS];
-            reach_lane(from + g.column, g.column, plane < 6 || p.word & ROW_CUT ? p.word & ROW_REACH : 0, x);
-            load_plane(g.air, plane, gain);
 #pragma unroll
-            for (int v = 0; v < PIECES; ++v) {
+            for (int w = 0; w < PIECE; ++w) x[plane][w] = 1;
+            if (at < (plane < 6 ? reach : cut)) spread(__ldg(reinterpret_cast<const piece *>(from + at)), x[plane]);
+        }
+        const piece *gains = reinterpret_cast<const piece *>(shared_base()) + g.air + v * SIDE;
+        piece *to = reinterpret_cast<piece *>(shared_base()) + of_row(p, g.lane) + v * SIDE;
 #pragma unroll
-                for (int w = 0; w < PIECE; ++w) x[v * PIECE + w] *= gain[v * PIECE + w];
-                to[(plane * PIECES + v) * SIDE] = gather(x + v * PIECE);
-            }
+        for (int plane = 0; plane < PLANES; ++plane) {
+            spread(gains[plane * PIECES * SIDE], gain);
+#pragma unroll
+            for (int w = 0; w < PIECE; ++w) x[plane][w] *= gain[w];
+            to[plane * PIECES * SIDE] = gather(x[plane]);
         }
     }
     __syncwarp();  // the coefficients are there
 }
 
-// A lane's columns of the axial memories of its rows, to shared memory or back.
-__device__ inline piece *memory_of(const Rows &g, int r, int filter) {
-    return pool() + g.memory[r] + filter * PIECES * 32 + g.lane;
-}
-__device__ inline void move_memories(const Rows &g, bool write) {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        if (!(g.word[r] & ROW_AXIAL)) continue;
-#pragma unroll 1
-        for (int filter = 0; filter < 4; ++filter) {
-            piece *away = reinterpret_cast<piece *>(axial_memory(g.antenna, g.first + r, filter) + g.column);
-            piece *here = memory_of(g, r, filter);
-#pragma unroll
-            for (int v = 0; v < PIECES; ++v) write ? void(away[v] = here[v * 32]) : void(here[v * 32] = away[v]);
-        }
+// A lane's part of the axial memories of a row, [filter][piece][lane] of the lanes that the layer covers.
+template <bool WHOLE> struct Memory {
+    piece *first;
+    int lanes;
+    __device__ Memory(const Rows &g, int r, real columns) {
+        first = pool() + g.memory[r] + g.lane, lanes = WHOLE ? 32 : sides_of(int(columns)) * SIDE;
     }
-}
+    __device__ piece *of(int filter) const { return first + filter * PIECES * lanes; }
+};
 
 // Stretches two of a row's differences along z in the columns that the layer covers, and advances their memories.
 template <bool WHOLE> __device__ inline void stretch(const Rows &g, int r, int row, int half, real *first, real *second) {
     const LayerRow t = *slab_layer(row, half);
-    const int covered = int(t.columns) - g.column;
+    const Memory<WHOLE> memories(g, r, t.columns);
+    const int covered = int(t.columns) - g.column, lanes = memories.lanes;
+    if (!WHOLE && covered <= 0) return;
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
-        piece *memory = memory_of(g, r, 2 * half + n);
+        piece *memory = memories.of(2 * half + n);
         real psi[CELLS], *d = n ? second : first;
 #pragma unroll
-        for (int v = 0; v < PIECES; ++v) spread(memory[v * 32], psi + v * PIECE);
+        for (int v = 0; v < PIECES; ++v) spread(memory[v * lanes], psi + v * PIECE);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) {
             psi[j] = t.b * psi[j] + t.c * d[j];
             if (WHOLE || j < covered) d[j] = t.keep * d[j] + psi[j];
         }
 #pragma unroll
-        for (int v = 0; v < PIECES; ++v) memory[v * 32] = gather(psi + v * PIECE);
+        for (int v = 0; v < PIECES; ++v) memory[v * lanes] = gather(psi + v * PIECE);
     }
 }
 
@@ -301,7 +338,7 @@ __device__ inline void send_side(const Patch &f, int lane, const Course &c) {
 
 // What other blocks will send a warp in this step.
 __device__ inline void expect_rows(const Course &c, int lane) {
-    if (lane) return;
+    if (!CLUSTERED || lane) return;
     if (c.below && c.warp == 0) expect_bytes(signal_of(H_ROW, 0), ROW_BYTES);
     if (c.above && c.warp == WARPS - 1) expect_bytes(signal_of(E_ROW, c.warp), ROW_BYTES);
 }
@@ -316,7 +353,7 @@ __device__ inline void clear_slots(const Course &c, int lane) {
 // One step of a patch; `more`: another follows in this launch. What a neighbour waits for is done first and sent at once;
 // signals are looked for early, so that waiting for what has come takes no time.
 template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c, int step, bool more) {
-    const int row = c.warp * ROWS;
+    const int row = g.row;
     expect_rows(c, g.lane);
     const bool h_there = !c.below || signal_given(signal_of(H_ROW, c.warp), c.turn);
 #pragma unroll
@@ -342,7 +379,7 @@ template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c,
     if (g.lane == 31)
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            const real *slot = edge_slot(row + r, 0);
+            const real *slot = edge_slot(c.warp * ROWS + r, 0);
             edge[r][0] = slot[0], edge[r][1] = slot[1];
         }
 #endif

@@ -24,6 +24,7 @@ struct Strip {
     int row, first;                    // lowest row of the lane, in the block and in the lattice
     bool works, top;                   // lanes beyond the groups or the block do not; the warp's highest group
     int kind;                          // of the warp's update
+    int table;                         // where the tables of the block's rows start
     int word[STRIP_ROWS];
     real gain[6], b[8], c[8];
 };
@@ -33,7 +34,7 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
     g.antenna = antenna, g.lane = lane, g.group = lane / RADIAL_COLUMNS, g.column = lane % RADIAL_COLUMNS;
     const int row = warp * STRIP_HEIGHT + g.group * STRIP_ROWS;
     g.works = g.group < GROUPS && row < height, g.top = g.group == GROUPS - 1 || row + STRIP_ROWS == height;
-    g.row = row, g.first = origin + row, g.at = P.lead + P.radial_start + g.column;
+    g.row = row, g.table = 0, g.first = origin + row, g.at = P.lead + P.radial_start + g.column;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) g.word[r] = g.first + r < P.nz ? row_word(antenna, g.first + r) : int(ROW_PLANE);
     const int start = P.lead + P.radial_start;
@@ -80,18 +81,8 @@ __device__ inline void clear(StripCell &cell) {
 }
 
 // What the axial layers need of a row, and the memory of one filter.
-#if CLUSTERED  // slab.cuh
 __device__ inline LayerRow layer_of(const Strip &g, int r, int half);
 __device__ inline real *memory_of(const Strip &g, int r, int filter);
-#else
-__device__ inline LayerRow layer_of(const Strip &g, int r, int half) {
-    const real *t = P.axial + 3 * half * P.nz + g.first + r;
-    return {t[0], t[P.nz], t[2 * P.nz], real(P.axial_rows[g.first + r])};
-}
-__device__ inline real *memory_of(const Strip &g, int r, int filter) {
-    return strip_memory_of(layer_place(g.row + r), filter) + g.column;
-}
-#endif
 
 // Stretches two of a row's differences along z, if the layer covers the column, and advances their memories. Without
 // branches where each row has a layer to show: one of no effect and memories of zero.

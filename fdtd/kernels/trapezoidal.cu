@@ -1,69 +1,55 @@
-// Redundant computation: a block reads a tile with a halo that is wide enough for `count` steps, steps it in registers, and
-// writes the tile. All tiles are independent: they read one buffer of fields and filter memories and write the other.
+// Redundant computation: a block reads a tile of whole rows with a halo above and below that is high enough for `count`
+// steps, steps it in registers, and writes the tile. All tiles are independent: they read one buffer of fields and filter
+// memories and write the other.
 //
-// Blocks stay and take one tile after the other: while a tile is stepped, the next one's fields are on their way to shared
-// memory. Memories of the axial filters lie in shared memory, those of the radial layer in the registers of its strips.
-// Every row of the block has its own place there: warps of one block may be at work on different tiles.
+// Blocks stay and take one tile after the other. Rows come and go by asynchronous copies through a stage in shared memory,
+// of which every warp has its own part: between two tiles it exchanges what it has stepped for what has come meanwhile; when
+// the copies out have read the stage, it asks for the next tile's rows. What updates need beside fields lies in shared
+// memory (slab.cuh), laid out for one tile while the one before is stepped.
 //
-// Settings: REAL; those of march.cuh; DEPTH (most steps); TILES_R, TILES_Z (tiles of an antenna), STRIDE_R, STRIDE_Z
-// (columns, whole pieces of 8 bytes, and rows between them); SHARED_BYTES.
+// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them).
 // Launch: any number of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
-#if !defined(DEPTH) || !defined(TILES_R) || !defined(TILES_Z) || !defined(STRIDE_R) || !defined(STRIDE_Z)
-#error "DEPTH, TILES_R, TILES_Z, STRIDE_R and STRIDE_Z must be set"
-#endif
-#ifndef SHARED_BYTES
-#error "SHARED_BYTES must be set"
+#if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE)
+#error "DEPTH, TILES and STRIDE must be set"
 #endif
 #define CLUSTERED 0
-#define PIECE_BYTES 8
-#define FACTOR_SETS TILES_R
-#if CELLS * REAL_BYTES % 8
-#error "a lane's cells of a row must be whole pieces of 8 bytes"
-#endif
-#include "march.cuh"
+#define FACTOR_SETS 0  // its own are in slab.cuh
+#define DESK_ROWS ROWS
+#define TABLES 2
+#include "slab.cuh"
 
-#define CHUNK (16 / REAL_BYTES)                // numbers of a copy
-#define STAGE_WIDE (WIDE + CHUNK)              // of a row, wherever in a chunk it starts
-#define STAGE_NUMBERS (6 * ROWS * STAGE_WIDE)  // of a warp
-static_assert(MARCH_BYTES + WARPS * STAGE_NUMBERS * REAL_BYTES == SHARED_BYTES, "the plan counts shared memory otherwise");
+static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
 
-__device__ inline real *stage(int warp) {
-    return reinterpret_cast<real *>(shared_base() + MARCH_BYTES) + warp * STAGE_NUMBERS;
+// Given when a warp's rows have come: at the end of shared memory.
+__device__ inline signal_word *arrival(int warp) {
+    return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
 }
 
-// A tile: where it starts, and the part of it that is written.
+// A tile: its lowest row, and the rows that are written.
 struct Tile {
-    int antenna, position, row, column;
-    int bottom, top, left, right;
-    bool radial;
+    int antenna, row, bottom, top;
 };
 
-__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE_Z, P.nz - HEIGHT)); }
-__device__ inline int tile_column(int r) { return min(r * STRIDE_R, P.lead + P.radial_start - WIDE); }
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - HEIGHT)); }
 
 __device__ inline Tile tile_of(int n) {
-    const int place = n % (TILES_R * TILES_Z), r = place % TILES_R, z = place / TILES_R;
-    Tile t;
-    t.antenna = n / (TILES_R * TILES_Z), t.position = r, t.row = tile_row(z), t.column = tile_column(r);
-    t.bottom = z ? t.row + DEPTH : 0, t.top = z + 1 < TILES_Z ? tile_row(z + 1) + DEPTH : P.nz;
-    t.left = r ? t.column + DEPTH : 0;
-    t.right = r + 1 < TILES_R ? tile_column(r + 1) + DEPTH : P.lead + P.radial_start;
-    t.radial = RADIAL_WARPS && r + 1 == TILES_R;
-    return t;
+    // Each antenna starts with another of its tiles, so that blocks meet all kinds however many blocks there are.
+    const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
+    return {antenna, row, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
 }
 
-// A block's way through the tiles of antennas that still run: its present tile (TILES or more: none left). Flags of the
-// next 32 are read together, one a lane.
-#define TILES (P.batch * TILES_R * TILES_Z)
+// A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
+// the next 32 are read together, one a lane.
+#define ALL_TILES (P.batch * TILES)
 struct Tour {
     int n, passed, flags;
 };
 __device__ inline int flags_from(int n) {
     const int there = n + int(threadIdx.x % 32) * int(gridDim.x);
-    return there < TILES ? P.active[there / (TILES_R * TILES_Z)] : 0;
+    return there < ALL_TILES ? P.active[there / TILES] : 0;
 }
 __device__ inline void skip_stopped(Tour &t) {
-    while (t.n < TILES && !__shfl_sync(WHOLE_WARP, t.flags, t.passed % 32)) {
+    while (t.n < ALL_TILES && !__shfl_sync(WHOLE_WARP, t.flags, t.passed % 32)) {
         t.n += gridDim.x;
         if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
     }
@@ -75,134 +61,183 @@ __device__ inline void go_on(Tour &t) {
     skip_stopped(t);
 }
 
-// Offsets of the buffers that a launch reads and writes.
+// The buffers that a launch reads and writes.
 struct Buffers {
     bool odd;
-    __device__ real *fields(bool write, int antenna, int k) const {
-        return field(antenna + (odd != write ? P.batch : 0), k, 0);
-    }
-    __device__ real *axial(bool write, int antenna, int k) const {
-        return axial_memory(antenna + (odd != write ? P.batch : 0), k, 0);
-    }
-    __device__ real *radial(bool write, int antenna, int k) const {
-        return radial_memory(antenna + (odd != write ? P.batch : 0), k, 0);
-    }
+    __device__ int antenna(bool write, int antenna) const { return antenna + (odd != write ? P.batch : 0); }
+    __device__ real *fields(bool write, int n, int k) const { return field(antenna(write, n), k, 0); }
+    __device__ real *axial(bool write, int n, int k) const { return axial_memory(antenna(write, n), k, 0); }
+    __device__ real *radial(bool write, int n, int k) const { return radial_memory(antenna(write, n), k, 0); }
 };
 
-// What lane r must know of row r: asked for together with the fields, looked at when the tile's turn comes.
-struct RowAhead {
-    RowNotes notes;
-    int place;  // of the row's axial memory
-};
+// A warp's rows in the stage: number n is component n % 6 of row n / 6; lane n asks for it and returns it.
+#define STAGED (6 * ROWS)
+static_assert(STAGED <= 32, "a lane moves one row of one component");
+__device__ inline real *staged(int warp, int n) { return desk<real>(warp) + n * WIDE; }
 
-// Asks for a warp's part of a tile.
-__device__ inline RowAhead fetch(const Tile &t, int warp, int lane, const Buffers &buffers) {
-    const int first = t.row + warp * ROWS, rows = 6 * (P.nz - first);
-    const real *from = buffers.fields(false, t.antenna, first) + t.column / CHUNK * CHUNK;
-    real *to = stage(warp);
-#pragma unroll
-    for (int n = 0; n < (STAGE_NUMBERS / CHUNK + 31) / 32; ++n) {
-        const int chunk = n * 32 + lane, row = chunk / (STAGE_WIDE / CHUNK), column = chunk % (STAGE_WIDE / CHUNK) * CHUNK;
-        if (row >= 6 * ROWS) continue;
-        const bool there = row < rows;
-        copy_16_or_zeros(to + row * STAGE_WIDE + column, there ? from + row * P.pitch + column : from, there);
-    }
-    close_copies();
-    const int k = first + min(lane, ROWS - 1);
-    return {notes_of(t.antenna, k), P.axial_rows[P.nz + min(k, P.nz - 1)]};
+// Asks for a warp's part of a tile. Rows beyond the lattice stay what they are, zeros.
+__device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, count = 6 * max(0, min(ROWS, P.nz - first));
+    if (lane < count)
+        copy_in(staged(warp, lane), buffers.fields(false, t.antenna, first) + lane * P.pitch, WIDE * REAL_BYTES, arrival(warp));
+    if (lane == 0) announce_copies(arrival(warp), count * WIDE * REAL_BYTES);
 }
 
-__device__ inline void take(Patch &f, const Tile &t, int warp, int lane) {
-    const real *from = stage(warp) + t.column % CHUNK + lane * CELLS;
+// Sends a warp's part of the tile proper to the other buffer.
+__device__ inline void send_out(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, k = first + lane / 6;
+    if (lane < STAGED && k >= t.bottom && k < t.top)
+        copy_out(buffers.fields(true, t.antenna, first) + lane * P.pitch, staged(warp, lane), WIDE * REAL_BYTES);
+}
+
+// Takes a component of a row from the stage, and leaves there what was stepped. Lanes of wide patches take their pieces in
+// an order of their own, which keeps them out of each other's banks.
+__device__ inline void exchange_component(real *row, int lane, real *cells, bool takes) {
+    piece *place = reinterpret_cast<piece *>(row) + lane * PIECES, next[PIECES];
+    const int turned = PIECES == 2 ? lane / 4 % 2 : 0;
+    if (takes) {
+#pragma unroll
+        for (int v = 0; v < PIECES; ++v) next[v] = place[v ^ turned];
+    }
+#pragma unroll
+    for (int v = 0; v < PIECES; ++v) {
+        real out[PIECE];
+#pragma unroll
+        for (int w = 0; w < PIECE; ++w)
+            out[w] = PIECES == 2 && turned ? cells[(PIECES - 1 - v) * PIECE + w] : cells[v * PIECE + w];
+        place[v ^ turned] = gather(out);
+    }
+    if (!takes) return;
+    real in[CELLS];
+#pragma unroll
+    for (int v = 0; v < PIECES; ++v) spread(next[v], in + v * PIECE);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) cells[j] = PIECES == 2 && turned ? in[(j + CELLS / 2) % CELLS] : in[j];
+}
+__device__ inline void exchange(Patch &f, int warp, int lane, bool takes) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        load_lane(from + (r * 6 + 0) * STAGE_WIDE, f.e_r[r]), load_lane(from + (r * 6 + 1) * STAGE_WIDE, f.e[r]);
-        load_lane(from + (r * 6 + 2) * STAGE_WIDE, f.e_z[r]), load_lane(from + (r * 6 + 3) * STAGE_WIDE, f.h_r[r]);
-        load_lane(from + (r * 6 + 4) * STAGE_WIDE, f.h[r]), load_lane(from + (r * 6 + 5) * STAGE_WIDE, f.h_z[r]);
-    }
-}
-
-// Writes a lane's cells of a row, less the columns that other tiles write.
-__device__ inline void put_lane(real *to, const real *from, const Ground &g, const Tile &t) {
-    if (g.column >= t.left && g.column + CELLS <= t.right) stream_lane(to, from);
-    else
+        real *cells[6] = {f.e_r[r], f.e[r], f.e_z[r], f.h_r[r], f.h[r], f.h_z[r]};
 #pragma unroll
-        for (int j = 0; j < CELLS; ++j)
-            if (g.column + j >= t.left && g.column + j < t.right) to[j] = from[j];
-}
-
-__device__ inline void put(const Patch &f, const Ground &g, const Tile &t, const Buffers &buffers) {
-    real *to = buffers.fields(true, t.antenna, g.first) + g.column;
-    const int n = P.pitch;
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        if (g.first + r >= t.bottom && g.first + r < t.top) {
-            put_lane(to, f.e_r[r], g, t), put_lane(to + n, f.e[r], g, t), put_lane(to + 2 * n, f.e_z[r], g, t);
-            put_lane(to + 3 * n, f.h_r[r], g, t), put_lane(to + 4 * n, f.h[r], g, t), put_lane(to + 5 * n, f.h_z[r], g, t);
-        }
-        to += 6 * n;
+        for (int c = 0; c < 6; ++c) exchange_component(staged(warp, r * 6 + c), lane, cells[c], takes);
     }
+    publish_to_copies();
+    __syncwarp();  // the stage is what all lanes left
 }
 
 // A lane's columns of the axial memories of its rows: asked for, or, of the tile proper, written to the other buffer.
-__device__ inline void move_axial(const Ground &g, const Tile &t, const RowAhead &rows, const Buffers &buffers, bool write) {
-    real *start = P.axial_psi + (t.antenna + (buffers.odd != write ? P.batch : 0)) * (long long)P.axial_count * 4 * P.pitch;
+__device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers &buffers, bool write) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        const int k = g.first + r, columns = __shfl_sync(WHOLE_WARP, rows.notes.columns, r);
-        const int place = __shfl_sync(WHOLE_WARP, rows.place, r);
-        if (!columns || (write && (k < t.bottom || k >= t.top))) continue;
-        real *away = start + place * 4 * P.pitch + g.column;
+        const int k = g.first + r;
+        if (!(g.word[r] & ROW_AXIAL) || (write && (k < t.bottom || k >= t.top))) continue;
+        const real columns = slab_layer(g.row + r, 0)->columns;
+        if (real(g.column) >= columns) continue;
+        const Memory<false> memories(g, r, columns);
+        real *away = buffers.axial(write, t.antenna, k) + g.column;
 #pragma unroll
+        for (int filter = 0; filter < 4; ++filter)
+#pragma unroll
+            for (int v = 0; v < PIECES; ++v) {
+                piece *here = memories.of(filter) + v * memories.lanes, *there = reinterpret_cast<piece *>(away + filter * P.pitch) + v;
+                if (write) *there = *here;
+                else copy_16_bytes(here, there);
+            }
+    }
+}
+
+// A warp that lays out the rows of the next tile. It looks at their notes early and at the tables late.
+__device__ inline bool lays_out() { return warp_index() == THREADS / 32 - 1; }
+
+// All steps of one tile; after the first, the next tile's rows are asked for.
+template <int NEED>
+__device__ inline void march(
+    Patch &f, Rows &g, Course &c, int step, int count, const Tour &tour, int warp, int lane, const Buffers &buffers
+) {
+#pragma unroll 1
+    for (int s = 0; s < count; ++s) {
+        advance<NEED>(f, g, c, step + s, s + 1 < count);
+        if (s > 0) continue;
+        wait_copies_out();
+        if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+    }
+}
+
+__device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
+    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
+    Course c{warp, warp > 0, warp < WARPS - 1, RADIAL_WARPS > 0, 0, 0};
+    Patch f{};  // rows beyond the lattice are left in the stage as zeros
+    Tour tour;
+    set_out(tour);
+    if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+    clear_slots(c, lane);
+    Tile last{};
+    int turn = 0;
+#pragma unroll 1
+    while (tour.n < ALL_TILES) {
+        const Tile t = tile_of(tour.n);
+        const int table = (turn & 1) * HEIGHT;
+        await_signal(arrival(warp), turn);
+        exchange(f, warp, lane, true);
+        if (turn++) send_out(last, warp, lane, buffers);
+        last = t;
+        go_on(tour);
+        SlabNotes notes;
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        __syncthreads();  // all have left the tile before: its tables and its part of the pool are free, the next one's are there
+        Rows g;
+        survey(g, t.antenna, lane, table + warp * ROWS, t.row + warp * ROWS);
+        const int needs = needs_of(g.row);
+        if (needs & AXIAL) move_memories(g, t, buffers, false);
+        close_copies();
+        if (needs & FILLED) stage_rows(g);
+        if (needs & RARE) g.amplitude = amplitude_of(step);
+        if (lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories are there
+        if (count > 0) {
+            send_top(f, lane, c), send_side(f, lane, c);
+            if (needs & AWAY) march<AXIAL | FILLED | RARE | AWAY>(f, g, c, step, count, tour, warp, lane, buffers);
+            else if (needs & FILLED) march<AXIAL | FILLED | RARE>(f, g, c, step, count, tour, warp, lane, buffers);
+            else if (needs) march<AXIAL | RARE>(f, g, c, step, count, tour, warp, lane, buffers);
+            else march<0>(f, g, c, step, count, tour, warp, lane, buffers);
+        } else {
+            wait_copies_out();
+            if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+        }
+        if (needs & AXIAL) move_memories(g, t, buffers, true);
+    }
+    if (turn == 0) return;
+    __syncwarp();  // the copies of all lanes have read the stage
+    exchange(f, warp, lane, false);
+    send_out(last, warp, lane, buffers);
+    wait_copies_out();
+}
+
+#if RADIAL_WARPS
+__device__ inline void load_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, const Tile &t, const Buffers &buffers) {
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (g.works && k < P.nz)
+            load_strip_cell(x[r], buffers.fields(false, t.antenna, k) + g.at, buffers.radial(false, t.antenna, k) + g.column);
+        else clear(x[r]);
+    }
+}
+
+__device__ inline void move_strip_memories(const Strip &g, const Tile &t, const Buffers &buffers, bool write) {
+    if (g.kind == STRIP_AIR) return;
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (!g.works || (write && (!(g.word[r] & ROW_AXIAL) || k < t.bottom || k >= t.top))) continue;
         for (int filter = 0; filter < 4; ++filter) {
-            real *here = layer_memory_of(g.layer + r, filter) + g.lane * CELLS;
-            if (write) put_lane(away + filter * P.pitch, here, g, t);
-            else
-#pragma unroll
-                for (int v = 0; v < CELLS; v += 8 / REAL_BYTES) copy_8_bytes(here + v, away + filter * P.pitch + v);
+            real *here = memory_of(g, r, filter);
+            if (write) buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = *here;
+            else *here = g.word[r] & ROW_AXIAL ? buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at] : real(0);
         }
     }
 }
 
-// Not inlined, nor is the other: each has the registers to itself.
-__device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
-    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, warp > 0, warp < WARPS - 1, false, 0, 0};
-    Tour tour;
-    set_out(tour);
-    RowAhead coming;
-    if (tour.n < TILES) coming = fetch(tile_of(tour.n), warp, lane, buffers);
-#pragma unroll 1
-    while (tour.n < TILES) {
-        const Tile t = tile_of(tour.n);
-        const RowAhead rows = coming;
-        Patch f;
-        Ground g;
-        wait_copies<0>();
-        __syncwarp();  // all lanes' copies are there
-        take(f, t, warp, lane);
-        place(g, t.antenna, lane, t.row + warp * ROWS, warp * ROWS, t.column + lane * CELLS,
-              lane < ROWS ? word_beyond(rows.notes, t.column) : 0);
-        g.position = t.position;
-        const bool layered = AXIAL_WARPS >> warp & 1 && g.mode != PLAIN;
-        if (layered) move_axial(g, t, rows, buffers, false);
-        close_copies();
-        read_factors(g);
-        __syncwarp();  // all lanes have what they need of the stage
-        go_on(tour);
-        if (tour.n < TILES) coming = fetch(tile_of(tour.n), warp, lane, buffers);
-        else close_copies();
-        if (layered) fill_layer_rows(g), wait_copies<1>();
-        c.radial = t.radial;
-        if (count > 0) send_h(f, g, c);
-#pragma unroll 1
-        for (int s = 0; s < count; ++s) march_patch(f, g, c, step + s, s + 1 < count);
-        put(f, g, t, buffers);
-        if (layered) move_axial(g, t, rows, buffers, true);
-    }
-}
-
-#if RADIAL_WARPS
 __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
     Course c{warp, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
@@ -210,42 +245,54 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
     read_factors(g);
     Tour tour;
+    set_out(tour);
+    int table = 0;
 #pragma unroll 1
-    for (set_out(tour); tour.n < TILES; go_on(tour)) {
+    while (tour.n < ALL_TILES) {
         const Tile t = tile_of(tour.n);
-        if (!t.radial) continue;
         StripCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);
-#pragma unroll
-        for (int r = 0; r < STRIP_ROWS; ++r) {
-            const int k = g.first + r;
-            if (g.works && k < P.nz)
-                load_strip_cell(x[r], buffers.fields(false, t.antenna, k) + g.at, buffers.radial(false, t.antenna, k) + g.column);
-            else clear(x[r]);
-            if (g.works && g.word[r] & ROW_AXIAL)
-                for (int filter = 0; filter < 4; ++filter)
-                    strip_memory_of(layer_place(g.row + r), filter)[g.column] = buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at];
-        }
+        g.table = table;
+        load_strip(x, g, t, buffers);
+        move_strip_memories(g, t, buffers, false);
+        go_on(tour);
+        SlabNotes notes;
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        __syncthreads();  // see main_warp
         if (count > 0) send_strip_h(x, g, c);
 #pragma unroll 1
-        for (int s = 0; s < count; ++s) march_strip(x, g, c, s + 1 < count);
+        for (int s = 0; s < count; ++s) {
+            march_strip(x, g, c, s + 1 < count);
+            if (s == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        }
+        if (count == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; ++r) {
             const int k = g.first + r;
-            if (!g.works || k < t.bottom || k >= t.top) continue;
-            store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
-            if (g.word[r] & ROW_AXIAL)
-                for (int filter = 0; filter < 4; ++filter)
-                    buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = strip_memory_of(layer_place(g.row + r), filter)[g.column];
+            if (g.works && k >= t.bottom && k < t.top)
+                store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
         }
+        move_strip_memories(g, t, buffers, true);
+        table = HEIGHT - table;
     }
 }
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, int count, int odd) {
-    if (threadIdx.x == 0) prepare_signals();
-    for (int r = 0; r < TILES_R; ++r) share_factors(tile_column(r), r);
-    __syncthreads();  // signals and factors are ready
+    if (threadIdx.x == 0) {
+        prepare_signals();
+        for (int w = 0; w < WARPS; ++w) prepare_signal(arrival(w), 1);
+    }
+    for (int at = threadIdx.x; at < WARPS * STAGED * WIDE; at += THREADS)
+        if (P.nz < HEIGHT) staged(0, 0)[at] = 0;  // rows beyond the lattice
+    lay_out_air();
+    if (lays_out()) {
+        Tour tour;
+        set_out(tour);
+        if (tour.n < ALL_TILES) lay_out_rows(notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row), tile_of(tour.n).row, 0);
+    }
+    publish_to_copies();
+    __syncthreads();  // signals, the stage and the first tables are ready
     const Buffers buffers{odd != 0};
     if (warp_index() < WARPS) main_warp(step, count, buffers);
 #if RADIAL_WARPS

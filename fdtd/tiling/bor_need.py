@@ -35,7 +35,7 @@ def bor_need(
             columns,
             rows,
             layer=layer,
-            axial=((0, layer), (rows - layer, rows)) if layer else (),
+            axial=((0, layer, columns), (rows - layer, rows, columns)) if layer else (),
             record_every=_RECORDED,
             coupled=False,
             size=size,
@@ -56,7 +56,7 @@ def bor_need(
 
 def tile_need(machine: Machine, height: int, width: int, depth: int, *, size: int) -> Need:
     """Redundant computation in registers: one block a multiprocessor, so it waits for its own loads and stores."""
-    core, state = (height - 2 * depth) * (width - 2 * depth), len(BOR.fields) * size
+    core, state = (height - 2 * depth) * width, len(BOR.fields) * size
     transfer = (height * width + core) * state / (machine.memory_bytes_per_s / machine.multiprocessors)
     return Need(
         memory_bytes=2 * state / depth,

@@ -10,34 +10,29 @@ from fdtd.tiling.limits import Limits
 
 _VECTOR = 16  # bytes
 _SECTOR = 32  # bytes; rows start on a memory sector
-_RESIDENT = {1: 2, 2: 8}  # blocks of a multiprocessor, by launches a step
-_THREADS = {1: 512, 2: 128}  # of a block, by launches a step
-_MOST_THREADS = 1024
 _WARP = 32
+_MOST_RING = 32  # rows
+_MOST_THREADS = 1024
+_RESERVED = 1024  # bytes of shared memory that the system takes of each block
+_SIGNAL = 8  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneStepPlan:
-    """How the baseline visits the lattice.
+    """How two launches a step visit the lattice.
 
     Attributes:
-        launches: A step: two in place, or one from one buffer to another.
         threads: Of a block.
         resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
-        blocks: Of an antenna, in one of two launches.
-        rows: That a block writes in one launch.
-        whole_blocks: Of an antenna, in one launch.
+        blocks: Of an antenna.
         lead: Zero columns before the axis; the radial layer starts with a whole vector.
         pitch: Stored columns, at least one zero column after the last.
         size: Bytes of a number.
     """
 
-    launches: int
     threads: int
     resident: int
     blocks: int
-    rows: int
-    whole_blocks: int
     lead: int
     pitch: int
     size: int
@@ -45,28 +40,86 @@ class OneStepPlan:
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        rows = {"TILE_ROWS": self.rows} if self.launches == 1 else {}
-        return {"THREADS": self.threads, "RESIDENT": self.resident, "REAL_BYTES": self.size} | rows
+        return {"THREADS": self.threads, "RESIDENT": self.resident, "REAL_BYTES": self.size}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeStepPlan:
+    """How one launch a step streams an antenna's rows through a block.
+
+    Attributes:
+        team: Threads that do E, or H.
+        rows: That a team does at a time.
+        ring: Rows in shared memory.
+        blocks: That a multiprocessor should hold at a time.
+        lead: Zero columns before the axis; the radial layer starts with a whole vector.
+        pitch: Stored columns, at least one zero column after the last.
+        size: Bytes of a number.
+        shared_bytes: Of a block.
+    """
+
+    team: int
+    rows: int
+    ring: int
+    blocks: int
+    lead: int
+    pitch: int
+    size: int
+    shared_bytes: int
 
     @property
-    def shared_bytes(self) -> int:
-        """Of a block, in one launch."""
-        return 3 * (self.rows + 1) * self.pitch * self.size
+    def threads(self) -> int:
+        """Of a block: two teams and a warp that moves rows."""
+        return 2 * self.team + _WARP
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        return {
+            "TEAM": self.team,
+            "ROWS": self.rows,
+            "RING": self.ring,
+            "BLOCKS": self.blocks,
+            "REAL_BYTES": self.size,
+        }
+
+
+def _layout(nr: int, layer: int, size: int) -> tuple[int, int]:
+    """Lead and pitch."""
+    lead, unit = (layer - nr) % (_VECTOR // size), _SECTOR // size
+    return lead, -(-(lead + nr + 1) // unit) * unit
 
 
 def plan(
-    stencil: Stencil,
-    nr: int,
-    nz: int,
-    *,
-    layer: int,
-    size: int,
-    limits: Limits,
-    launches: int = 2,
-    threads: int | None = None,
-    resident: int | None = None,
+    stencil: Stencil, nr: int, nz: int, *, layer: int, size: int, threads: int = 128, resident: int = 6
 ) -> OneStepPlan:
-    """Any stencil and size works in two launches.
+    """Two launches a step, in place: any stencil and size works.
+
+    Args:
+        stencil: What is stepped.
+        nr: Columns.
+        nz: Rows.
+        layer: Columns of the radial layer.
+        size: Bytes of a number.
+        threads: Of a block.
+        resident: Blocks that a multiprocessor should hold.
+    """
+    del stencil
+    lead, pitch = _layout(nr, layer, size)
+    return OneStepPlan(
+        threads=threads,
+        resident=resident,
+        blocks=-(-pitch * size // _VECTOR * nz // threads),
+        lead=lead,
+        pitch=pitch,
+        size=size,
+    )
+
+
+def plan_whole(
+    stencil: Stencil, nr: int, nz: int, *, layer: int, size: int, limits: Limits, rows: int = 4, blocks: int = 1
+) -> WholeStepPlan:
+    """One launch a step, in place: half of the traffic, but one block an antenna.
 
     Args:
         stencil: What is stepped.
@@ -75,35 +128,29 @@ def plan(
         layer: Columns of the radial layer.
         size: Bytes of a number.
         limits: Of the device.
-        launches: A step: 2, in place, or 1, with a second buffer and half of the traffic.
-        threads: Of a block; chosen if None.
-        resident: Blocks that a multiprocessor should hold; chosen if None.
+        rows: That a team does at a time.
+        blocks: That a multiprocessor should hold.
 
     Raises:
-        Unsuitable: There is no such number of launches, or a block cannot hold two rows, which one launch needs.
+        Unsuitable: A block cannot hold enough rows.
     """
     del stencil
-    if launches not in _RESIDENT:
-        raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
-    unit = _SECTOR // size
-    lead = (layer - nr) % (_VECTOR // size)
-    pitch = -(-(lead + nr + 1) // unit) * unit
-    vectors = pitch * size // _VECTOR
-    threads, rows = threads or _THREADS[launches], 1
-    if launches == 1:
-        rows = max(1, threads // vectors - 1)
-        threads = -(-(rows + 1) * vectors // _WARP) * _WARP
-    made = OneStepPlan(
-        launches=launches,
-        threads=threads,
-        resident=min(resident or _RESIDENT[launches], max(1, 2 * _MOST_THREADS // threads)),
-        blocks=-(-vectors * nz // threads),
+    lead, pitch = _layout(nr, layer, size)
+    team = -(-rows * pitch * size // (_VECTOR * _WARP)) * _WARP
+    row_bytes = (6 * pitch + 8 * max(4, -(-layer // 4) * 4)) * size
+    free = min(limits.shared_bytes, limits.shared_bytes // blocks - _RESERVED) - 4 * (nz + 1)
+    ring = min(free // (row_bytes + _SIGNAL), _MOST_RING)
+    if ring < 3 * rows + 3 or 2 * team + _WARP > _MOST_THREADS:
+        raise Unsuitable(
+            f"one_step in one launch keeps {3 * rows + 3} rows of {nr} columns on chip, too many here; use two launches"
+        )
+    return WholeStepPlan(
+        team=team,
         rows=rows,
-        whole_blocks=-(-nz // rows),
+        ring=ring,
+        blocks=blocks,
         lead=lead,
         pitch=pitch,
         size=size,
+        shared_bytes=ring * (row_bytes + _SIGNAL) + 4 * (nz + 1),
     )
-    if launches == 1 and (threads > _MOST_THREADS or made.shared_bytes > limits.shared_bytes):
-        raise Unsuitable(f"one_step in one launch holds two rows a block, and rows of {nr} columns are too long; use two")
-    return made

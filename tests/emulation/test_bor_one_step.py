@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,18 @@ def stepped(problem: Problem, precision: str, **tuning: Any) -> Records:
 
 
 @pytest.mark.parametrize(
-    ("order", "batch", "precision", "threads"),
-    [(0, 1, "float64", 512), (1, 2, "float64", 160), (1, 1, "float32", 64), (2, 1, "float32", 1024)],
+    ("order", "batch", "precision", "tuning"),
+    [
+        (0, 1, "float64", {}),
+        (1, 2, "float64", {"rows": 3, "blocks": 8}),
+        (1, 1, "float32", {"rows": 2, "blocks": 16}),
+        (2, 1, "float32", {"rows": 1, "blocks": 24}),
+    ],
 )
-def test_random_problem(order: int, batch: int, precision: str, threads: int) -> None:
-    """Everything on, coupled nodes too; blocks of one row to all of them; an odd last step."""
+def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str, int]) -> None:
+    """Everything on, coupled nodes too; teams of some rows, rings of a few rows to all of them."""
     problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81)
-    measured, expected = stepped(problem, precision, launches=1, threads=threads), reference.run(problem)
+    measured, expected = stepped(problem, precision, launches=1, **tuning), reference.run(problem)
     assert measured.final is not None and expected.final is not None
     np.testing.assert_array_equal(measured.steps, expected.steps)
     components = [error(measured.final[:, c], expected.final[:, c]) for c in range(6)]
@@ -51,11 +57,11 @@ def test_random_problem(order: int, batch: int, precision: str, threads: int) ->
     assert max(errors.values()) < TOLERANCE[precision], errors
 
 
-def test_an_antenna_has_its_bits_in_any_place_and_block() -> None:
+def test_an_antenna_has_its_bits_in_any_place() -> None:
     """Alone, in a batch, in two launches: all of it the same numbers, since each cell is updated in the same way."""
     problem = random_problem(seed=3, order=1, batch=3, steps=40, shape=(27, 38))
     together = stepped(problem, "float32", launches=1)
-    alone = stepped(part(problem, [1]), "float32", launches=1, threads=96)
+    alone = stepped(part(problem, [1]), "float32", launches=1, rows=3)
     apart = stepped(problem, "float32")
     assert together.final is not None and alone.final is not None and apart.final is not None
     np.testing.assert_array_equal(alone.final[0], together.final[1])
@@ -69,8 +75,6 @@ def test_other_numbers_of_launches_are_refused() -> None:
         SCHEMES["one_step"](random_problem(seed=1, order=1, steps=40), "float32", HOPPER, launches=3)
 
 
-def test_rows_longer_than_half_a_block_are_refused() -> None:
-    grid = {"layer": 10, "size": 8, "limits": HOPPER, "launches": 1}
-    assert one_step.plan(BOR, 1000, 8, **grid).rows == 1
-    with pytest.raises(Unsuitable, match="rows of 1100 columns are too long; use two"):
-        one_step.plan(BOR, 1100, 8, **grid)
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(Unsuitable, match="keeps 15 rows of 900 columns on chip, too many here; use two launches"):
+        one_step.plan_whole(BOR, 900, 8, layer=10, size=8, limits=replace(HOPPER, shared_bytes=2**18))

@@ -9,6 +9,7 @@ import numpy as np
 
 from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Scheme
+from fdtd.errors import Unsuitable
 from fdtd.problem import Problem
 from fdtd.stencils import BOR
 from fdtd.tiling import one_step, resident, trapezoidal, wavefront
@@ -17,30 +18,42 @@ from fdtd.tiling.limits import Limits
 _BYTES = {"float32": 4, "float64": 8}
 
 
-def _one_step(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
-    """Two launches a step, in place; or one, from one buffer to the other and back, and two for an odd step."""
+def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int = 2, **tuning: int) -> Scheme:
+    """One time step after the other, in two launches a step or in one."""
     grid, layer, size = problem.grid, problem.radial_layer.cells, _BYTES[precision]
-    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, limits=limits, **tuning)
+    if launches == 1:
+        whole = one_step.plan_whole(BOR, grid.nr, grid.nz, layer=layer, size=size, limits=limits, **tuning)
+
+        def advance_whole(program: Program, batch: int, step: int, end: int) -> None:
+            for n in range(step, end):
+                program.launch("whole_step", (batch,), whole.threads, n, shared=whole.shared_bytes)
+
+        return Scheme(
+            name="one_step",
+            text="whole_step.cu",
+            macros=whole.macros,
+            lead=whole.lead,
+            pitch=whole.pitch,
+            advance=advance_whole,
+            records=False,
+        )
+    if launches != 2:
+        raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
+    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
-        pairs = (end - step) // 2 if plan.launches == 1 else 0
-        for n in range(2 * pairs):
-            program.launch(
-                "whole_step", (plan.whole_blocks, batch), plan.threads, step + n, n % 2, shared=plan.shared_bytes
-            )
-        for n in range(step + 2 * pairs, end):
+        for n in range(step, end):
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
     return Scheme(
         name="one_step",
-        text="whole_step.cu" if plan.launches == 1 else "one_step.cu",
+        text="one_step.cu",
         macros=plan.macros,
         lead=plan.lead,
         pitch=plan.pitch,
         advance=advance,
         records=False,
-        doubled=plan.launches == 1,
     )
 
 
@@ -86,7 +99,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
         grid.nr,
         grid.nz,
         layer=problem.radial_layer.cells,
-        axial=tuple(layer.rows for layer in problem.axial_layers),
+        axial=tuple((*layer.rows, layer.columns) for layer in problem.axial_layers),
         record_every=problem.sampling.record_every,
         coupled=problem.media.spans.coupled,
         size=_BYTES[precision],
@@ -95,9 +108,9 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
     )
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
-        blocks = min(limits.multiprocessors, batch * plan.tiles[0] * plan.tiles[1])
+        blocks = min(limits.multiprocessors, batch * plan.tiles)
         for odd, count in enumerate(plan.launches(end - step)):
-            program.launch("trapezoidal", (blocks,), plan.threads, step, count, odd % 2, shared=plan.shared_bytes)
+            program.launch("trapezoidal", (blocks,), plan.threads, step, count, odd % 2, shared=limits.shared_bytes)
             step += count
 
     return Scheme(
