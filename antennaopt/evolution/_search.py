@@ -67,6 +67,11 @@ class Search:
         """The best `ok` individual so far."""
         return self.hall_of_fame[0] if self.hall_of_fame else None
 
+    @property
+    def planted(self) -> list[tuple[float, ...]]:
+        """Genomes of the first generation that were not all drawn."""
+        return [genome for genome, _, operator in self.first_generation() if operator == "planted"]
+
     def stopped(self, wall_seconds: float = 0.0) -> str | None:
         """Return why the search is over, or None.
 

@@ -8,6 +8,7 @@ from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Stor
 from antennaopt.study._planning import halved_plan, plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, duration, for_terminal
 from antennaopt.study._run import open_farm, resume, run
+from antennaopt.study._steady import SteadyDriver
 from antennaopt.study._store import FolderStore, outcome_of_row
 from antennaopt.study._summary import Finalist, RunSummary
 
@@ -26,6 +27,7 @@ __all__ = [
     "Quiet",
     "Recalled",
     "RunSummary",
+    "SteadyDriver",
     "StopSignals",
     "Store",
     "antenna_toml",

@@ -95,9 +95,14 @@ class Bookkeeping:
 
     def _remember(self, evaluations: Sequence[Evaluation]) -> None:
         """Note the designs that are known now, and keep the outcomes of the population and of the best."""
-        born: Recalled = {}
         for one in evaluations:
             self._note(one.candidate.individual, one.values, one.outcome["status"])
+        self._keep_outcomes(evaluations)
+
+    def _keep_outcomes(self, evaluations: Sequence[Evaluation]) -> None:
+        """Keep the outcomes of the population and of the best, and count those that were not solved."""
+        born: Recalled = {}
+        for one in evaluations:
             if "origin" in one.outcome and not one.cached:
                 self.reused[one.outcome["origin"]] += 1
             outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}

@@ -1,0 +1,227 @@
+"""The steady state's driver with a cheap farm: places are never idle, whatever happens can be replayed to the bit."""
+
+import copy
+import json
+import os
+import random
+import signal
+
+import pytest
+from test_study_driver import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
+
+from antennaopt.errors import Interrupted, TooManyFailuresError
+from antennaopt.evolution import Candidate, EvolutionSettings, Mutation, Scored, SteadyState, decode, replay
+from antennaopt.study import Quiet, SteadyDriver, StopSignals
+
+
+class Flying:
+    """Solves in any order; keeps so many batches under way at a time and notes how many there were at each end."""
+
+    worker_count = places = 3
+    device = None
+
+    def __init__(self, order=0, fault=None, dies_after=None):
+        self.solved, self.busy = [], []
+        self._order, self._fault, self._dies_after = random.Random(order), fault, dies_after
+
+    def cut(self, jobs, batch_size="auto"):
+        return [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
+
+    def run(self, batches):
+        self._drained, self._waiting, self._flying = False, [], []
+        self.submit(batches)
+        return self._completed()
+
+    def submit(self, batches):
+        self._waiting += [list(batch) for batch in batches if batch]
+
+    def _completed(self):
+        while True:
+            while self._waiting and len(self._flying) < self.places and not self._drained:
+                self._flying.append(self._waiting.pop(0))
+            if not self._flying:
+                return
+            self.busy.append(len(self._flying))
+            for name, design in self._flying.pop(self._order.randrange(len(self._flying))):
+                if len(self.solved) == self._dies_after:
+                    raise SystemExit
+                self.solved.append(name)
+                yield name, (self._fault and self._fault(name, design)) or antenna(design)
+
+    def drain(self):
+        self._drained = True
+
+
+class Store(MemoryStore):
+    """As the driver's tests keep it, with a block's order of birth."""
+
+    def recorded(self):
+        return [
+            Scored(
+                candidate=Candidate.from_dict(row),
+                fitness=row["fitness"],
+                ok=row["outcome"]["status"] == "ok",
+                cached=row["cached"],
+            )
+            for row in self.rows()
+        ]
+
+
+def settings(**changes):
+    return EvolutionSettings(
+        **{"algorithm": "steady_state", "population": 8, "generations": 5, "tournament_size": 2, **changes}
+    )
+
+
+def driver(store, farm, *, genes=REAL, signals=None, batch_size="auto", **changes):
+    return SteadyDriver(
+        evolution=SteadyState(settings(**changes), genes, 7),
+        objectives=OBJECTIVES,
+        design=lambda values: {"feed.inner_radius": 12e-3, **values},
+        farm=farm,
+        store=store,
+        progress=Quiet(),
+        signals=signals or StopSignals(),
+        batch_size=batch_size,
+        clock=lambda: 0.0,
+    )
+
+
+def check_replay(store, last, genes=REAL, **changes):
+    """What is stored, gone through once more: the same genomes, the same population, the same best."""
+    again = SteadyState(settings(**changes), genes, 7)
+    recorded = store.recorded()
+    assert list(replay(again, recorded)) == recorded
+    assert [one.to_dict() for one in again.population] == [one.to_dict() for one in last.population]
+    assert again.hall_of_fame == last.hall_of_fame
+
+
+def test_every_place_is_busy_from_the_first_to_the_last():
+    """Generational, each generation would end with places that wait: 5 generations, 3 places."""
+    store, farm = Store(), Flying()
+    study = driver(store, farm)
+    assert study.run() == "all 5 generations done"
+    assert farm.busy[:-2] == [3] * (5 * 8 - 2)
+    assert sorted(farm.solved) == [f"b{number:06d}" for number in range(40)]
+    assert [len(json.loads(text)) for text in store.files.values()] == [8] * 5
+    assert [event for event, _ in store.events] == ["generation"] * 5
+    check_replay(store, study.evolution)
+
+
+def test_devices_are_given_whole_batches():
+    class Devices(Flying):
+        worker_count, places, device = 1, 2, {"wave": 2}
+
+        def submit(self, batches):
+            super().submit(batches)
+            self.sizes = [*getattr(self, "sizes", []), *map(len, self._waiting)]
+
+    farm, store = Devices(), Store()
+    study = driver(store, farm, population=16)
+    study.run()
+    assert set(farm.sizes) == {4}
+    assert farm.busy[:-1] == [2] * (5 * 4 - 1)
+    check_replay(store, study.evolution, population=16)
+
+
+@pytest.mark.parametrize("dies_after", [0, 3, 8, 9, 15, 16, 21, 39])
+def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
+    """What was not stored yet is solved again, in the order that comes of it; nobody is bred twice or forgotten."""
+    store, farm = Store(), Flying(order=1, dies_after=dies_after)
+    with pytest.raises(SystemExit):
+        driver(store, farm).run()
+    assert len(store.checkpoints) == dies_after // 8
+    again = driver(store, Flying(order=2))
+    if store.checkpoints:
+        before = store.rows()
+        again.restore(json.loads(store.checkpoints[-1]))
+    else:
+        before = []
+    again.run()
+    rows = store.rows()
+    assert rows[: len(before)] == before
+    assert sorted(row["birth"] for row in rows) == list(range(40))
+    check_replay(store, again.evolution)
+
+
+def test_killed_between_rows_and_checkpoint_the_rows_are_of_the_new_order():
+    whole = Store()
+    driver(whole, Flying(order=1)).run()
+    store = copy.deepcopy(whole)
+    del store.checkpoints[2:]
+    again = driver(store, Flying(order=5))
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.rows(2) == whole.rows(2)
+    assert store.rows()[16:24] != whole.rows()[16:24]
+    check_replay(store, again.evolution)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_drains_and_the_block_is_filled_up_later(number, code):
+    def struck(name, design):
+        if len(farm.solved) == 13:
+            os.kill(os.getpid(), number)
+
+    store, farm = Store(), Flying(fault=struck)
+    with StopSignals() as signals, pytest.raises(Interrupted) as caught:
+        driver(store, farm, signals=signals).run()
+    assert caught.value.exit_code == code
+    assert 13 <= len(store.rows()) <= 15
+    before, rest = store.rows(), Flying(order=4)
+    again = driver(store, rest)
+    again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.rows()[: len(before)] == before
+    assert not set(rest.solved) & set(farm.solved)
+    assert len(store.rows()) == 40
+    check_replay(store, again.evolution)
+
+
+def test_a_stop_ends_it_with_a_short_block_and_more_budget_fills_it_up():
+    store = Store()
+    study = driver(store, Flying())
+    study.evolution.settings = settings(stop=EvolutionSettings().stop.__class__(fitness=8.0))
+    assert "reached the target" in study.run()
+    count = len(store.rows())
+    assert 8 < count < 40
+    again = driver(store, Flying(order=9))
+    again.restore(json.loads(store.checkpoints[-1]))
+    assert again.run() == "all 5 generations done"
+    assert len(store.rows()) == 40
+    check_replay(store, again.evolution)
+
+
+def test_twins_are_solved_once_also_while_the_first_is_under_way():
+    store, farm = Store(), Flying()
+    study = driver(store, farm, genes=WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
+    study.run()
+    rows = store.rows()
+    assert len(rows) == 40
+    assert len(farm.solved) == study.evolution.evaluations == 3
+    by_value = {}
+    for row in rows:
+        rings = decode(WHOLE, row["genome"])["rings"]
+        assert row["outcome"]["directivity_dbi"] == by_value.setdefault(rings, row["outcome"]["directivity_dbi"])
+    check_replay(store, study.evolution, WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
+
+
+def test_who_follows_one_that_was_lost_is_solved_for_himself():
+    lost = []
+
+    def fault(name, design):
+        if not lost:
+            lost.append(name)
+            return {"status": "lost", "error": "worker died"}
+        return None
+
+    store, farm = Store(), Flying(fault=fault)
+    driver(store, farm, genes=WHOLE, mutation=Mutation(probability=0.9, eta=1.0)).run()
+    assert [row["outcome"]["status"] for row in store.rows()].count("lost") == 1
+    assert len(farm.solved) == 4
+
+
+def test_a_first_block_without_any_ok_gives_up():
+    farm = Flying(fault=lambda name, design: {"status": "infeasible", "error": "walls cross"})
+    with pytest.raises(TooManyFailuresError, match=r"8 of 8 .* infeasible: walls cross"):
+        driver(Store(), farm).run()
