@@ -27,7 +27,7 @@ from antennaopt.evaluation.farm import Farm
 from antennaopt.study import Lines, plan_for, run
 
 ROOT = Path(__file__).resolve().parent.parent
-ACCIDENTAL = ["run", "seconds", "worker", "device", "attempt"]
+ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "device", "attempt"]
 """Columns that say where and when a row was made, not what it holds."""
 
 

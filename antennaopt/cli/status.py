@@ -56,6 +56,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         ["evaluations", str(state["evaluations"])],
         ["not solved again", reused_words(state["reused"]) or "none"],
         ["statuses", ", ".join(f"{count} {name}" for name, count in state["counts"].items()) or "none"],
+        ["stepping", f"{state['stepping']:.0%} of the workers' time" if state["stepping"] is not None else "not known"],
         ["best", f"{state['best']} with fitness {state['best_fitness']:.6g}" if state["best"] else "none"],
     ]
     width = max(len(value) for _, value in rows)
@@ -75,7 +76,7 @@ def state_of(path: Path) -> dict[str, Any]:
         ConfigurationError: It is not a run folder.
         ResumeRefusedError: It is damaged.
     """
-    from antennaopt.results import RunFolder, crowned_best
+    from antennaopt.results import RunFolder, crowned_best, stepping_of
 
     check_run_folder(path)
     folder = RunFolder.open(path)
@@ -83,6 +84,7 @@ def state_of(path: Path) -> dict[str, Any]:
     scores = {row["individual"]: row["fitness"] for row in rows if row["status"] == "ok"}
     first = min(scores, key=lambda name: (scores[name], name), default=None)
     best = crowned_best(folder, first) if first is not None else None
+    stepping = stepping_of(folder)
     return {
         "run": str(folder.path),
         "state": state_word(folder.path),
@@ -91,6 +93,7 @@ def state_of(path: Path) -> dict[str, Any]:
         "evaluations": sum(not row["cached"] for row in rows),
         "reused": dict(sorted(Counter(row["origin"] for row in rows if row.get("origin") in REUSED).items())),
         "counts": dict(sorted(Counter(row["status"] for row in rows).items())),
+        "stepping": stepping.share if stepping else None,
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,
     }

@@ -24,7 +24,8 @@ def report_lines(summary: RunSummary) -> list[str]:
     lines = [
         f"stopped: {summary.reason}",
         f"{summary.generations} generations, {summary.evaluations} antennas solved ({counts}) in "
-        f"{summary.wall_seconds:.1f} s; {summary.solver_fraction:.0%} of the workers' time was solving",
+        f"{summary.wall_seconds:.1f} s; {summary.solver_fraction:.0%} of the workers' time was solving"
+        + (f", {summary.stepping_fraction:.0%} stepping" if summary.stepping_fraction is not None else ""),
     ]
     if summary.reused:
         lines.append(f"not solved again: {reused_words(summary.reused)}")

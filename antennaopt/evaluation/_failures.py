@@ -35,7 +35,7 @@ WATCHDOG_STATUS = 1
 SHOWN = 8
 """Individuals that are named in an event."""
 
-ACCIDENTAL = ("seconds", "worker", "device", "attempt", "batch_seconds")
+ACCIDENTAL = ("seconds", "stepping_seconds", "worker", "device", "attempt", "batch_seconds")
 """What differs between two solutions of one antenna."""
 
 log = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from antennaopt.results.reading import load, pattern
     from antennaopt.results.rows import make_row
     from antennaopt.results.schema import GeneColumn, RunColumns
+    from antennaopt.results.stepping import Stepping, stepping_of
     from antennaopt.results.store import RunFolder, generation_of
     from antennaopt.results.versions import provenance
 
@@ -29,6 +30,7 @@ _HOMES = {
     "GeneColumn": "schema",
     "RunColumns": "schema",
     "RunFolder": "store",
+    "Stepping": "stepping",
     "certificate_mode": "certificates",
     "certified": "certificates",
     "crowned_best": "certificates",
@@ -39,6 +41,7 @@ _HOMES = {
     "pattern": "reading",
     "provenance": "versions",
     "read_certificates": "certificates",
+    "stepping_of": "stepping",
     "write_certificates": "certificates",
 }
 
@@ -47,6 +50,7 @@ __all__ = [
     "GeneColumn",
     "RunColumns",
     "RunFolder",
+    "Stepping",
     "certificate_mode",
     "certified",
     "crowned_best",
@@ -57,6 +61,7 @@ __all__ = [
     "pattern",
     "provenance",
     "read_certificates",
+    "stepping_of",
     "write_certificates",
 ]
 

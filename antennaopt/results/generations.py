@@ -9,6 +9,7 @@ reads the files, at whatever moment, finds every row once.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,12 +62,7 @@ def generations_in(path: Path) -> list[int]:
     first = first_generation(path)
     if first < SINGLE:
         return [first]
-    try:
-        last = pc.max(pq.read_table(path, columns=["generation"], partitioning=None)["generation"]).as_py()  # type: ignore[attr-defined]
-    except UNREADABLE as problem:
-        raise damaged(path, problem) from problem
-    if last is not None and not first <= last <= first + MOST_ROWS:
-        raise damaged(path, ValueError(f"it says that it ends with generation {last}"))
+    last = pc.max(read_columns(path, ["generation"])["generation"]).as_py()  # type: ignore[attr-defined]
     return list(range(first, (first if last is None else last) + 1))
 
 
@@ -123,6 +119,19 @@ def read_rows(path: Path) -> pa.Table:
         table.validate(full=True)
         return table
     except UNREADABLE as problem:
+        raise damaged(path, problem) from problem
+
+
+def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
+    """Return some columns of one Parquet file.
+
+    Raises:
+        ResumeRefusedError: The file is truncated or changed.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read(columns=list(names))
+    except (pa.ArrowException, OSError) as problem:
         raise damaged(path, problem) from problem
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.results.generations import files, read_rows
 from antennaopt.results.store import RunFolder, generation_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def load(*runs: RunFolder | Path | str) -> pd.DataFrame:
         runs: Run folders or their paths. Their genes, frequencies and objectives may differ: the table has the columns
             of all of them, empty where a run does not have one. The column `run` tells them apart.
     """
-    tables = [_rows(_opened(run)) for run in runs]
+    tables = [_opened(run).all_rows() for run in runs]
     if not tables:
         raise ValueError("load() needs at least one run")
     return pa.concat_tables(tables, promote_options="default").to_pandas()
@@ -53,10 +52,3 @@ def pattern(run: RunFolder | Path | str, individual: str) -> pd.DataFrame:
 
 def _opened(run: RunFolder | Path | str) -> RunFolder:
     return run if isinstance(run, RunFolder) else RunFolder.open(run)
-
-
-def _rows(folder: RunFolder) -> pa.Table:
-    schema = folder.columns.evals_schema(config_hash=folder.config_hash)
-    tables = [read_rows(path) for path in files(folder.evals_folder)]
-    rows = pa.concat_tables(tables) if tables else schema.empty_table()
-    return rows.replace_schema_metadata(None)

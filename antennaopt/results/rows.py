@@ -161,6 +161,7 @@ def evals_columns(columns: RunColumns, run: str, evaluations: Sequence[Evaluatio
         table["origin"] = ["twin" if one.cached else one.outcome.get("origin") or "solved" for one in evaluations]
         for name in ("birth", "bred_after"):
             table[name] = [getattr(one, name, None) for one in candidates]
+        table["stepping_seconds"] = [outcome.get("stepping_seconds") for outcome in outcomes]
     return table
 
 

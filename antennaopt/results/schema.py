@@ -180,6 +180,7 @@ ORIGIN: Sequence[tuple[str, pa.DataType]] = (
     ("origin", pa.string()),
     ("birth", pa.int64()),
     ("bred_after", pa.int64()),
+    ("stepping_seconds", pa.float64()),
 )
 """Where the outcome is from: `solved`, `twin` (an equal design of this run), `cells` (equal cells solved in this run),
 `cache` (an earlier run), `parent` (the run that this one was forked from). Of a steady state the number in order of

@@ -22,7 +22,7 @@ import pyarrow as pa
 from antennaopt.errors import ResumeRefusedError, StorageError
 from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_text
 from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
-from antennaopt.results.generations import files, generations_in, read_generation, write_generation
+from antennaopt.results.generations import files, generations_in, read_generation, read_rows, write_generation
 from antennaopt.results.lock import FolderLock
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
 from antennaopt.results.rows import EvaluationLike, evals_columns
@@ -237,7 +237,13 @@ class RunFolder:
 
     def generation_table(self, generation: int) -> pa.Table | None:
         """Return one generation's rows, None when it was not written."""
-        return self._of_schema(read_generation(self.evals_folder, generation), self._evals, "evals", generation)
+        table = read_generation(self.evals_folder, generation)
+        return table if table is None else self._checked(table, self._evals, f"evals/ of generation {generation}")
+
+    def all_rows(self) -> pa.Table:
+        """Return the rows of every generation in order, without notes to readers; empty before the first."""
+        tables = [self._checked(read_rows(path), self._evals, str(path)) for path in files(self.evals_folder)]
+        return (pa.concat_tables(tables) if tables else self._evals.empty_table()).replace_schema_metadata(None)
 
     def has_designs(self, generation: int, designs: Collection[tuple[float, ...]]) -> bool:
         """Say whether a generation has a row with the genes of one of the designs, in the columns' units."""
@@ -250,14 +256,14 @@ class RunFolder:
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""
         table = read_generation(self.path / "patterns", generation)
-        return self._of_schema(table, self._patterns, "patterns", generation)
+        return table if table is None else self._checked(table, self._patterns, f"patterns/ of generation {generation}")
 
-    def _of_schema(self, table: pa.Table | None, schema: pa.Schema, kind: str, generation: int) -> pa.Table | None:
+    def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""
-        if table is not None and not table.schema.equals(schema, check_metadata=False):
+        if not table.schema.equals(schema, check_metadata=False):
             raise ResumeRefusedError(
-                f"the rows of generation {generation} in {self.path / kind} have other columns than the run: the file "
-                "is damaged or of another run; restore it from a copy"
+                f"the rows in {where} have other columns than the run {self.path}: the file is damaged, or of another "
+                "run; restore it from a copy"
             )
         return table
 

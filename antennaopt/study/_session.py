@@ -11,9 +11,9 @@ from typing import Any
 
 from antennaopt.certificate import account, crowned
 from antennaopt.errors import Interrupted
-from antennaopt.evolution import Evolution, EvolutionSettings
+from antennaopt.evolution import Evolution, EvolutionSettings, SteadyState
 from antennaopt.objectives import build
-from antennaopt.results import RunFolder
+from antennaopt.results import RunFolder, stepping_of
 from antennaopt.results.cache import EvaluationCache
 from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
@@ -25,6 +25,7 @@ from antennaopt.study._parties import Farm
 from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
 from antennaopt.study._reuse import ReusingFarm
+from antennaopt.study._steady import SteadyDriver
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
 from antennaopt.study._telling import Telling
@@ -83,16 +84,21 @@ class Session:
         elif cache is not None:
             self._solving = ReusingFarm(farm, cache, family=experiment.family, plan=plan, backend=backend)
         settings = EvolutionSettings.from_dict(resolved["evolution"])
-        self.driver = Driver(
-            evolution=Evolution(settings, experiment.genes, experiment.seed, experiment.evolution.start),
-            objectives=self._objectives,
-            design=experiment.design,
-            farm=self._solving,
-            store=self._behind,
-            progress=progress,
-            signals=signals,
-            batch_size=experiment.cluster.batch_size,
-            seconds_before=self._store.seconds_before(),
+        search = (settings, experiment.genes, experiment.seed, experiment.evolution.start)
+        parties: dict[str, Any] = {
+            "objectives": self._objectives,
+            "design": experiment.design,
+            "farm": self._solving,
+            "store": self._behind,
+            "progress": progress,
+            "signals": signals,
+            "batch_size": experiment.cluster.batch_size,
+            "seconds_before": self._store.seconds_before(),
+        }
+        self.driver: Driver | SteadyDriver = (
+            SteadyDriver(evolution=SteadyState(*search), **parties)
+            if settings.algorithm == "steady_state"
+            else Driver(evolution=Evolution(*search), **parties)
         )
         signals.on_request = farm.drain
         farm.on_event = incidents(folder, progress)
@@ -134,7 +140,8 @@ class Session:
     def _search(self) -> RunSummary:
         began = time.monotonic()
         reason = self.driver.run()
-        return summarise(
+        stepping = stepping_of(self._folder)
+        summary = summarise(
             self.driver,
             experiment=self._experiment,
             objectives=self._objectives,
@@ -143,6 +150,7 @@ class Session:
             search_seconds=time.monotonic() - began,
             worker_count=self._farm.worker_count,
         )
+        return replace(summary, stepping_fraction=stepping.share if stepping else None)
 
     def _log_stop(self, summary: RunSummary) -> None:
         self._folder.log(
@@ -151,6 +159,7 @@ class Session:
             run_seconds=summary.wall_seconds,
             search_seconds=summary.search_seconds,
             solver_fraction=summary.solver_fraction,
+            stepping_fraction=summary.stepping_fraction,
             counts=summary.counts,
             crowned=summary.best.individual if summary.best else None,
         )

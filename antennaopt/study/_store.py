@@ -12,7 +12,7 @@ from antennaopt.results import RunColumns, RunFolder, generation_of, pattern
 from antennaopt.results.schema import FREQUENCY_METRICS
 from antennaopt.study._parties import Evaluation, Outcome, Recalled
 
-COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db")
+COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 
 
 class FolderStore:
@@ -112,7 +112,7 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
     Returns:
         An outcome from which `make_row` makes the same row again.
     """
-    outcome: Outcome = {name: row[name] for name in COPIED if row[name] is not None or name == "error"}
+    outcome: Outcome = {name: row[name] for name in COPIED if row.get(name) is not None or name == "error"}
     if row.get("origin") not in (None, "solved", "twin"):
         outcome["origin"] = row["origin"]
     outcome["frequency_hz"] = list(columns.frequencies)

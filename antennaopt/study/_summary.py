@@ -49,6 +49,8 @@ class RunSummary:
         reused: Antennas of this session that were not solved, by where the outcome came from.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
+        stepping_fraction: Share of the workers' time, over all generations, that they stepped fields, from the rows;
+            None where these do not say.
         solver_fraction: Share of the workers' time, while generations ran in this session, that solving took; at most
             1, also where a device's batches overlap.
         certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
@@ -67,6 +69,7 @@ class RunSummary:
     wall_seconds: float
     search_seconds: float
     solver_fraction: float
+    stepping_fraction: float | None = None
     certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
     certificate: str = ""
     report: Path | None = None
@@ -137,8 +140,8 @@ def _first_best(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objec
     population = experiment.evolution.population
     first = driver.recall(individual_id(0, slot) for slot in range(population))
     ok = {name: outcome for name, (_, outcome) in first.items() if outcome["status"] == "ok"}
-    planted = {individual_id(0, slot) for slot in range(len(experiment.evolution.start))}
-    drawn = [name for name in ok if name not in planted] or list(ok)
+    planted = set(driver.evolution.planted)
+    drawn = [name for name in ok if first[name][0] not in planted] or list(ok)
     if not drawn:
         return None
     best = min(drawn, key=lambda name: (fitness(ok[name], objectives), name))

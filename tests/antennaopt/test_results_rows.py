@@ -22,7 +22,7 @@ def test_columns_carry_their_units():
     assert names[9:11] == ["lens_radii_0_mm", "lens_permittivity"]
     assert {"directivity_dbi_28500mhz", "s11_re_30000mhz", "shortfall_1_s11_db", "decay_db"} <= set(names)
     account = ["fitness", "cached", "seconds", "steps", "worker", "device", "attempt"]
-    assert names[-10:] == [*account, "origin", "birth", "bred_after"]
+    assert names[-11:] == [*account, "origin", "birth", "bred_after", "stepping_seconds"]
     assert RunColumns.from_dict(COLUMNS.to_dict()) == COLUMNS
 
 

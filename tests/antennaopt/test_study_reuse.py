@@ -34,7 +34,7 @@ EXPERIMENT = {
     "objective": [{"metric": "directivity_dbi", "at_least": 20.0}],
     "certificate": {"mode": "off"},
 }
-ACCIDENTAL = ["run", "seconds", "worker", "origin"]
+ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "origin"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pandas as pd
 
-ACCIDENTAL = ["seconds", "worker", "attempt"]
+ACCIDENTAL = ["seconds", "stepping_seconds", "worker", "attempt"]
 
 
 def rows(folder):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 HERE = Path(__file__).parent
-ACCIDENTAL = ["seconds", "worker", "attempt"]
+ACCIDENTAL = ["seconds", "stepping_seconds", "worker", "attempt"]
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,73 @@
+"""How much of a run's time its devices stepped fields: from the rows and the log alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antennaopt.results.generations import files, read_columns
+from antennaopt.results.store import RunFolder
+
+COLUMNS = ("worker", "cached", "origin", "stepping_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepping:
+    """What the devices, or cores, of a run did.
+
+    Attributes:
+        seconds: Of stepping, summed over the rows that were solved. Where a device takes two batches at a time their
+            stepping may overlap, and then counts twice.
+        wall_seconds: Of all generations, each from breeding to the last outcome; of all sessions.
+        workers: That solved any.
+    """
+
+    seconds: float
+    wall_seconds: float
+    workers: int
+
+    @property
+    def share(self) -> float:
+        """Of the workers' time, at most 1."""
+        available = self.wall_seconds * self.workers
+        return min(self.seconds / available, 1.0) if available > 0.0 else 0.0
+
+
+def stepping_of(folder: RunFolder) -> Stepping | None:
+    """Return how much a run's workers stepped; None of a run whose rows do not say, or before its first generation."""
+    if not folder.columns.origin:
+        return None
+    tables = [read_columns(path, COLUMNS) for path in files(folder.evals_folder)]
+    wall_s = sum(_generation_seconds(folder))
+    if not tables or not wall_s:
+        return None
+    rows = pa.concat_tables(tables)
+    solved = rows.filter(
+        pc.and_(  # type: ignore[attr-defined]
+            pc.and_(pc.invert(rows["cached"]), pc.equal(rows["origin"], "solved")),  # type: ignore[attr-defined]
+            pc.greater(pc.fill_null(rows["stepping_seconds"], 0.0), 0.0),  # type: ignore[attr-defined]
+        )
+    )
+    if not solved.num_rows:
+        return None
+    seconds = pc.sum(solved["stepping_seconds"]).as_py()  # type: ignore[attr-defined]
+    return Stepping(seconds=seconds, wall_seconds=wall_s, workers=len(solved["worker"].unique()))
+
+
+def _generation_seconds(folder: RunFolder) -> list[float]:
+    """Wall time of each generation, by the run's log; one that was done again after a crash counts once."""
+    path = folder.path / "logs" / "run.jsonl"
+    found: dict[int, float] = {}
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+        try:
+            event: Mapping[str, Any] = json.loads(line)
+            if event["event"] == "generation":
+                found[int(event["generation"])] = float(event["seconds"])
+        except (ValueError, TypeError, KeyError):
+            continue  # another event, or a line that a crash cut short
+    return list(found.values())
