@@ -1,4 +1,4 @@
-"""An evaluation that solves nothing: outcomes of the size and shape of real ones, for measuring what a run costs beside.
+"""An evaluation that solves nothing: outcomes of the size and shape of real ones, to measure what a run costs beside.
 
 Workers import this module by its name.
 """

@@ -53,15 +53,15 @@ def _matching(pattern: str, text: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _text(pattern: str, text: str) -> Any:
-    return Annotated[str, _matching(pattern, text)]
-
-
-Name: Any = _text(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", "letters, digits, dots, hyphens, underscores, plus signs")
-Names: Any = _text(r"[A-Za-z0-9][A-Za-z0-9._+,|&-]{0,199}", "names with , | & between them")
-Memory: Any = _text(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|TiB)", 'an amount such as "32 GB"')
-Label: Any = _text(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "up to 63 lower-case letters, digits and hyphens")
-Image: Any = _text(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,299}", "the name of a container image")
+Name = Annotated[
+    str, _matching(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", "letters, digits, dots, hyphens, underscores, plus signs")
+]
+Names = Annotated[str, _matching(r"[A-Za-z0-9][A-Za-z0-9._+,|&-]{0,199}", "names with , | & between them")]
+Memory = Annotated[str, _matching(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|TiB)", 'an amount such as "32 GB"')]
+Label = Annotated[
+    str, _matching(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "up to 63 lower-case letters, digits and hyphens")
+]
+Image = Annotated[str, _matching(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,299}", "the name of a container image")]
 
 
 class Slurm(Table):

@@ -17,7 +17,7 @@ from antennaopt.config.checks import check, find_warnings
 from antennaopt.config.cluster import Cluster
 from antennaopt.config.fields import Range, Table
 from antennaopt.config.messages import one_line
-from antennaopt.config.search import Certificate, CertificateOrMode, Evolution, Goal
+from antennaopt.config.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
 from antennaopt.config.solver import Solver
 from antennaopt.errors import ConfigurationError
 
@@ -66,7 +66,7 @@ class Experiment(Table):
     seed: Annotated[int, Strict()] = Field(default=1, ge=0, lt=2**63)
     antenna: Antenna
     solver: Solver
-    evolution: Evolution = Field(default_factory=Evolution)
+    evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     cluster: Cluster = Field(default_factory=Cluster)
     certificate: CertificateOrMode = Field(default_factory=Certificate)

@@ -88,14 +88,40 @@ class Stop(Table):
     wall_time: Duration | None = None
 
 
+def _without_generational(data: Any) -> Any:
+    """Read `generational`, which is short for the choice between two algorithms, and leave only `algorithm`."""
+    if not isinstance(data, Mapping) or "generational" not in data:
+        return data
+    given, rest = data["generational"], {key: value for key, value in data.items() if key != "generational"}
+    algorithm = rest.get("algorithm")
+    if not isinstance(given, bool):
+        raise EntryError("must be true or false", path=("generational",), value=given)
+    if given and algorithm == "steady_state":
+        raise EntryError(
+            'contradicts algorithm = "steady_state", which has no generations; leave one of the two out',
+            path=("generational",),
+            value=given,
+        )
+    if not given and algorithm not in (None, "ga", "steady_state"):
+        raise EntryError(
+            f'does not go with algorithm = "{algorithm}"; generational = false is short for '
+            'algorithm = "steady_state", so leave one of the two out',
+            path=("generational",),
+            value=given,
+        )
+    return rest if given else {**rest, "algorithm": "steady_state"}
+
+
 class Evolution(Table):
     """The search; see `antennaopt.evolution.EvolutionSettings`.
+
+    In a file `generational = false` is another way to write `algorithm = "steady_state"`.
 
     Attributes:
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
     """
 
-    algorithm: Literal["ga", "random"] = "ga"
+    algorithm: Literal["ga", "random", "steady_state"] = "ga"
     population: Annotated[int, Strict()] = Field(default=24, ge=2, le=1_000_000)
     generations: Count = 12
     tournament_size: Count = 3
@@ -104,6 +130,9 @@ class Evolution(Table):
     mutation: Mutation = Field(default_factory=Mutation)
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
+
+
+EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]
 
 
 def _metric(value: str) -> str:

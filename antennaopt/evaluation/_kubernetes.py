@@ -13,7 +13,7 @@ from distributed.core import rpc
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._cluster import HiredWorkers
+from antennaopt.evaluation._hired import HiredWorkers
 from antennaopt.evaluation._security import SCHEDULER_PORT, security_for_listening
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 

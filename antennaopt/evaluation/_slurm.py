@@ -12,7 +12,8 @@ from typing import Any
 import dask.config
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.evaluation._cluster import WORKER_ENVIRONMENT, HiredWorkers, dashboard_port
+from antennaopt.evaluation._cluster import WORKER_ENVIRONMENT, dashboard_port
+from antennaopt.evaluation._hired import HiredWorkers
 from antennaopt.evaluation._security import LOOPBACK, TlsFiles, host_and_port, security_for_listening
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME

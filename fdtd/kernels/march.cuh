@@ -5,10 +5,9 @@
 // neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
 //
 // Settings: those of patch.cuh; WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial layer); CLUSTERED (1:
-// the blocks of a cluster stand one above the other, and send across); AXIAL_WARPS (bits of the patches
-// that can meet axial layers), AXIAL_COUNT (how many).
-#if !defined(AXIAL_WARPS) || !defined(AXIAL_COUNT) || !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
-#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS, CLUSTERED, AXIAL_WARPS and AXIAL_COUNT must be set"
+// the blocks of a cluster stand one above the other, and send across).
+#if !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
+#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
 #endif
 #include "patch.cuh"
 #if RADIAL_WARPS
@@ -25,12 +24,7 @@
 // Signals, rows [warp][e, h][2][WIDE], edges [row][e, h][2], strip rows [warp][e, h][2][RADIAL_COLUMNS].
 #define SIGNAL_BYTES ((8 * 3 * (WARPS + RADIAL_WARPS) + 15) / 16 * 16)
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
-#define MAIL_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
-// Then radial factors of wide patches; then, for the rows of warps that can meet axial layers, the layers' table
-// [place][2][4], memories [place][4][WIDE] and [place][4][RADIAL_COLUMNS].
-#define PLACES (AXIAL_COUNT * ROWS)
-#define AXIAL_NUMBERS (FACTOR_SETS * FACTOR_NUMBERS + PLACES * (8 + 4 * (WIDE + RADIAL_COLUMNS)))
-#define MARCH_BYTES (MAIL_BYTES + (AXIAL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
+#define MARCH_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
 // Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
 // the last main column.
@@ -45,17 +39,6 @@ __device__ inline real *row_slot(int warp, int half) { return mail() + (warp * 2
 __device__ inline real *edge_slot(int row, int half) { return mail() + WARPS * 4 * WIDE + (row * 2 + half) * 2; }
 __device__ inline real *strip_slot(int warp, int half) {
     return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
-}
-
-__device__ inline real *factors() { return reinterpret_cast<real *>(shared_base() + MAIL_BYTES); }
-__device__ inline real *layers() { return factors() + FACTOR_SETS * FACTOR_NUMBERS; }
-__device__ inline int layer_place(int row) {
-    return __popc(AXIAL_WARPS & ((1u << row / ROWS) - 1)) * ROWS + row % ROWS;
-}
-__device__ inline LayerRow *layer_row(int place, int half) { return reinterpret_cast<LayerRow *>(layers()) + 2 * place + half; }
-__device__ inline real *layer_memory_of(int place, int filter) { return layers() + 8 * PLACES + (place * 4 + filter) * WIDE; }
-__device__ inline real *strip_memory_of(int place, int filter) {
-    return layers() + 8 * PLACES + PLACES * 4 * WIDE + (place * 4 + filter) * RADIAL_COLUMNS;
 }
 
 // One thread, before all threads meet. Each lane that has written gives the signal for itself; where another block writes,
@@ -75,7 +58,6 @@ __device__ inline void prepare_signals() {
     }
 #endif
 }
-
 
 // Two lane-wise components of a row in a slot, free of bank conflicts.
 __device__ inline void load_slot(const real *slot, int lane, real *first, real *second) {
@@ -113,81 +95,8 @@ __device__ inline void send_slot(real *slot, signal_word *signal, int by, int la
 struct Course {
     int warp;
     bool below, above;   // whether there is a patch
-    bool radial;         // the layer's columns follow the warp's last
-    int turn, edge_turn;
+    int turn;
 };
-
-// After the load, and after every step but the last: H for the patch above and for the layer's columns.
-__device__ inline void send_h(const Patch &f, const Ground &g, const Course &c) {
-    if (c.above) {
-        const int by = c.warp == WARPS - 1, to = by ? 0 : c.warp + 1;
-        send_slot(row_slot(to, 1), signal_of(H_ROW, to), by, g.lane, f.h_r[ROWS - 1], f.h[ROWS - 1]);
-    }
-#if RADIAL_WARPS
-    if (c.radial) {
-        if (g.lane == 31) {
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                real *slot = edge_slot(c.warp * ROWS + r, 1);
-                slot[0] = f.h_z[r][CELLS - 1], slot[1] = f.h[r][CELLS - 1];
-            }
-            give_signal(signal_of(H_COLUMN, c.warp * ROWS / STRIP_HEIGHT));
-        }
-    }
-#endif
-}
-
-template <int MODE> __device__ inline void patch_e(Patch &f, const Ground &g, const Course &c, int step) {
-#pragma unroll
-    for (int r = ROWS - 1; r > 0; --r) row_e<MODE>(f, r, f.h_r[r - 1], f.h[r - 1], g, step);
-    real hr_below[CELLS], h_below[CELLS];
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) hr_below[j] = h_below[j] = 0;
-    if (c.below) {
-        await_signal(signal_of(H_ROW, c.warp), c.turn);
-        load_slot(row_slot(c.warp, 1), g.lane, hr_below, h_below);
-    }
-    row_e<MODE>(f, 0, hr_below, h_below, g, step);
-    if (c.below) {
-        const int by = c.warp == 0 ? -1 : 0, to = by ? WARPS - 1 : c.warp - 1;
-        send_slot(row_slot(to, 0), signal_of(E_ROW, to), by, g.lane, f.e_r[0], f.e[0]);
-    }
-}
-
-template <int MODE> __device__ inline void patch_h(Patch &f, const Ground &g, const Course &c) {
-    real edge[ROWS][2];
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) edge[r][0] = edge[r][1] = 0;
-#if RADIAL_WARPS
-    if (c.radial) {
-        await_signal(signal_of(E_COLUMN, c.warp), c.edge_turn);
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const real *slot = edge_slot(c.warp * ROWS + r, 0);
-            edge[r][0] = slot[0], edge[r][1] = slot[1];
-        }
-    }
-#endif
-#pragma unroll
-    for (int r = 0; r + 1 < ROWS; ++r) row_h<MODE>(f, r, f.e_r[r + 1], f.e[r + 1], edge[r][0], edge[r][1], g);
-    real er_above[CELLS], e_above[CELLS];
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) er_above[j] = e_above[j] = 0;
-    if (c.above) {
-        await_signal(signal_of(E_ROW, c.warp), c.turn);
-        load_slot(row_slot(c.warp, 0), g.lane, er_above, e_above);
-    }
-    row_h<MODE>(f, ROWS - 1, er_above, e_above, edge[ROWS - 1][0], edge[ROWS - 1][1], g);
-}
-
-// One step of a patch; `more`: another follows before the next load.
-__device__ inline void march_patch(Patch &f, const Ground &g, Course &c, int step, bool more) {
-    if (g.mode == PLAIN) patch_e<PLAIN>(f, g, c, step), patch_h<PLAIN>(f, g, c);
-    else if (g.mode == LAYERED) patch_e<LAYERED>(f, g, c, step), patch_h<LAYERED>(f, g, c);
-    else patch_e<FULL>(f, g, c, step), patch_h<FULL>(f, g, c);
-    ++c.turn, c.edge_turn += c.radial;
-    if (more) send_h(f, g, c);
-}
 
 #if RADIAL_WARPS
 #define STRIP_BYTES (2 * RADIAL_COLUMNS * REAL_BYTES)
@@ -217,7 +126,7 @@ template <int KIND> __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROW
     real hr_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h_r, RADIAL_COLUMNS);
     real h_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h, RADIAL_COLUMNS);
     if (g.group == 0) hr_below = h_below = 0;
-    await_signal(signal_of(H_COLUMN, c.warp), c.edge_turn);
+    await_signal(signal_of(H_COLUMN, c.warp), c.turn);
     if (c.below) {
         await_signal(signal_of(STRIP_H_ROW, c.warp), c.turn);
         const real *slot = strip_slot(c.warp, 1) + g.column;
@@ -269,7 +178,7 @@ __device__ inline void march_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, C
     if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
     else if (g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);
     else strip_half_e<STRIP_FULL>(x, g, c), strip_half_h<STRIP_FULL>(x, g, c);
-    ++c.turn, ++c.edge_turn;
+    ++c.turn;
     if (more) send_strip_h(x, g, c);
 }
 #endif

@@ -8,7 +8,6 @@
 #error "CLUSTER must be set"
 #endif
 #define CLUSTERED 1
-#define FACTOR_SETS 0  // its own are in slab.cuh
 #include "slab.cuh"
 #include "lanes.cuh"
 #include "recording.cuh"
@@ -76,7 +75,7 @@ __device__ inline void record_patch(const Patch &f, const Rows &g, int warp, int
 // All steps of a launch. Not inlined: each of them has the registers to itself.
 template <int NEED> __device__ __noinline__ void march(int start, int steps) {
     const int warp = warp_index(), lane = threadIdx.x % 32, first = agreed(start), count = agreed(steps), rank = cluster_rank();
-    Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1, RADIAL_WARPS > 0, 0, 0};
+    Course c{warp, warp > 0 || rank > 0, warp < WARPS - 1 || rank < cluster_blocks() - 1, 0};
     Patch f;
     Rows g;
     survey(g, blockIdx.y, lane, warp * ROWS, rank * HEIGHT + warp * ROWS);
@@ -118,7 +117,7 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
     Strip g;
     survey(g, blockIdx.y, warp, lane, rank * HEIGHT, HEIGHT);
     read_factors(g);
-    Course c{warp, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, true, 0, 0};
+    Course c{warp, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, 0};
     StripCell x[STRIP_ROWS];
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {

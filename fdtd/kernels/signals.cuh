@@ -96,10 +96,16 @@ __device__ inline void give_signal(signal_word *s) {
     asm volatile("{\n .reg .b64 turn;\n mbarrier.arrive.shared.b64 turn, [%0];\n}" ::"r"(shared_place(s)) : "memory");
 }
 
-__device__ inline void await_signal(signal_word *s, int turn) {
-    asm volatile("{\n .reg .pred done;\n again:\n mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
-                 " @!done bra again;\n}" ::"r"(shared_place(s)), "r"(turn & 1)
+__device__ inline bool signal_given(signal_word *s, int turn) {
+    int given;
+    asm volatile("{\n .reg .pred done;\n mbarrier.test_wait.parity.shared.b64 done, [%1], %2;\n"
+                 " selp.s32 %0, 1, 0, done;\n}" : "=r"(given) : "r"(shared_place(s)), "r"(turn & 1)
                  : "memory");
+    return given;
+}
+
+__device__ inline void await_signal(signal_word *s, int turn) {
+    while (!signal_given(s, turn)) {}
 }
 #endif
 

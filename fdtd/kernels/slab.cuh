@@ -338,9 +338,11 @@ __device__ inline void send_side(const Patch &f, int lane, const Course &c) {
 
 // What other blocks will send a warp in this step.
 __device__ inline void expect_rows(const Course &c, int lane) {
-    if (!CLUSTERED || lane) return;
+#if CLUSTERED
+    if (lane) return;
     if (c.below && c.warp == 0) expect_bytes(signal_of(H_ROW, 0), ROW_BYTES);
     if (c.above && c.warp == WARPS - 1) expect_bytes(signal_of(E_ROW, c.warp), ROW_BYTES);
+#endif
 }
 
 // Rows that nobody sends are zero.

@@ -13,7 +13,6 @@
 #error "DEPTH, TILES and STRIDE must be set"
 #endif
 #define CLUSTERED 0
-#define FACTOR_SETS 0  // its own are in slab.cuh
 #define DESK_ROWS ROWS
 #define TABLES 2
 #include "slab.cuh"
@@ -165,7 +164,7 @@ __device__ inline void march(
 
 __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, warp > 0, warp < WARPS - 1, RADIAL_WARPS > 0, 0, 0};
+    Course c{warp, warp > 0, warp < WARPS - 1, 0};
     Patch f{};  // rows beyond the lattice are left in the stage as zeros
     Tour tour;
     set_out(tour);
@@ -240,7 +239,7 @@ __device__ inline void move_strip_memories(const Strip &g, const Tile &t, const 
 
 __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, warp > 0, warp < RADIAL_WARPS - 1, true, 0, 0};
+    Course c{warp, warp > 0, warp < RADIAL_WARPS - 1, 0};
     Strip g;
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
     read_factors(g);

@@ -20,9 +20,7 @@ class MarchPlan:
         radial_columns: Of the radial layer.
         radial_warps: Strips of it, one above the other.
         strip_rows: Rows a lane of a strip.
-        axial_warps: Bits of the patches that can meet axial layers, whose memories lie in shared memory.
         size: Bytes of a number.
-        positions: Along r, of the blocks of a grid.
     """
 
     cells: int
@@ -31,9 +29,7 @@ class MarchPlan:
     radial_columns: int
     radial_warps: int
     strip_rows: int
-    axial_warps: int
     size: int
-    positions: int = 1
 
     @property
     def wide(self) -> int:
@@ -52,13 +48,11 @@ class MarchPlan:
 
     @property
     def shared_bytes(self) -> int:
-        """For signals, for rows and columns on their way between warps, and for the axial layers."""
+        """For signals, and for rows and columns on their way between warps."""
         signals = -(-8 * 3 * (self.warps + self.radial_warps) // 16) * 16
         numbers = self.warps * 4 * self.wide + self.radial_warps * 4 * self.radial_columns
         numbers += 4 * self.height if self.radial_warps else 0
-        layers = self.axial_warps.bit_count() * self.rows * (8 + 4 * (self.wide + self.radial_columns))
-        layers += 3 * self.wide * self.positions if self.cells > 2 else 0  # radial factors
-        return -(-(signals + numbers * self.size) // 128) * 128 + -(-layers * self.size // 128) * 128
+        return -(-(signals + numbers * self.size) // 128) * 128
 
     @property
     def macros(self) -> dict[str, int]:
@@ -70,13 +64,11 @@ class MarchPlan:
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
             "STRIP_ROWS": self.strip_rows,
-            "AXIAL_WARPS": self.axial_warps,
-            "AXIAL_COUNT": self.axial_warps.bit_count(),
             "REAL_BYTES": self.size,
         }
 
 
-def strips(*, cells: int, rows: int, warps: int, layer: int, axial_warps: int, size: int, most: int = 4) -> MarchPlan:
+def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 
     Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only.
@@ -86,7 +78,6 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, axial_warps: int, s
         rows: Rows a lane of a patch.
         warps: Patches.
         layer: Columns of the radial layer.
-        axial_warps: Bits of the patches that can meet axial layers.
         size: Bytes of a number.
         most: Warps for strips.
 
@@ -113,6 +104,5 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, axial_warps: int, s
         radial_columns=layer,
         radial_warps=radial_warps,
         strip_rows=strip_rows,
-        axial_warps=axial_warps,
         size=size,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
@@ -116,13 +116,13 @@ def plan(
             continue
         try:
             march = strips(
-                cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=0, size=size,
+                cells=cells, rows=rows, warps=warps, layer=layer, size=size,
                 most=_WARPS - warps,
             )  # fmt: skip
         except Unsuitable:
             continue
         made = ResidentPlan(
-            march=replace(march, positions=0),  # factors lie in its own tables
+            march=march,
             axial=axial,
             cluster=blocks,
             lead=march.wide - main,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
@@ -122,14 +122,14 @@ def plan(
         )
     cells, rows = shapes[0]
     warps = warps or _WARPS - (_STRIPS if layer else 0)
-    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, axial_warps=0, size=size, most=_STRIPS)
+    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=_STRIPS)
     stride = march.height - 2 * depth
     if stride < 1:
         raise Unsuitable(f"a tile of {march.height} rows has nothing left after {depth} steps; lower the depth")
     tiles = 1 + max(0, -(-(nz - march.height) // stride))
     lead = march.wide - main
     made = TrapezoidalPlan(
-        march=replace(march, positions=0),  # factors lie in tables of their own
+        march=march,
         depth=depth,
         tiles=tiles,
         stride=stride,

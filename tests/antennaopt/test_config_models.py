@@ -148,3 +148,12 @@ def test_the_certificate_is_a_word_or_a_table(tmp_path):
     assert load_experiment(path) == word
     assert load_experiment(path, ["certificate=strict"]).certificate.mode == "strict"
     assert Experiment.from_resolved(word.resolved()) == word
+
+
+def test_generational_false_is_short_for_the_steady_state(load):
+    """One name in what is resolved and hashed; the other is only read."""
+    short, long = load("evolution.generational=false"), load('evolution.algorithm="steady_state"')
+    assert short.evolution.algorithm == "steady_state"
+    assert short.config_hash == long.config_hash != load().config_hash
+    assert "generational" not in short.resolved()["evolution"]
+    assert load("evolution.generational=true").config_hash == load().config_hash

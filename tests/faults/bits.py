@@ -1,7 +1,6 @@
 """What must be equal, bit for bit, in a run with a fault and in the run that nothing happened to."""
 
 import json
-from contextlib import suppress
 
 import pandas as pd
 

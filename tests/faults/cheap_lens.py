@@ -1,7 +1,7 @@
-"""Whole runs with a bowl in place of fields, and with any fault: what the fault tests start, in this process or another.
+"""Whole runs with a bowl in place of fields, and with any fault: what the fault tests start, here or in a process.
 
-`python cheap_lens.py run ROOT [PLAN]`, `python cheap_lens.py resume FOLDER`, with `--scheduler ADDRESS` for workers that
-run already; exits as the command line does. PLAN is JSON that is added to the plan: `{"fault": {...}}`.
+`python cheap_lens.py run ROOT [PLAN]`, `python cheap_lens.py resume FOLDER`, with `--scheduler ADDRESS` for workers
+that run already; exits as the command line does. PLAN is JSON that is added to the plan: `{"fault": {...}}`.
 """
 
 import argparse

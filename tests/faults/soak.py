@@ -48,7 +48,7 @@ STRIKES = {
 class Log:
     def __init__(self, path):
         self.began = time.monotonic()
-        self.file = path.open("w", encoding="utf-8") if path else None  # noqa: SIM115 - to the end of the program
+        self.file = path.open("w", encoding="utf-8") if path else None
         self.counts = Counter()
 
     def say(self, event, **more):

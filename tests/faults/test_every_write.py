@@ -94,8 +94,9 @@ def small_disk(tmp_path):
 
 @pytest.mark.slow
 def test_a_disk_that_fills_anywhere_leaves_whole_files_and_resumes_once_there_is_space(tmp_path, small_disk):
-    """Room for 0, 1, 2, ... pages of 4 KiB until the run fits: exit code 6 and a clear line each time, every file there
-    is whole, none half-written; with space again the run resumes to the same bits. Full from the start: nothing is left.
+    """Room for 0, 1, 2, ... pages of 4 KiB until the run fits: exit code 6 and a clear line each time, no file torn.
+
+    With space again the run resumes to the same bits. Full from the start: nothing is left.
     """
     *short, last = script("full", tmp_path, small_disk)
     quiet = Path(last["folder"])

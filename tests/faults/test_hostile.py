@@ -26,7 +26,8 @@ from antennaopt.study import Quiet, resume
 
 EVOLUTION = {"population": 4, "generations": 3, "elites": 1}
 HOSTILE = st.sampled_from([
-    "../../outside", "/etc/passwd", "__import__('os').system('touch /tmp/hostile')", "{{ 7 * 7 }}", "${HOME}", "\x00", "",
+    "../../outside", "/etc/passwd", "__import__('os').system('touch /tmp/hostile')", "{{ 7 * 7 }}", "${HOME}", "\x00",
+    "",
     "g0000-s000", "g9999999-s000", "g0000-s000/../../x", "!!python/object/apply:os.system [ls]", "\ud800", "é" * 300,
     1e308, -1e308, 10**400, -1, 0, True, None, float("nan"), float("inf"), [], {}, [[]], [[[[]]]] * 3, {"": {}},
     {"__class__": "x"}, "80049504", [0.5] * 4, "ok", "diverged", 2**63, -(2**63),
@@ -229,8 +230,8 @@ def test_hostile_experiment_files(tmp_path_factory, data):
     text = TOML
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(text)))
-        piece = data.draw(st.sampled_from(['name = "../../x"\n', "[[", '"""', "\x00", "= 1e999", "\n[evolution]\n", "é"])
-                          | st.text(max_size=8))  # fmt: skip
+        pieces = ['name = "../../x"\n', "[[", '"""', "\x00", "= 1e999", "\n[evolution]\n", "é"]
+        piece = data.draw(st.sampled_from(pieces) | st.text(max_size=8))
         text = text[:place] + piece + text[place + data.draw(st.integers(0, 6)) :]
     experiment_bytes(folder, text.encode("utf-8", "surrogatepass"))
 

@@ -1,4 +1,4 @@
-"""Run folders that are damaged, in use, changed or of another version: one clear line, the exit code, nothing touched."""
+"""Run folders that are damaged, in use, changed or of another version: one clear line, exit code, nothing touched."""
 
 import json
 import os

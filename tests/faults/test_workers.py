@@ -221,7 +221,7 @@ def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["out_of_memory", "illegal_address"])
 def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, marker, kind, monkeypatch):
-    """What CuPy raises, raised in workers that pretend to have a device: the batch is halved, or the process replaced."""
+    """What CuPy raises, in workers that pretend to have a device: the batch is halved, or the process replaced."""
     from antennaopt.evaluation import _devices
     from fdtd.backends.cuda import present
     from fdtd.tiling.limits import HOPPER
@@ -249,8 +249,10 @@ def toy_room(plan):
 
 @pytest.mark.parametrize("equal", [True, False])
 def test_a_late_result_is_compared_with_the_first(equal):
-    """A batch is given up while its worker still solves it (its watchdog is off, nobody may kill it) and solved by the
-    other worker; then the first attempt ends too. It is not handed out again, and told when it differs."""
+    """A batch given up while its worker still solves it (no watchdog, nobody may kill it) is solved by another.
+
+    Then the first attempt ends too. It is not handed out again, and told when it differs.
+    """
     told = []
     with Farm(late, family="t", plan={"equal": equal, "driver": os.getpid()}, workers=2, dashboard=False,
               time_limit_s=0.3) as farm:  # fmt: skip
@@ -321,7 +323,7 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
 
 
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
-    """The driver's thread stands still for longer than any batch may take: nobody is blamed for what it slept through."""
+    """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.2)
     slept = []
 

@@ -1,4 +1,4 @@
-"""Sees what a piece of code does to the machine: files changed outside a folder, programs and code run, objects unpickled.
+"""Sees what a piece of code does to the machine: files changed outside a folder, programs, code, unpickled objects.
 
 The interpreter tells its audit hooks of each such thing before it is done, whoever asks for it and however.
 """
@@ -49,4 +49,5 @@ def watched(folder):
         yield
     finally:
         _inside = None
-    assert _seen == []
+    if _seen:
+        raise AssertionError(f"done outside of what is allowed: {_seen[:5]}")
