@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 
 import bits
 import cheap_lens
@@ -297,7 +298,7 @@ def no_late_mark():
     import tempfile
 
     yield
-    with bits.suppress(OSError):
+    with suppress(OSError):
         os.rmdir(os.path.join(tempfile.gettempdir(), f"antennaopt-late-{os.getpid()}"))
 
 
