@@ -159,6 +159,8 @@ class Cluster(Table):
         dispatch: How batches are dealt out. `greedy`: the next to whoever is free. `assignment`: each worker's speed
             is measured, and it gets what should keep it busy for `target_time`.
         target_time: s.
+        threads: Of a worker of kind `local`: batches that it takes at a time, each on a stream of its own where it has
+            a device; two of a device and one of a core when None.
         workers_least: Of `slurm` and `kubernetes`: a run begins with so many, and never falls below; the others are
             there while there is work for them. All when None.
         address: Of the scheduler, `tls://host:8786`.
@@ -174,6 +176,7 @@ class Cluster(Table):
     workers: Workers = "auto"
     dispatch: Literal["greedy", "assignment"] = "greedy"
     target_time: Duration = 10.0
+    threads: Count | None = None
     workers_least: Count | None = None
     address: str | None = None
     listen: str | None = None
@@ -192,7 +195,12 @@ def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
         refuse: Raises what is wrong.
     """
     kind = cluster.kind
-    belongs = {"address": ("address",), "listen": ("local", "slurm"), "workers_least": ("slurm", "kubernetes")}
+    belongs = {
+        "address": ("address",),
+        "listen": ("local", "slurm"),
+        "threads": ("local",),
+        "workers_least": ("slurm", "kubernetes"),
+    }
     if kind == "address" and not cluster.address:
         refuse('cluster.address is missing (cluster.kind is "address"); add address = "tls://host:8786"')
     if isinstance(cluster.workers, dict) and kind in ("slurm", "kubernetes"):

@@ -10,7 +10,7 @@ from distributed import Client, Future
 from antennaopt.evaluation._batches import LARGEST_BATCH, usual_size, usual_waves
 from antennaopt.evaluation._device import kind_of_worker
 from antennaopt.evaluation._dispatch import Hand, Policy
-from antennaopt.evaluation.room import BATCHES_AT_A_TIME
+from antennaopt.evaluation.room import BATCHES_AT_A_TIME, batch_room
 
 WHOLE = 2**31
 """More antennas than any batch has."""
@@ -29,6 +29,7 @@ class Crew:
         device: Mapping[str, Any] | None,
         kinds: Mapping[str, Mapping[str, Any]] | None = None,
         plan: Mapping[str, Any],
+        streams: int = BATCHES_AT_A_TIME,
     ) -> None:
         """Begin with the workers that are there.
 
@@ -40,10 +41,11 @@ class Crew:
             device: What a device takes, see `antennaopt.evaluation._device.room`; None without devices.
             kinds: On mixed hardware, the answers of `kind_of_worker` by address.
             plan: Of the study, for those that come later.
+            streams: Batches that a device takes at a time, at most.
         """
         self.policy = policy
         self._client, self._plan = client, dict(plan)
-        self._backend, self._device = backend, device
+        self._backend, self._device, self._streams = backend, device, streams
         self._mixed = kinds is not None
         self._kinds = dict(kinds or {})
         self._asked: dict[str, Future] = {}
@@ -169,7 +171,7 @@ class Crew:
         return Hand(
             address=address,
             backend="cuda",
-            places=min(BATCHES_AT_A_TIME, threads),
+            places=min(self._streams, threads),
             grain=kind["wave"],
-            most=kind["antennas"],
+            most=batch_room(kind["antennas"], self._streams),
         )

@@ -62,7 +62,7 @@ def opener(
         LocalWorkers,
         len(devices) + on_cores if settings.mixed else settings.most,
         devices=devices,
-        threads=BATCHES_AT_A_TIME if devices else 1,
+        threads=settings.threads or (BATCHES_AT_A_TIME if devices else 1),
         dashboard=dashboard,
         timeout_s=worker_timeout_s,
         listen=settings.listen,

@@ -10,6 +10,9 @@ from typing import Any
 DEVICES = "ANTENNAOPT_DEVICES"
 """Environment variable with the UUIDs of the devices, one a worker, by comma."""
 
+NUMBER = "ANTENNAOPT_WORKER"
+"""Environment variable with a local worker's number, set here."""
+
 COLLECT_RARELY = (100_000, 20, 20)
 """Thresholds of the garbage collector: an outcome is hundreds of numbers and lists that no cycle holds."""
 
@@ -20,6 +23,7 @@ def dask_setup(worker: Any) -> None:
     Where there are devices, this worker takes the one of its number, before anything looks for one; on mixed hardware
     those with higher numbers take none.
     """
+    os.environ[NUMBER] = str(worker.name)
     devices = os.environ.get(DEVICES, "")
     if devices:
         uuids, place = devices.split(","), int(worker.name)

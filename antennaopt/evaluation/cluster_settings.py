@@ -18,6 +18,8 @@ class ClusterSettings:
         workers: How many, or `auto`; on mixed hardware so many of each backend, `{"cuda": "auto", "cpu": 2}`.
         dispatch: How batches are dealt out: `greedy` or `assignment`.
         target_time: For how long `assignment` keeps a worker busy at a time, s.
+        threads: Of a local worker: batches that it takes at a time, each on a stream of its own where it has a device;
+            None for two of a device and one of a core.
         least: Of `slurm` and `kubernetes`: how many there are at least; as many as `workers` when None.
         address: Of the scheduler of kind `address`.
         listen: Host, with or without a port, where our own scheduler listens; loopback when None.
@@ -30,6 +32,7 @@ class ClusterSettings:
     workers: int | str | Mapping[str, int | str] = "auto"
     dispatch: str = "greedy"
     target_time: float = 10.0
+    threads: int | None = None
     least: int | None = None
     address: str | None = None
     listen: str | None = None
@@ -60,6 +63,7 @@ class ClusterSettings:
             workers=table.get("workers", "auto"),
             dispatch=table.get("dispatch", "greedy"),
             target_time=float(table.get("target_time", 10.0)),
+            threads=table.get("threads"),
             least=table.get("workers_least"),
             address=scheduler or table.get("address"),
             listen=table.get("listen") if kind in ("local", "slurm") else None,

@@ -32,6 +32,7 @@ from antennaopt.evaluation._presence import Presence
 from antennaopt.evaluation._task import AS_THE_WORKER, Evaluate, solve_alone_on_worker
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.dashboard import TOPIC
+from antennaopt.evaluation.room import BATCHES_AT_A_TIME, batch_room
 
 TICK_S = 0.5
 GRACE_S = 10.0
@@ -102,6 +103,7 @@ class Farm:
             kind="local" if address is None else "address", workers=workers, address=address
         )
         self._mixed = where.mixed
+        self._streams = where.threads or BATCHES_AT_A_TIME
         self._policy = Policy(name=where.dispatch, target_s=where.target_time)
         self._open = opener(
             where,
@@ -139,7 +141,14 @@ class Farm:
             else:
                 self.device = ask_devices(self._client, threads, plan, patience)
         return Crew(
-            self._client, threads, policy=self._policy, backend=backend, device=self.device, kinds=kinds, plan=plan
+            self._client,
+            threads,
+            policy=self._policy,
+            backend=backend,
+            device=self.device,
+            kinds=kinds,
+            plan=plan,
+            streams=self._streams,
         )
 
     @property
@@ -173,7 +182,7 @@ class Farm:
             return [list(jobs)]
         if self.device is None:
             return cut(jobs, self.worker_count, batch_size)
-        wave, most = self.device["wave"], self.device["antennas"]
+        wave, most = self.device["wave"], batch_room(self.device["antennas"], self._streams)
         return cut_into_waves(jobs, self.worker_count, batch_size, wave=wave, most=most)
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:

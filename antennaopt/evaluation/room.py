@@ -18,6 +18,16 @@ BATCHES_AT_A_TIME = 2
 """On one device: while one batch is stepped the next is prepared, and the last one looked at."""
 
 
+def batch_room(antennas: int, streams: int) -> int:
+    """Return how many antennas a batch may have where a device takes so many batches at a time.
+
+    Args:
+        antennas: As `room_of` says, for `BATCHES_AT_A_TIME`.
+        streams: Batches at a time.
+    """
+    return max(antennas * BATCHES_AT_A_TIME // max(streams, BATCHES_AT_A_TIME), 1)
+
+
 def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[str, Any]:
     """Say what a device takes of a study's antennas.
 
