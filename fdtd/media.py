@@ -220,7 +220,8 @@ def _cut(
     offsets = (library(r).arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
     dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))
     depth = body.distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
-    slope_r, slope_z = depth @ dr, depth @ dz
+    # Not `depth @ dr`: libraries add products of matrices up in an order that depends on how many points there are.
+    slope_r, slope_z = (depth * dr).sum(axis=-1), (depth * dz).sum(axis=-1)
     size = np.hypot(slope_r, slope_z)
     safe = np.where(size > 0, size, 1.0)
     normal_r, normal_z = slope_r / safe, np.where(size > 0, slope_z / safe, 1.0)

@@ -255,6 +255,7 @@ def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
     """Power lost in conductivity, (batch, F): sigma |E|^2 over each component's cells, with the lattice's time average.
 
     The sums are of open length times E, of E_phi also times its radius in cells. Where there is no map nothing is lost.
+    Not as a product of matrices, whose order of summation is the library's choice and changes with what else runs.
     """
     where = problem.field_map
     if where is None or records.field_map is None:
@@ -270,5 +271,5 @@ def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
     weight = conductivity / xp.where(length > 0, length, 1.0) * radial[:, None]
     power = (sums.astype(float) ** 2).sum(axis=2)
     batch, frequencies = power.shape[:2]
-    losses = (power.reshape(batch, frequencies, -1) @ weight.reshape(batch, -1, 1))[..., 0]
+    losses = (power * weight[:, None]).reshape(batch, frequencies, -1).sum(axis=-1)
     return losses * xp.asarray(_IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -27,7 +28,12 @@ batch meanwhile, or look at what the last one left."""
 
 @lru_cache(maxsize=1)
 def device() -> CudaDevice:
-    """The device of this process, looked up once."""
+    """The device of this process, looked up once.
+
+    cuBLAS is given a workspace of one size before it is loaded: by default it picks its kernels, and with them the
+    order of a sum, by what other streams leave it, and an antenna's last bits would depend on the batch beside its own.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     return CudaDevice()
 
 
