@@ -18,6 +18,7 @@ from antennaopt.cli.options import (
     quiet_option,
     set_option,
 )
+from antennaopt.errors import ConfigurationError
 
 
 @click.command(short_help="Go on with a run where it stopped.")
@@ -25,6 +26,8 @@ from antennaopt.cli.options import (
 @cluster_options
 @cache_options
 @backend_option(None)
+@click.option("--fork", is_flag=True, help="Start a new run from this one's population; anything may be changed.")
+@click.option("--out", metavar="FOLDER", help="Where the folder of a fork goes; default beside the old one's.")
 @set_option
 @quiet_option
 def resume(
@@ -35,19 +38,46 @@ def resume(
     cache: str | None,
     no_cache: bool,
     backend: str | None,
+    fork: bool,
+    out: str | None,
     overrides: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Go on with a run exactly where its last checkpoint is; the last line of stdout is the run folder.
 
-    Budget and cluster may be changed; what decides the numbers may not.
+    Budget and cluster may be changed; what decides the numbers may not. With --fork it may: a new run begins with the
+    old one's population, says what differs, and the old run stays as it is. Antennas whose cells, lattice and solver
+    are still the same come from the evaluation cache; the others are solved.
 
     \b
     Examples:
       antennaopt resume results/quickstart/RUN
       antennaopt resume results/quickstart/RUN --set evolution.generations=40
+      antennaopt resume results/quickstart/RUN --fork --set solver.cells_per_wavelength=20
     """  # noqa: D301 - \b is click's
     check_run_folder(run)
+    changes = (*overrides, *cluster_changes(tls))
+    evaluations = asked_cache(cache, no_cache)
+    if fork:
+        from antennaopt.cli.run import evolve
+        from antennaopt.study import fork_of
+
+        new = fork_of(run, changes)
+        evolve(
+            new.experiment,
+            source=new.source,
+            overrides=new.overrides,
+            out=out or new.root,
+            scheduler=scheduler,
+            insecure=insecure,
+            backend=backend or new.backend,
+            cache=evaluations,
+            quiet=quiet,
+            ancestry=new.ancestry,
+        )
+        return
+    if out is not None:
+        raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     from antennaopt.cli.summaries import report_lines
     from antennaopt.study import for_terminal
@@ -56,12 +86,12 @@ def resume(
     progress = for_terminal(quiet=quiet)
     summary = go_on(
         run,
-        overrides=(*overrides, *cluster_changes(tls)),
+        overrides=changes,
         scheduler=scheduler,
         insecure=insecure,
         backend=name,
         progress=progress,
-        cache=asked_cache(cache, no_cache),
+        cache=evaluations,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

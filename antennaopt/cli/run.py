@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from antennaopt.cli.options import (
     set_option,
     warn,
 )
+
+if TYPE_CHECKING:
+    from antennaopt.study import Ancestry
 
 
 @click.command(short_help="Evolve the antenna of an experiment file.")
@@ -67,6 +70,49 @@ def run(
     check_backend(backend)
     evaluations = asked_cache(cache, no_cache)
     experiment = load_experiment(file, changes)
+    evolve(
+        experiment,
+        source=file.read_text(encoding="utf-8-sig"),
+        overrides=changes,
+        out=out,
+        scheduler=scheduler,
+        insecure=insecure,
+        backend=backend,
+        cache=evaluations,
+        quiet=quiet,
+        dry_run=dry_run,
+    )
+
+
+def evolve(
+    experiment: Any,
+    *,
+    source: str,
+    overrides: Sequence[str],
+    out: str | Path,
+    scheduler: str | None,
+    insecure: bool,
+    backend: str,
+    cache: str | None,
+    quiet: bool,
+    dry_run: bool = False,
+    ancestry: Ancestry | None = None,
+) -> None:
+    """Carry an experiment out in a new run folder and print that, or what it would cost.
+
+    Args:
+        experiment: From `load_experiment`.
+        source: Text of its file.
+        overrides: What was changed in it.
+        out: Where run folders go.
+        scheduler: Address of a running scheduler.
+        insecure: Whether connections to other machines may be open.
+        backend: As given, `auto` too.
+        cache: From `asked_cache`.
+        quiet: Whether to say nothing but the folder.
+        dry_run: Whether to say the cost only.
+        ancestry: Another run's population to begin with.
+    """
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
     name = chosen_backend(backend, remote=remote, quiet=quiet)
@@ -83,18 +129,18 @@ def run(
     from antennaopt.study import for_terminal
     from antennaopt.study import run as carry_out
 
-    source = file.read_text(encoding="utf-8-sig")
     summary = carry_out(
         experiment,
         root=out,
         source=source,
-        overrides=changes,
+        overrides=overrides,
         scheduler=scheduler,
         insecure=insecure,
         backend=name,
         progress=for_terminal(quiet=quiet),
         plan=plan,
-        cache=evaluations,
+        cache=cache,
+        ancestry=ancestry,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

@@ -12,7 +12,7 @@ import click
 
 from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
 
-REUSED = ("cache", "cells", "parent")
+REUSED = ("cache", "cells")
 """Origins of outcomes that nobody solved, twins left out."""
 
 

@@ -39,7 +39,7 @@ def report_lines(summary: RunSummary) -> list[str]:
 
 def reused_words(reused: Mapping[str, int]) -> str:
     """Say where outcomes came from that were not solved; empty when there are none."""
-    words = {"cache": "from the evaluation cache", "cells": "with the cells of another", "parent": "of the parent run"}
+    words = {"cache": "from the evaluation cache", "cells": "with the cells of another"}
     return ", ".join(f"{count} {words.get(origin, origin)}" for origin, count in reused.items())
 
 

@@ -4,7 +4,7 @@ DEAP's operators are used in here and nowhere else. What crosses the border is p
 """
 
 from antennaopt.evolution._candidate import Candidate, Scored, individual_id
-from antennaopt.evolution._genome import decode, design_key, encode
+from antennaopt.evolution._genome import Gene, decode, design_key, encode
 from antennaopt.evolution._loop import Evolution
 from antennaopt.evolution._search import HALL_OF_FAME_SIZE, Search
 from antennaopt.evolution._settings import Crossover, EvolutionSettings, Mutation, Stop
@@ -17,6 +17,7 @@ __all__ = [
     "Crossover",
     "Evolution",
     "EvolutionSettings",
+    "Gene",
     "Mutation",
     "Scored",
     "Search",

@@ -34,7 +34,7 @@ class Evolution(Search):
         genes: Sequence[Gene],
         seed: int,
         planted: Sequence[Mapping[str, float]] = (),
-        genomes: Sequence[Sequence[float]] = (),
+        genomes: Sequence[Sequence[float | None]] = (),
     ) -> None:
         """Start before the first generation; see `Search`."""
         super().__init__(settings, genes, seed, planted, genomes)

@@ -36,7 +36,7 @@ class Search:
         genes: Sequence[Gene],
         seed: int,
         planted: Sequence[Mapping[str, float]] = (),
-        genomes: Sequence[Sequence[float]] = (),
+        genomes: Sequence[Sequence[float | None]] = (),
     ) -> None:
         """Start before the first generation.
 
@@ -46,7 +46,7 @@ class Search:
             seed: At least 0; the same seed gives the same search.
             planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes
                 that a design leaves out are drawn at random.
-            genomes: Whole genomes to plant before those, to the bit.
+            genomes: Genomes to plant before those, to the bit; genes that are None are drawn at random.
 
         Raises:
             ConfigurationError: A planted design names no gene or leaves its range.
@@ -54,8 +54,8 @@ class Search:
         self.settings = settings
         self.genes = tuple(genes)
         self.seed = seed
-        whole = [dict(enumerate(map(float, genome))) for genome in genomes]
-        self._planted = [*whole, *(encode(self.genes, design) for design in planted)]
+        given = [{place: float(x) for place, x in enumerate(genome) if x is not None} for genome in genomes]
+        self._planted = [*given, *(encode(self.genes, design) for design in planted)]
         self.generation = 0
         self.population: list[Scored] = []
         self.hall_of_fame: list[Scored] = []

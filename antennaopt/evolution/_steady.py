@@ -77,7 +77,7 @@ class SteadyState(Search):
         genes: Sequence[Gene],
         seed: int,
         planted: Sequence[Mapping[str, float]] = (),
-        genomes: Sequence[Sequence[float]] = (),
+        genomes: Sequence[Sequence[float | None]] = (),
     ) -> None:
         """Start before the first birth; see `Search`. The first births are the first generation of every algorithm."""
         super().__init__(settings, genes, seed, planted, genomes)

@@ -183,8 +183,8 @@ ORIGIN: Sequence[tuple[str, pa.DataType]] = (
     ("stepping_seconds", pa.float64()),
 )
 """Where the outcome is from: `solved`, `twin` (an equal design of this run), `cells` (equal cells solved in this run),
-`cache` (an earlier run), `parent` (the run that this one was forked from). Of a steady state the number in order of
-birth, and how many individuals were complete by then; `generation` and `slot` are the order of completion."""
+`cache` (an earlier run). Of a steady state the number in order of birth, and how many individuals were complete by
+then; `generation` and `slot` are the order of completion."""
 
 
 def patterns_schema(*, config_hash: str = "") -> pa.Schema:

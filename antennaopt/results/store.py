@@ -64,6 +64,7 @@ class RunFolder:
         config_hash: str,
         columns: RunColumns,
         manifest: Mapping[str, Any] | None = None,
+        texts: Mapping[str, str] | None = None,
         now: datetime | None = None,
     ) -> RunFolder:
         """Make `<root>/<name>/<UTC stamp>-<name>-<first 8 of the hash>/`, locked for this process.
@@ -77,6 +78,7 @@ class RunFolder:
             columns: The run's columns, kept in the manifest for readers.
             manifest: More for `manifest.json`: seed, backend, device, arithmetic class. Versions, commit, Python and
                 the machine are added here.
+            texts: Further files by name, written before the manifest.
             now: Time for the stamp; the clock's when None.
 
         Raises:
@@ -100,6 +102,8 @@ class RunFolder:
             lock = FolderLock(path)
             write_text(path / "experiment.toml", source)
             write_text(path / "resolved.json", _pretty(resolved))
+            for file, text in (texts or {}).items():
+                write_text(path / file, text)
             write_text(path / "manifest.json", _pretty(entries))
         except BaseException:
             if lock is not None:

@@ -3,6 +3,7 @@
 from antennaopt.study._best import antenna_toml, result_object
 from antennaopt.study._driver import Driver
 from antennaopt.study._estimate import DryRun, estimate
+from antennaopt.study._fork import Ancestry, Fork, fork_of
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Store
 from antennaopt.study._planning import halved_plan, plan_for
@@ -14,6 +15,7 @@ from antennaopt.study._summary import Finalist, RunSummary
 
 __all__ = [
     "NOT_KEPT",
+    "Ancestry",
     "Bar",
     "Driver",
     "DryRun",
@@ -21,6 +23,7 @@ __all__ = [
     "Farm",
     "Finalist",
     "FolderStore",
+    "Fork",
     "GenerationReport",
     "Lines",
     "Progress",
@@ -34,6 +37,7 @@ __all__ = [
     "duration",
     "estimate",
     "for_terminal",
+    "fork_of",
     "halved_plan",
     "open_farm",
     "outcome_of_row",

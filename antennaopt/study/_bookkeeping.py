@@ -27,7 +27,7 @@ class Bookkeeping:
     Attributes:
         evolution: The search.
         counts: Individuals so far by status.
-        reused: Antennas of this session that were not solved, by their origin: `cache`, `cells`, `parent`.
+        reused: Antennas of this session that were not solved, by their origin: `cache`, `cells`.
         solver_seconds: Time that the antennas solved in this session took, summed over the workers.
     """
 

@@ -95,7 +95,8 @@ class Driver(Bookkeeping):
         evaluations = [done[one.individual] for one in candidates]
         self._refuse_failures(number, evaluations)
         self.evolution.tell([_scored(one) for one in evaluations])
-        self._remember(evaluations)
+        for one in evaluations:
+            self._note(one.candidate.individual, one.values, one.outcome["status"])
         self._partial = {}
         self._state = self.evolution.state()
         report = self._report(number, evaluations, self._clock() - began)
@@ -103,11 +104,12 @@ class Driver(Bookkeeping):
         self._progress.generation_done(report)
 
     def _save(self) -> None:
-        """Store the last generation and the state after it, unless that was done already."""
+        """Keep the last generation and the state after it, unless that was done already."""
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
         evaluations, state, report = unsaved
+        self._keep_outcomes(evaluations)
         self._store.write_generation(report.generation, evaluations)
         self._store.checkpoint(report.generation, {"evolution": state, "partial": {}})
         self._store.log("generation", **asdict(report), run_seconds=self.seconds)

@@ -29,6 +29,30 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> An
     """
     from antennaopt.config import Experiment
 
+    original = experiment_of(folder)
+    experiment = changed_experiment(folder, overrides) or original
+    if experiment.config_hash != original.config_hash:
+        listed = list(differences(original.resolved(), experiment.resolved()))
+        more = f" and {len(listed) - MOST_SHOWN} more" if len(listed) > MOST_SHOWN else ""
+        raise ResumeRefusedError(
+            f"the experiment was changed since {folder.run_id} began: {'; '.join(listed[:MOST_SHOWN])}{more}. "
+            "Only budget, cluster and report may change; undo it, or start a new run from this one with --fork"
+        )
+    if experiment is not original:
+        kept = {**experiment.resolved(), "name": original.name}
+        experiment = Experiment.from_resolved(kept)
+        folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
+    return experiment
+
+
+def experiment_of(folder: RunFolder) -> Any:
+    """Return the experiment that a run began with.
+
+    Raises:
+        ResumeRefusedError: `resolved.json` is not what was written.
+    """
+    from antennaopt.config import Experiment
+
     try:
         original = Experiment.from_resolved(folder.resolved)
     except ConfigurationError as error:
@@ -38,19 +62,7 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> An
             f"{folder.path / 'resolved.json'} was changed since the run began (its hash is not that of the manifest); "
             "restore it from a copy"
         )
-    experiment = _changed(folder, overrides) or original
-    if experiment.config_hash != original.config_hash:
-        listed = list(differences(original.resolved(), experiment.resolved()))
-        more = f" and {len(listed) - MOST_SHOWN} more" if len(listed) > MOST_SHOWN else ""
-        raise ResumeRefusedError(
-            f"the experiment was changed since {folder.run_id} began: {'; '.join(listed[:MOST_SHOWN])}{more}. "
-            "Only budget, cluster and report may change; undo it, or start a new run"
-        )
-    if experiment is not original:
-        kept = {**experiment.resolved(), "name": original.name}
-        experiment = Experiment.from_resolved(kept)
-        folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
-    return experiment
+    return original
 
 
 def restore(session: Any, checkpoint: Checkpoint) -> None:
@@ -68,24 +80,28 @@ def restore(session: Any, checkpoint: Checkpoint) -> None:
         ) from problem
 
 
-def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """Yield `path: before -> after` for each entry that decides the numbers and differs."""
-    if path in BUDGET:
+def differences(before: Any, after: Any, path: str = "", *, budget: bool = False) -> Iterator[str]:
+    """Yield `path: before -> after` for each entry that decides the numbers, or with `budget` how many, and differs."""
+    if path in BUDGET and not budget:
         return
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             if path or key in DECIDING:
                 below = f"{path}.{key}" if path else str(key)
-                yield from differences(before.get(key), after.get(key), below)
+                yield from differences(before.get(key), after.get(key), below, budget=budget)
     elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)) and len(before) == len(after):
         for place, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(one, other, f"{path}.{place}")
+            yield from differences(one, other, f"{path}.{place}", budget=budget)
     elif before != after:
         yield f"{path}: {json.dumps(before)} -> {json.dumps(after)}"
 
 
-def _changed(folder: RunFolder, overrides: Sequence[str]) -> Any:
-    """Read the folder's file again when it, or anything in it, may have been changed; None when not."""
+def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Any:
+    """Read the folder's file again when it, or anything in it, may have been changed; None when not.
+
+    Raises:
+        ResumeRefusedError: It cannot be read any more.
+    """
     from antennaopt.config import load_experiment
 
     digest = hashlib.sha256(folder.source.encode()).hexdigest()

@@ -14,6 +14,7 @@ from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
 from antennaopt.results.cache import EvaluationCache, usual_folder
 from antennaopt.study._arithmetic import arithmetic_class, class_changes, recorded_class, solving_backends
+from antennaopt.study._fork import Ancestry, written
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
@@ -76,6 +77,7 @@ def run(
     farm: OpenFarm = open_farm,
     report: bool = True,
     cache: Path | str | None = None,
+    ancestry: Ancestry | None = None,
     now: datetime | None = None,
 ) -> RunSummary:
     """Carry an experiment out in a new run folder.
@@ -94,6 +96,7 @@ def run(
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
         cache: Folder of the evaluation cache, or `off`; as environment and experiment say when None.
+        ancestry: The population of another run to begin with, from `fork_of`.
         now: Time for the run folder's name; the clock's when None.
 
     Returns:
@@ -112,10 +115,12 @@ def run(
     with (
         StopSignals() as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
-        _new_folder(experiment, root, source, overrides, backend, shared, workers, now) as folder,
+        _new_folder(experiment, root, source, overrides, backend, shared, workers, ancestry, now) as folder,
         _open_cache(experiment, cache, evaluate, told) as evaluations,
     ):
         told.note(f"run folder {folder.path}")
+        for line in ancestry.lines(experiment.evolution.population) if ancestry else ():
+            told.note(line)
         session = Session(
             experiment=experiment,
             folder=folder,
@@ -223,10 +228,12 @@ def _new_folder(
     backend: str,
     plan: Mapping[str, Any],
     farm: Farm,
+    ancestry: Ancestry | None,
     now: datetime | None,
 ) -> RunFolder:
     resolved = experiment.resolved()
     device = farm.device
+    texts, lineage = written(ancestry)
     return RunFolder.create(
         root,
         name=experiment.name,
@@ -250,6 +257,8 @@ def _new_folder(
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
             "plan": dict(plan),
+            **lineage,
         },
+        texts=texts,
         now=now,
     )

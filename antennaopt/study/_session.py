@@ -19,6 +19,7 @@ from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
+from antennaopt.study._fork import genomes_of
 from antennaopt.study._incidents import incidents
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
@@ -84,7 +85,7 @@ class Session:
         elif cache is not None:
             self._solving = ReusingFarm(farm, cache, family=experiment.family, plan=plan, backend=backend)
         settings = EvolutionSettings.from_dict(resolved["evolution"])
-        search = (settings, experiment.genes, experiment.seed, experiment.evolution.start)
+        search = (settings, experiment.genes, experiment.seed, experiment.evolution.start, genomes_of(folder))
         parties: dict[str, Any] = {
             "objectives": self._objectives,
             "design": experiment.design,

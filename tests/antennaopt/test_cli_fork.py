@@ -1,0 +1,173 @@
+"""`resume` and `resume --fork` through the command line, with real fields on a coarse lattice in this process.
+
+Five antennas of 0.6 mm cells a generation, 0.05 s each.
+"""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_study_reuse import EXPERIMENT, TOML, serial, stepped  # noqa: F401 - a fixture
+
+from antennaopt import cli, study
+from antennaopt.config import load_experiment
+from antennaopt.results import RunFolder
+
+POPULATION = EXPERIMENT["evolution"]["population"]
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTENNAOPT_CACHE", str(tmp_path / "cache"))
+    here = {"farm": serial, "report": False}
+    monkeypatch.setattr(study, "run", functools.partial(study.run, **here))
+    monkeypatch.setattr(study, "resume", functools.partial(study.resume, **here))
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run and its cache, to be copied."""
+    root = tmp_path_factory.mktemp("made")
+    (root / "lens.toml").write_text(TOML)
+    summary = study.run(
+        load_experiment(root / "lens.toml"),
+        root=root / "results", source=TOML, farm=serial, report=False, cache=root / "cache",
+    )  # fmt: skip
+    return root, summary.folder.relative_to(root)
+
+
+@pytest.fixture
+def old(call, made, tmp_path):
+    root, folder = made
+    shutil.copytree(root / "results", tmp_path / "results")
+    shutil.copytree(root / "cache", tmp_path / "cache")
+    return folder
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rows(folder):
+    return pd.read_parquet(folder / "evals").sort_values(["generation", "slot"], ignore_index=True)
+
+
+def forked(call, old, *arguments):
+    before = contents(old)
+    code, out, err = call("resume", old, "--fork", *arguments)
+    assert code == 0, err
+    assert contents(old) == before
+    folder = Path(out.splitlines()[-1]).resolve()
+    assert folder != old.resolve()
+    return folder, err
+
+
+def population(folder):
+    state = RunFolder.open(folder).load_checkpoint().state["evolution"]
+    return sorted(state["population"], key=lambda one: (one["fitness"], one["candidate"]["individual"]))
+
+
+def test_a_fork_with_nothing_changed_solves_nothing_of_the_old_population_again(call, old, stepped):  # noqa: F811
+    folder, err = forked(call, old, "--set", "evolution.generations=1")
+    assert folder.parent == old.resolve().parent
+    assert f"forked from {old.name} after 2 generations: the best 5 of its 5" in err
+    assert "it differs in evolution.generations: 2 -> 1" in err
+    first = rows(folder)
+    assert first["genome"].map(tuple).tolist() == [tuple(one["candidate"]["genome"]) for one in population(old)]
+    assert first["fitness"].tolist() == [one["fitness"] for one in population(old)]
+    assert set(first["operator"]) == {"planted"}
+    assert set(first["origin"]) == {"cache"}
+    assert stepped == []
+    assert json.loads((folder / "manifest.json").read_text())["forked_from"]["run"] == old.name
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ('solver.frequencies=["29 GHz"]', "solver.frequencies.0: 30000000000.0 -> 29000000000.0"),
+        ("antenna.lens.permittivity=2.6", "antenna.lens.permittivity: 2.53 -> 2.6"),
+        ("solver.decay_db=45", "solver.decay_db: 40.0 -> 45.0"),
+    ],
+)
+def test_changed_physics_is_said_and_solved_anew(call, old, stepped, change, says):  # noqa: F811
+    solved = len(stepped)
+    folder, err = forked(call, old, "--set", change, "--set", "evolution.generations=1", "--out", "elsewhere")
+    assert folder.parts[-3:-1] == ("elsewhere", "coarse_lens")
+    assert says in err
+    assert len(stepped) - solved == POPULATION
+    assert set(rows(folder)["origin"]) == {"solved"}
+    assert rows(folder)["genome"].map(tuple).tolist() == [tuple(one["candidate"]["genome"]) for one in population(old)]
+
+
+def test_genes_with_other_ranges_keep_their_values_where_these_fit(call, old):
+    """A value outside the new range is drawn anew; of a gene that was not touched every bit is kept."""
+    highest = rows(old)["lens_radius_mm"].iloc[-POPULATION:].max()
+    narrow = ["--set", f'antenna.lens.radius.max="{highest - 1e-6} mm"', "--set", "evolution.generations=1"]
+    folder, err = forked(call, old, *narrow)
+    assert "1 of their genes are drawn anew" in err
+    best = {one["candidate"]["individual"]: one["candidate"]["genome"] for one in population(old)}
+    before = rows(old).set_index("individual").loc[list(best)]
+    after = rows(folder)
+    assert after["genome"].map(lambda one: one[1]).tolist() == [genome[1] for genome in best.values()]
+    kept = [
+        abs(one - other) < 1e-9 for one, other in zip(before["lens_radius_mm"], after["lens_radius_mm"], strict=True)
+    ]
+    assert kept.count(False) == 1
+
+
+def test_a_smaller_population_takes_the_best_and_a_larger_one_draws_the_rest(call, old):
+    small, _ = forked(call, old, "--set", "evolution.population=3", "--set", "evolution.generations=1")
+    assert rows(small)["fitness"].tolist() == [one["fitness"] for one in population(old)[:3]]
+    large, _ = forked(call, old, "--set", "evolution.population=6", "--set", "evolution.generations=1")
+    assert rows(large)["operator"].tolist() == ["planted"] * POPULATION + ["random"]
+
+
+def test_a_fork_is_resumed_as_any_run(call, old):
+    """Also when it was stopped before its first generation was there: the parents stand in its own folder."""
+    whole, _ = forked(call, old, "--set", "seed=5")
+    begun, _ = forked(call, old, "--set", "seed=5")
+    for path in [*(begun / "checkpoint").iterdir(), *(begun / "evals").iterdir(), *(begun / "patterns").iterdir()]:
+        path.unlink()
+    code, _, err = call("resume", begun)
+    assert code == 0, err
+    pd.testing.assert_series_equal(rows(begun)["genome"], rows(whole)["genome"])
+    assert (rows(begun)["fitness"] == rows(whole)["fitness"]).all()
+    (begun / "parents.json").write_text((begun / "parents.json").read_text().replace("0.", "0.1", 1))
+    code, _, err = call("resume", begun)
+    assert (code, err.count("\n")) == (4, 1)
+    assert "parents.json is damaged" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--out", "elsewhere"], 2, "add --fork"),
+        (["--fork", "--set", "antenna.lens.radius=5"], 4, "antenna.lens.radius"),
+        (["--set", 'solver.frequencies=["29 GHz"]'], 4, "with --fork"),
+    ],
+)
+def test_what_is_refused(call, old, arguments, code, says):
+    before = contents(old)
+    returned, out, err = call("resume", old, *arguments)
+    assert (returned, out, err.count("\n")) == (code, "", 1)
+    assert says in err
+    assert contents(old) == before
+
+
+def test_before_its_first_generation_there_is_nothing_to_fork(call, old):
+    for path in (old / "checkpoint").iterdir():
+        path.unlink()
+    code, _, err = call("resume", old, "--fork")
+    assert (code, err.count("\n")) == (4, 1)
+    assert "has no population yet" in err
