@@ -152,8 +152,9 @@ def test_the_certificate_is_a_word_or_a_table(tmp_path):
 
 def test_generational_false_is_short_for_the_steady_state(load):
     """One name in what is resolved and hashed; the other is only read."""
-    short, long = load("evolution.generational=false"), load('evolution.algorithm="steady_state"')
+    short = load(overrides=["evolution.generational=false"])
+    long = load(overrides=["evolution.algorithm='steady_state'"])
     assert short.evolution.algorithm == "steady_state"
     assert short.config_hash == long.config_hash != load().config_hash
     assert "generational" not in short.resolved()["evolution"]
-    assert load("evolution.generational=true").config_hash == load().config_hash
+    assert load(overrides=["evolution.generational=true"]).config_hash == load().config_hash
