@@ -11,6 +11,7 @@ import pytest
 from config_files import LENS
 
 from antennaopt import cli, study
+from antennaopt.evaluation import _kinds  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.evaluation.serial import SerialFarm
 from antennaopt.results.lock import FolderLock
 
