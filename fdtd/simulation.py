@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +24,9 @@ from fdtd.solutions import PATTERN_DEG, Solution, solutions
 from fdtd.sources import ModalSource
 
 __all__ = ["PATTERN_DEG", "Solution", "fill", "pose", "solve"]
+
+_PREPARING = threading.Lock()
+"""Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
 
 
 def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
@@ -133,20 +137,22 @@ def solve(
         sweep: S11 at so many frequencies across the band as well.
         snapshots: Keep the electric field of one antenna over time.
         stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
-            the batch to be packed and for its turn.
+            the batch to be packed and for its turns.
         watch: Told of every look at the first antenna's energy.
         choose: Shown the media once they are rasterised; returns, in order, which antennas are to be solved at all.
 
     Returns:
         One solution an antenna, of those that were chosen.
     """
-    marks = [time.perf_counter()]
-    media = fill(layout, scene, ARRAYS[backend]())
-    if choose is not None:
-        media = media.of(choose(media))
-        if media.batch == 0:
-            return []
-    problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
+    asked = time.perf_counter()
+    with _PREPARING:
+        marks = [time.perf_counter()]
+        media = fill(layout, scene, ARRAYS[backend]())
+        if choose is not None:
+            media = media.of(choose(media))
+            if media.batch == 0:
+                return []
+        problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, watch)
     marks.append(time.perf_counter())
@@ -155,7 +161,7 @@ def solve(
     if stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
         if records.seconds is not None:
-            spent |= {"wait": spent["step"] - records.seconds, "step": records.seconds}
+            spent |= {"wait": marks[0] - asked + spent["step"] - records.seconds, "step": records.seconds}
         for name, seconds in spent.items():
             stages[name] = stages.get(name, 0.0) + seconds
     return solved

@@ -93,12 +93,6 @@ class Bookkeeping:
             candidate=candidate, values=values, outcome=outcome, shortfalls=missed, fitness=fitness, cached=False
         )
 
-    def _remember(self, evaluations: Sequence[Evaluation]) -> None:
-        """Note the designs that are known now, and keep the outcomes of the population and of the best."""
-        for one in evaluations:
-            self._note(one.candidate.individual, one.values, one.outcome["status"])
-        self._keep_outcomes(evaluations)
-
     def _keep_outcomes(self, evaluations: Sequence[Evaluation]) -> None:
         """Keep the outcomes of the population and of the best, and count those that were not solved."""
         born: Recalled = {}
