@@ -45,6 +45,13 @@ class Discard:
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
         """Keep nothing."""
 
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Keep nothing."""
+
+    def order(self, place: int) -> list[tuple[str, int]]:
+        """Return nothing."""
+        return []
+
     def log(self, event: str, **fields: Any) -> None:
         """Keep nothing."""
 

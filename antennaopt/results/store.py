@@ -24,6 +24,7 @@ from antennaopt.results.atomic import append_line, remove_leftovers, storing, sy
 from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
 from antennaopt.results.generations import files, generations_in, read_generation, read_rows, write_generation
 from antennaopt.results.lock import FolderLock
+from antennaopt.results.order import OrderLog
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
 from antennaopt.results.rows import EvaluationLike, evals_columns
 from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
@@ -41,6 +42,7 @@ class RunFolder:
         columns: The run's columns.
         manifest: What `manifest.json` holds.
         writable: Whether this object holds the lock.
+        order: Of completion, in `logs/order.jsonl`; only a steady state has one.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class RunFolder:
         self.columns = columns
         self.manifest = dict(manifest)
         self._lock = lock
+        self.order = OrderLog(path / "logs" / "order.jsonl")
         self._evals = columns.evals_schema(config_hash=self.config_hash)
         self._patterns = patterns_schema(config_hash=self.config_hash)
 
@@ -136,6 +139,7 @@ class RunFolder:
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""
+        self.order.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -376,7 +380,7 @@ def _columns(path: Path, manifest: Mapping[str, Any]) -> RunColumns:
 
 def _refuse_links(path: Path) -> None:
     """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
-    for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl"):
+    for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl", "logs/order.jsonl"):
         if (path / name).is_symlink():
             raise ResumeRefusedError(f"{path / name} is a link; a run folder holds its own files, put them there")
 

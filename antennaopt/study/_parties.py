@@ -118,6 +118,14 @@ class Store(Protocol):
         """Store the state after a generation, or in the middle of it; the one before stays too."""
         ...
 
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Note at once who is complete in a steady state, in which place, and how many were bred by then."""
+        ...
+
+    def order(self, place: int) -> Sequence[tuple[str, int]]:
+        """Return whom `completed` noted from a place on, with how many were bred by then."""
+        ...
+
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to the run's log."""
         ...

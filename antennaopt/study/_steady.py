@@ -1,12 +1,14 @@
 """The driver without generations: whenever a place at the farm is free, a child is bred for it.
 
-What is recorded is the order of completion. A block of `population` individuals in that order is stored as a generation
-is, with the state after it: who is complete, and who was bred and is under way. A resume sends those off again; the
-order from there on may be another one, and is recorded just as well.
+What is recorded is the order of completion: each at the moment it is complete, and a block of `population` individuals
+as a generation is, with the state after it: who is complete, and who was bred and is under way. A resume sends those
+off again and takes what comes back in the recorded order, breeding when it was bred then, so that all of it comes out
+as it had, to the bit. Where the record ends the order is that of arrival again, and is recorded just as well.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -41,6 +43,8 @@ class SteadyDriver(Bookkeeping):
         self._sent: dict[str, bytes] = {}
         self._first: dict[bytes, str] = {}
         self._followers: dict[str, list[Birth]] = {}
+        self._landed: dict[str, tuple[Outcome, str | None]] = {}
+        self._recorded: deque[tuple[str, int]] = deque()
         self._reason: str | None = None
         self._began = self._clock()
 
@@ -79,11 +83,17 @@ class SteadyDriver(Bookkeeping):
         self._progress.generation_started(self.evolution.generation, self.evolution.settings.population)
         try:
             outcomes = self._farm.run([])
+            self._recorded = deque(self._store.order(self.evolution.completed))
             births = list(self.evolution.under_way.values())
-            self._set_to_work(births or self.evolution.ask(self.evolution.settings.population))
-            self._breed()
+            if not births and not self._recorded:
+                births = self.evolution.ask(self.evolution.settings.population)
+            self._set_to_work(births)
+            self._proceed()
             for name, outcome in outcomes:
                 self._arrived(name, outcome)
+            if not self._signals.requested:
+                self._leave_record()
+                self._proceed()
         except KeyboardInterrupt:
             self._signals.request()
         except ClusterError:
@@ -111,38 +121,66 @@ class SteadyDriver(Bookkeeping):
         return batch, batch * places
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
-        """Complete somebody, and breed for the place that is free now."""
-        if name not in self._sent:
+        """Take in an outcome, and breed for the place that is free now."""
+        if name not in self._sent or name in self._landed:
             return
-        self._first.pop(self._sent.pop(name), None)
         self.solver_seconds += float(outcome.get("seconds") or 0.0)
         self._progress.evaluated(outcome)
-        individual = self._complete(name, outcome)
+        self._landed[name] = outcome, None
+        self._proceed()
+        if self._signals.requested or (self._is_over() and not self._recorded):
+            self._farm.drain()
+
+    def _proceed(self) -> None:
+        """Complete whoever can be, and breed whole batches for as many places as are free then."""
+        while True:
+            while (name := self._next()) is not None:
+                self._finish(name)
+            full = self._capacity - len(self._sent) < self._batch
+            if full or self._recorded or self._is_over() or not (births := self.evolution.ask(self._batch)):
+                return
+            self._set_to_work(births)
+
+    def _next(self) -> str | None:
+        """Return who is next to be complete: by the record while there is one, else who landed first."""
+        if self._recorded:
+            name, births = self._recorded[0]
+            missing = births - self.evolution.births
+            if missing > 0:
+                self._set_to_work(self.evolution.ask(missing))
+            if births == self.evolution.births and name in self.evolution.under_way:
+                return name if name in self._landed else None
+            self._leave_record()
+        return next(iter(self._landed), None)
+
+    def _leave_record(self) -> None:
+        """Follow the record no further: it is of another search, or the farm did not solve all of it."""
+        if self._recorded:
+            self._store.log("order_left", completed=self.evolution.completed, left=len(self._recorded))
+            self._recorded.clear()
+
+    def _finish(self, name: str) -> None:
+        """Complete somebody who landed; whoever is the same antenna has landed with it."""
+        outcome, twin = self._landed.pop(name)
+        if self._recorded:
+            self._recorded.popleft()
+        else:
+            self._store.completed(self.evolution.completed, name, self.evolution.births)
+        if name in self._sent:
+            self._first.pop(self._sent.pop(name), None)
+        individual = self._complete(name, outcome, copied_from=twin)
         followers = self._followers.pop(name, [])
         if outcome["status"] in REPEATABLE:
-            for one in followers:
-                self._complete(one.name, outcome, copied_from=individual)
+            self._landed |= {one.name: (outcome, individual) for one in followers}
         else:  # the farm's fault: they are solved for themselves
             self._set_to_work(followers)
-        if self._is_over():
-            self._farm.drain()
-        else:
-            self._breed()
 
     def _is_over(self) -> bool:
         self._reason = self._reason or self.evolution.stopped(self.seconds)
         return self._signals.requested or self._reason is not None
 
-    def _breed(self) -> None:
-        """Breed whole batches for as many places as are free."""
-        while self._capacity - len(self._sent) >= self._batch and not self._is_over():
-            births = self.evolution.ask(self._batch)
-            if not births:
-                return
-            self._set_to_work(births)
-
     def _set_to_work(self, births: Sequence[Birth]) -> None:
-        """Send off those whose antenna nobody knows; twins are complete at once, or with the one they are twins of."""
+        """Send off those whose antenna nobody knows; twins have landed already, or land with the one they are twins of."""
         jobs: list[Job] = []
         twins: list[tuple[Birth, str]] = []
         digests = []
@@ -160,8 +198,7 @@ class SteadyDriver(Bookkeeping):
                 self._sent[one.name] = digest
                 jobs.append((one.name, self._design(self._values[one.name])))
         self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
-        for one, twin in twins:
-            self._complete(one.name, self._outcome_of(twin), copied_from=twin)
+        self._landed |= {one.name: (self._outcome_of(twin), twin) for one, twin in twins}
 
     def _outcome_of(self, individual: str) -> Outcome:
         here = self._here.get(individual)

@@ -80,6 +80,14 @@ class FolderStore:
         """Write the state."""
         self.folder.save_checkpoint(generation, state)
 
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Add a line to `logs/order.jsonl`."""
+        self.folder.order.append(place, name, births)
+
+    def order(self, place: int) -> list[tuple[str, int]]:
+        """Return the order of completion from a place on, as far as it is recorded."""
+        return self.folder.order.after(place)
+
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to `logs/run.jsonl`."""
         self.folder.log(event, **fields)

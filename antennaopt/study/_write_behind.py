@@ -35,6 +35,14 @@ class WriteBehind:
         """Add a line to the run's log, in the background."""
         self._queue(lambda: self._store.log(event, **fields))
 
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Note who is complete, at once."""
+        self._store.completed(place, name, births)
+
+    def order(self, place: int) -> Sequence[tuple[str, int]]:
+        """Return whom `completed` noted from a place on."""
+        return self._store.order(place)
+
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
         """Yield id, genome and status of the first so many generations, in order."""
         self.flush()

@@ -55,6 +55,17 @@ class Flying:
 class Store(MemoryStore):
     """As the driver's tests keep it, with a block's order of birth."""
 
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def completed(self, place, name, births):
+        del self.lines[place:]
+        self.lines.append((name, births))
+
+    def order(self, place):
+        return self.lines[place:]
+
     def recorded(self):
         return [
             Scored(
@@ -126,35 +137,60 @@ def test_devices_are_given_whole_batches():
 
 @pytest.mark.parametrize("dies_after", [0, 3, 8, 9, 15, 16, 21, 39])
 def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
-    """What was not stored yet is solved again, in the order that comes of it; nobody is bred twice or forgotten."""
-    store, farm = Store(), Flying(order=1, dies_after=dies_after)
+    """All who were complete come out as they had, though the farm now completes in another order; nobody is forgotten."""
+    whole, store, farm = Store(), Store(), Flying(order=1, dies_after=dies_after)
+    driver(whole, Flying(order=1)).run()
     with pytest.raises(SystemExit):
         driver(store, farm).run()
     assert len(store.checkpoints) == dies_after // 8
+    complete = len(store.lines)
+    assert complete == dies_after
     again = driver(store, Flying(order=2))
     if store.checkpoints:
-        before = store.rows()
         again.restore(json.loads(store.checkpoints[-1]))
-    else:
-        before = []
     again.run()
     rows = store.rows()
-    assert rows[: len(before)] == before
+    assert rows[:complete] == whole.rows()[:complete]
+    assert (rows == whole.rows()) == (complete == 39)
     assert sorted(row["birth"] for row in rows) == list(range(40))
     check_replay(store, again.evolution)
 
 
-def test_killed_between_rows_and_checkpoint_the_rows_are_of_the_new_order():
+@pytest.mark.parametrize("checkpoints", [0, 1, 2, 4])
+@pytest.mark.parametrize("genes", [REAL, WHOLE], ids=["real", "twins"])
+def test_the_whole_record_gives_the_same_bits_from_any_checkpoint(checkpoints, genes):
+    """Another farm, with other places and another order of completion, and nothing left of the rows but the order."""
+
+    class Wide(Flying):
+        places = 7
+
+    changes = {"genes": genes, "mutation": Mutation(probability=0.9, eta=1.0)}
+    whole = Store()
+    driver(whole, Flying(order=1), **changes).run()
+    store = copy.deepcopy(whole)
+    del store.checkpoints[checkpoints:]
+    store.files = {number: text for number, text in store.files.items() if number < checkpoints}
+    again = driver(store, Wide(order=5), **changes)
+    if checkpoints:
+        again.restore(json.loads(store.checkpoints[-1]))
+    again.run()
+    assert store.files == whole.files
+    assert store.checkpoints == whole.checkpoints
+    assert store.lines == whole.lines
+
+
+def test_a_record_of_another_search_is_left_and_said():
     whole = Store()
     driver(whole, Flying(order=1)).run()
-    store = copy.deepcopy(whole)
-    del store.checkpoints[2:]
-    again = driver(store, Flying(order=5))
-    again.restore(json.loads(store.checkpoints[-1]))
-    again.run()
-    assert store.rows(2) == whole.rows(2)
-    assert store.rows()[16:24] != whole.rows()[16:24]
-    check_replay(store, again.evolution)
+    store = Store()
+    store.lines = [*whole.lines[:11], ("b000099", 14)]
+    study = driver(store, Flying(order=2))
+    study.run()
+    assert store.rows()[:11] == whole.rows()[:11]
+    assert [(fields["completed"], fields["left"]) for event, fields in store.events if event == "order_left"] == [
+        (11, 1)
+    ]
+    check_replay(store, study.evolution)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
