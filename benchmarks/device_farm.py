@@ -4,8 +4,8 @@
 
 The reference lens with its radii as genes: every antenna has 256 x 320 cells and 6,000 steps, so that all cost alike.
 Per number of workers one whole study (breed, solve, score, store, checkpoint) of one generation to warm up and
-`--generations` that count. A worker of backend cuda is a process with a device of its own. FOLDER gets farm.json; the
-last lines of stdout are the table and whether the rows are equal to the bit.
+`--generations` that count, one number for all or one each. A worker of backend cuda is a process with a device of its
+own. FOLDER gets farm.json; the last lines of stdout are the table and whether the rows are equal to the bit.
 """
 
 from __future__ import annotations
@@ -61,21 +61,31 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
     events = [json.loads(line) for line in (summary.folder / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
     counted = [one for one in events if one["event"] == "generation"][1:]
     rates = [one["evaluations_per_s"] for one in counted]
+    device = next((one for one in events if one["event"] == "device"), {"device": backend})
     return {
         "workers": workers,
         "antennas_per_s": statistics.median(rates),
         "spread": (max(rates) - min(rates)) / 2 / statistics.median(rates),
         "generation_seconds": [one["seconds"] for one in counted],
+        "stepping_share": stepping_share(summary.folder, {one["generation"]: one["seconds"] for one in counted}),
         "seconds": wall,
         "status": summary.counts,
-        "device": next((one["device"] for one in events if one["event"] == "device"), backend),
+        **{name: device[name] for name in ("device", "scheme", "wave") if name in device},
         "folder": str(summary.folder),
     }
 
 
-def rows_of(folder: str) -> pd.DataFrame:
-    """Every row and every pattern of a run but where and when it was made, in the order of generation and slot."""
+def stepping_share(folder: Path, seconds: dict[int, float]) -> float:
+    """How much of the generations' wall time their workers stepped, by the rows."""
+    rows = pd.read_parquet(folder / "evals", columns=["generation", "worker", "cached", "stepping_seconds"])
+    solved = rows[rows["generation"].isin(list(seconds)) & ~rows["cached"]]
+    return float(solved["stepping_seconds"].sum() / (sum(seconds.values()) * solved["worker"].nunique()))
+
+
+def rows_of(folder: str, generations: int) -> pd.DataFrame:
+    """Rows and patterns of a run's first generations but where and when they were made, by generation and slot."""
     rows = pd.read_parquet(Path(folder) / "evals").sort_values(["generation", "slot"], ignore_index=True)
+    rows = rows[rows["generation"] < generations]
     patterns = pd.read_parquet(Path(folder) / "patterns").drop(columns="run")
     cuts = [name for name in patterns if patterns[name].dtype == object and name != "individual"]
     patterns = patterns.assign(**{name: [np.asarray(one).tobytes() for one in patterns[name]] for name in cuts})
@@ -120,15 +130,21 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     options.add_argument("--population", type=int, default=2112)
-    options.add_argument("--generations", type=int, default=2, help="that count; one more warms up")
+    options.add_argument("--generations", type=int, nargs="+", default=[2], help="that count; one more warms up")
     options.add_argument("--backend", default="cuda")
     options.add_argument("--steps", type=int, help="in place of the reference's 6,000, for a try without a device")
     asked = options.parse_args()
+    counts = asked.generations * len(asked.workers) if len(asked.generations) == 1 else asked.generations
+    if len(counts) != len(asked.workers):
+        options.error("--generations takes one number, or as many as --workers")
     asked.folder.mkdir(parents=True, exist_ok=True)
-    experiment = study(asked.population, asked.generations + 1, steps=asked.steps)
-    print(f"warm-up {warm_up(experiment, asked.backend):.1f} s", flush=True)
-    results = [timed(experiment, count, asked.backend, asked.folder / "runs") for count in asked.workers]
-    tables = [rows_of(one["folder"]) for one in results]
+    studies = [study(asked.population, count + 1, steps=asked.steps) for count in counts]
+    print(f"warm-up {warm_up(studies[0], asked.backend):.1f} s", flush=True)
+    results = [
+        timed(one, workers, asked.backend, asked.folder / "runs")
+        for one, workers in zip(studies, asked.workers, strict=True)
+    ]
+    tables = [rows_of(one["folder"], min(counts) + 1) for one in results]
     differing = {str(one["workers"]): different(tables[0], other) for one, other in zip(results, tables, strict=True)}
     equal = not any(differing.values())
     alone = results[0]["antennas_per_s"] / results[0]["workers"]
@@ -143,10 +159,11 @@ def main() -> None:
         "results": [{**one, "ratio": one["antennas_per_s"] / alone} for one in results],
     }
     (asked.folder / "farm.json").write_text(json.dumps(report, indent=1) + "\n", "utf-8")
-    print("workers  antennas/s  ratio  spread  seconds a generation")
+    print("workers  antennas/s  ratio  spread  stepping  seconds a generation")
     for one in report["results"]:
         took = ", ".join(f"{seconds:.3f}" for seconds in one["generation_seconds"])
-        print(f"{one['workers']:7d}  {one['antennas_per_s']:10.1f}  {one['ratio']:5.2f}  {one['spread']:6.1%}  {took}")
+        shares = f"{one['ratio']:5.2f}  {one['spread']:6.1%}  {one['stepping_share']:8.1%}"
+        print(f"{one['workers']:7d}  {one['antennas_per_s']:10.1f}  {shares}  {took}")
     print(f"{len(tables[0])} rows with their patterns: {'equal to the bit' if equal else 'DIFFERENT'}")
     if not equal:
         sys.exit(json.dumps(differing))
