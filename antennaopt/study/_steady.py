@@ -180,7 +180,7 @@ class SteadyDriver(Bookkeeping):
         return self._signals.requested or self._reason is not None
 
     def _set_to_work(self, births: Sequence[Birth]) -> None:
-        """Send off those whose antenna nobody knows; twins have landed already, or land with the one they are twins of."""
+        """Send off those whose antenna nobody knows; twins have landed, or land with the one they are twins of."""
         jobs: list[Job] = []
         twins: list[tuple[Birth, str]] = []
         digests = []

