@@ -1,0 +1,124 @@
+"""A search without generations, its driver killed: what was complete comes out as it had.
+
+That holds in whatever order the farm completes afterwards, and the recorded order of a whole run gives the whole run
+again. Without the record both fail.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bits
+import pandas as pd
+import pytest
+from test_every_write import assert_resumed_is_equal
+
+from antennaopt.config import Experiment
+from antennaopt.evolution import Candidate, EvolutionSettings, Scored, SteadyState, replay
+from antennaopt.results import RunFolder
+
+HERE = Path(__file__).parent
+STEADY = json.dumps({"algorithm": "steady_state", "population": 8, "generations": 5})
+TOTAL = 40
+
+pytestmark = pytest.mark.slow
+
+
+def command(*arguments):
+    return [sys.executable, str(HERE / "cheap_lens.py"), *map(str, arguments)]
+
+
+def finished(*arguments):
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.splitlines()[-1])
+
+
+def recorded(folder):
+    """Whole lines of the order of completion."""
+    path = folder / "logs" / "order.jsonl"
+    return path.read_bytes().count(b"]\n") if path.exists() else 0
+
+
+def killed(root, after):
+    """Start a run and kill its driver once so many are complete."""
+    process = subprocess.Popen(
+        command("run", root, "--evolution", STEADY), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + 60.0
+        while not any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*")):
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    (folder,) = (root / "cheap_lens").iterdir()
+    return folder
+
+
+def copied(folder, root):
+    return Path(shutil.copytree(folder, root / folder.name))
+
+
+def check_replay(folder):
+    """The rows alone, gone through once more, give every genome and the checkpoint's population again."""
+    opened = RunFolder.open(folder)
+    experiment = Experiment.from_resolved(opened.resolved)
+    settings = EvolutionSettings.from_dict(opened.resolved["evolution"])
+    rows = [row for generation in opened.generations() for row in opened.read_generation(generation)]
+    assert sorted(row["birth"] for row in rows) == list(range(TOTAL))
+    order = [
+        Scored(
+            candidate=Candidate.from_dict(row), fitness=row["fitness"], ok=row["status"] == "ok", cached=row["cached"]
+        )
+        for row in sorted(rows, key=lambda row: (row["generation"], row["slot"]))
+    ]
+    again = SteadyState(settings, experiment.genes, experiment.seed)
+    assert list(replay(again, order)) == order
+    state = opened.load_checkpoint().state["evolution"]
+    assert [one.to_dict() for one in again.population] == state["population"]
+    assert [one.to_dict() for one in again.hall_of_fame] == state["hall_of_fame"]
+
+
+@pytest.mark.parametrize("after", [5, 21])
+def test_killed_it_goes_on_from_the_recorded_order(tmp_path, after):
+    """Resumed twice: by two workers again, and by one solver that completes in order of birth."""
+    folder = killed(tmp_path, after)
+    complete = recorded(folder)
+    assert after <= complete < TOTAL
+    other = copied(folder, tmp_path / "serial")
+    finished("resume", folder)
+    finished("resume", other, "--serial")
+    for one in (folder, other):
+        check_replay(one)
+    pd.testing.assert_frame_equal(bits.rows(folder)[:complete], bits.rows(other)[:complete], check_exact=True)
+    assert bits.rows(folder)["bred_after"].max() < TOTAL
+
+
+def test_the_order_of_a_whole_run_gives_the_whole_run_again(tmp_path):
+    """From nothing but the experiment and that order, and with another farm, to the last bit of rows and patterns."""
+    quiet = finished("run", tmp_path, "--evolution", STEADY)
+    again = copied(quiet, tmp_path / "again")
+    for name in ("evals", "patterns", "checkpoint"):
+        for path in (again / name).iterdir():
+            path.unlink()
+    finished("resume", again, "--serial")
+    bits.assert_equal(again, quiet)
+    check_replay(again)
+
+
+def test_killed_before_any_write_it_resumes_to_the_same_bits(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(HERE / "steady_every_write.py"), "kill", str(tmp_path)],
+        capture_output=True, text=True, timeout=280,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert assert_resumed_is_equal([json.loads(line) for line in done.stdout.splitlines()]) >= 50
