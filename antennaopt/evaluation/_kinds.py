@@ -12,6 +12,9 @@ from antennaopt.evaluation._security import host_and_port, security_for, securit
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
+NO_DEVICE = "none"
+"""In place of a device's UUID, where workers on cores shall see none of those that there are."""
+
 
 def opener(
     settings: ClusterSettings,
@@ -61,7 +64,7 @@ def opener(
     return partial(
         LocalWorkers,
         len(devices) + on_cores if settings.mixed else settings.most,
-        devices=devices,
+        devices=devices or ((NO_DEVICE,) if settings.mixed else ()),
         threads=settings.threads or (BATCHES_AT_A_TIME if devices else 1),
         dashboard=dashboard,
         timeout_s=worker_timeout_s,

@@ -91,7 +91,11 @@ class Farm:
             DeviceError: No device, or too little memory on it for one antenna.
             Unsuitable: The device cannot step these antennas.
         """
-        self._task: Task = (evaluate, family, dict(plan), backend)
+        where = cluster or ClusterSettings(
+            kind="local" if address is None else "address", workers=workers, address=address
+        )
+        self._mixed, self._backend = where.mixed, backend
+        self._task: Task = (evaluate, family, dict(plan), AS_THE_WORKER if where.mixed else backend)
         self._plan: Mapping[str, Any] = self._task[2]
         self._time_limit_s = time_limit_s
         self._waiting = Queue()
@@ -99,10 +103,6 @@ class Farm:
         self._looked = self._workers_checked = time.monotonic()
         self._patience_s = worker_timeout_s
         self._rebuilt = 0
-        where = cluster or ClusterSettings(
-            kind="local" if address is None else "address", workers=workers, address=address
-        )
-        self._mixed = where.mixed
         self._streams = where.threads or BATCHES_AT_A_TIME
         self._policy = Policy(name=where.dispatch, target_s=where.target_time)
         self._open = opener(
@@ -129,7 +129,7 @@ class Farm:
 
     def _muster(self) -> Crew:
         """Learn who is there and what each takes."""
-        _, _, plan, backend = self._task
+        plan, backend = self._task[2], self._backend
         kinds = None
         threads: dict[str, int] = self._client.nthreads()
         if backend == "cuda" or self._mixed:
@@ -198,7 +198,7 @@ class Farm:
         while True:
             future = self._client.submit(
                 solve_alone_on_worker, self._time_limit_s, evaluate, family, dict(design), dict(plan),
-                {"backend": AS_THE_WORKER if self._mixed else backend, **options}, pure=False, retries=0,
+                {"backend": backend, **options}, pure=False, retries=0,
             )  # fmt: skip
             try:
                 return dict(future.result(timeout=limit))

@@ -105,12 +105,17 @@ def kind(plan):
 
 def solve_by_kind(family, designs, plan, *, backend):
     time.sleep(len(designs) * (0.02 if os.environ.get("CUDA_VISIBLE_DEVICES") else 0.1))
-    return [{"status": "ok", "value": 2.0 * one["x"], "steps": 7, "pid": os.getpid()} for one in designs]
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    about = {"steps": 7, "pid": os.getpid(), "device": backend, "seen": seen}
+    return [{"status": "ok", "value": 2.0 * one["x"], **about} for one in designs]
 
 
 @pytest.mark.parametrize("policy", ["greedy", "assignment"])
 def test_workers_with_and_without_a_device_in_one_farm(policy, monkeypatch):
-    """One seeming device (3 at a time, 50/s) and one core (10/s) both solve; nothing is lost, the slower does less."""
+    """One seeming device (3 at a time, 50/s) and one core (10/s) both solve; nothing is lost, the slower does less.
+
+    The farm's own backend is cuda. A worker solves with what it has: the one without a device by the CPU.
+    """
     monkeypatch.setattr(present, "devices", lambda: (present.Found(uuid="GPU-0", name="toy", limits=HOPPER),))
     monkeypatch.setattr(_crew, "kind_of_worker", kind)
     monkeypatch.setattr(_devices, "kind_of_worker", kind)
@@ -125,6 +130,15 @@ def test_workers_with_and_without_a_device_in_one_farm(policy, monkeypatch):
         counts = sorted(by_worker.count(pid) for pid in set(by_worker))
     assert len(counts) == 2
     assert counts[0] < counts[1]
+    assert {one["device"] for one in outcomes.values() if not one["seen"]} == {"cpu"}
+
+
+def test_workers_on_cores_see_no_device_of_the_machine():
+    """`workers = { cpu = 2 }` on a machine with devices: no worker may take one for its own and solve there."""
+    with Farm(solve_by_kind, family="t", plan={}, cluster=ClusterSettings(workers={"cpu": 2}), dashboard=False) as farm:
+        outcomes = dict(farm.run(farm.cut(jobs(4))))
+    assert {one["seen"] for one in outcomes.values()} <= {"", "none"}
+    assert {one["device"] for one in outcomes.values()} == {"cpu"}
 
 
 @pytest.mark.parametrize(
