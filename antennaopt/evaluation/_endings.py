@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ASKING_S = 3.0
-"""How long the nanny may take to say."""
+ASKING_S = 10.0
+"""How long the nanny may take to say: on a busy machine it is told late."""
 
 PAUSE_S = 0.05
 

@@ -30,7 +30,7 @@ MOST_KILLS = 20
 """How often in a row a batch's workers may be killed from outside before the run stops, resumable."""
 
 WATCHDOG_STATUS = 1
-"""With which the watchdog ends a process; the word of the start may have come late on a busy machine."""
+"""With which the watchdog ends a process."""
 
 SHOWN = 8
 """Individuals that are named in an event."""
@@ -161,13 +161,23 @@ def is_forgotten(problem: BaseException | None) -> bool:
 
 def failure(problem: BaseException | None, flight: Flight) -> tuple[str, str]:
     """Return the kind of a failure (`error`, `timeout`, `lost`) and its reason in words."""
-    watched = 0.5 if flight.ending is not None and flight.ending.status == WATCHDOG_STATUS else 0.1
-    if flight.expired or (isinstance(problem, KilledWorker) and flight.overdue(-watched * flight.limit_s)):
+    if flight.expired or (isinstance(problem, KilledWorker) and _ended_by_watchdog(flight)):
         return "timeout", f"took longer than the {flight.limit_s:g} s allowed"
     if isinstance(problem, KilledWorker | TimeoutError | OSError):
         how = f"; it {flight.ending.words}" if flight.ending else ""
         return "lost", f"its worker process died while it was solved{how}"
     return "error", f"{type(problem).__name__}: {problem}"
+
+
+def _ended_by_watchdog(flight: Flight) -> bool:
+    """Whether it was for the time it took that a batch's worker ended itself.
+
+    By the exit status, where that is known: the word of the batch's start comes late on a busy machine, and never where
+    the batch held the interpreter from its beginning.
+    """
+    if flight.ending is not None and flight.ending.status == WATCHDOG_STATUS:
+        return flight.under_way_s > 0.5 * flight.limit_s
+    return flight.overdue(-0.1 * flight.limit_s)
 
 
 def _content(outcome: Outcome) -> str:

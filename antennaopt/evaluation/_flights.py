@@ -38,6 +38,7 @@ class Flight:
         limit_s: How long it may take once started.
         submitted: `time.monotonic()` when it was sent.
         started: `time.monotonic()` when a worker began, or None.
+        ended: `time.monotonic()` when Dask said that its worker is gone, or None; how that ended is asked afterwards.
         worker: Address of that worker, or None.
         expired: The driver gave it up for taking too long.
         given_up: It was tried again elsewhere; what comes of it now is late.
@@ -51,21 +52,26 @@ class Flight:
     limit_s: float
     submitted: float
     started: float | None = None
+    ended: float | None = None
     worker: str | None = None
     expired: bool = False
     given_up: bool = False
     ending: Ending | None = None
     in_company: bool = False
 
+    @property
+    def under_way_s(self) -> float:
+        """For how long it has been running, or, where the word of its start was lost, since it was sent."""
+        until = time.monotonic() if self.ended is None else self.ended
+        return until - (self.submitted if self.started is None else self.started)
+
     def overdue(self, slack_s: float) -> bool:
         """Whether it has been running for longer than its limit and some slack.
 
         Where the word of its start was lost with the worker, it is taken to have waited for one batch before it.
         """
-        now = time.monotonic()
-        if self.started is not None:
-            return now - self.started > self.limit_s + slack_s
-        return now - self.submitted > 2.0 * self.limit_s + slack_s
+        limits = 2.0 if self.started is None else 1.0
+        return self.under_way_s > limits * self.limit_s + slack_s
 
 
 class Flights:
@@ -189,6 +195,9 @@ class Flights:
         try:
             reply = await self._client.gather(future, asynchronous=True)
         except KilledWorker as problem:
+            flight = self._flying.get(token)
+            if flight is not None:
+                flight.ended = time.monotonic()
             self._done.put((token, None, problem, await self._coroner.ending_of(problem.last_worker)))
         except BaseException as problem:
             self._done.put((token, None, problem, None))

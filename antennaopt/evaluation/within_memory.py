@@ -1,4 +1,7 @@
-"""A batch that a device's memory cannot hold is halved until it can: nobody is lost, and it only takes longer."""
+"""A batch that a device's memory cannot hold is halved until it can: nobody is lost, and it only takes longer.
+
+One antenna is tried a second time, as what filled the memory may have been somebody else's, or given back meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,7 @@ def evaluate_within_memory(
     cells = int(plan.get("nr", 0)) * int(plan.get("nz", 0))
     waiting, outcomes = list(designs), []
     size = min(len(waiting), _LARGEST.get(cells, len(waiting)))
+    again = False
     while waiting:
         part = waiting[:size]
         try:
@@ -48,13 +52,15 @@ def evaluate_within_memory(
             said = str(error)
         else:
             del waiting[: len(part)]
+            again = False
             continue
         release()  # out here the exception holds no arrays any more
-        if len(part) == 1:
+        if len(part) == 1 and again:
             raise OutOfMemory(
                 f"the device has too little memory for one antenna ({said}); use a larger cell, fewer steps, a smaller "
                 "antenna, or --backend cpu"
             )
+        again = len(part) == 1
         size = (len(part) + 1) // 2
         _LARGEST[cells] = size
     return outcomes

@@ -128,4 +128,21 @@ def test_one_antenna_that_does_not_fit_ends_it():
         evaluate_within_memory(
             solver, "any", [{"x": 0.0}] * 4, {"nr": 3, "nz": 9973}, release=solver.release, backend="cuda"
         )
-    assert solver.sizes == [4, 2, 1]
+    assert solver.sizes == [4, 2, 1, 1]
+    assert solver.released == 4
+
+
+def test_one_antenna_is_tried_again_once_memory_was_given_back():
+    """Each of two antennas finds the memory full for a moment, and fits the second time."""
+    solver, full = Solver(holds=2), iter([True, True, False, True, False])
+
+    def solve(family, designs, plan, *, backend):
+        if next(full):
+            raise OutOfMemory("full for a moment")
+        return solver(family, designs, plan, backend=backend)
+
+    plan = {"nr": 5, "nz": 9973}
+    designs = [{"x": 0.0}, {"x": 1.0}]
+    found = evaluate_within_memory(solve, "any", designs, plan, release=solver.release, backend="cuda")
+    assert [one["x"] for one in found] == [0.0, 1.0]
+    assert solver.released == 3

@@ -28,8 +28,8 @@ HERE = Path(__file__).parent
 EVOLUTION = {"population": 12, "generations": 30, "elites": 2}
 SLEEP_S = 0.06
 MOST_SESSIONS = 100
-EXPECTED = {0, 5, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
-"""Of a driver; the last two of one that was struck while it began or ended."""
+EXPECTED = {0, 5, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGUSR1}
+"""Of a driver; the last three of one that was struck while its interpreter began or ended."""
 
 STRIKES = {
     ("worker", signal.SIGKILL): 10,
@@ -60,31 +60,28 @@ class Log:
 
 
 class Fleet:
-    """A scheduler and two workers of Dask's own commands, started again whenever they are gone."""
+    """A scheduler and two workers by the program's own commands, started again whenever they are gone."""
 
-    def __init__(self, folder):
+    def __init__(self):
         with closing(socket.socket()) as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.folder = folder
         self.scheduler, self.workers, self.rest_until = None, [None, None], 0.0
 
     def tend(self):
         if time.monotonic() < self.rest_until:
             return
         if self.scheduler is None or self.scheduler.poll() is not None:
-            self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+            self.scheduler = self._start("scheduler", "--listen", self.address, "--dashboard-port", "0")
         for place, worker in enumerate(self.workers):
             if worker is None or worker.poll() is not None:
-                self.workers[place] = self._start(
-                    "worker", self.address, "--nthreads", "1", "--host", "127.0.0.1", "--death-timeout", "20",
-                    "--local-directory", str(self.folder),
-                )  # fmt: skip
+                about = ("--workers", "1", "--name", f"host-{place}", "--backend", "cpu", "--wait", "20")
+                self.workers[place] = self._start("worker", self.address, *about)
 
     def _start(self, *arguments):
         return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            [sys.executable, "-m", "antennaopt", *arguments],
             env={**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}", "OMP_NUM_THREADS": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -124,7 +121,7 @@ class Round:
 
     def __init__(self, number, chance, log, folder, *, remote):
         self.number, self.chance, self.log, self.root = number, chance, log, folder
-        self.fleet = Fleet(folder) if remote else None
+        self.fleet = Fleet() if remote else None
         self.driver = None
         self.waking = []
         self.errors = folder / "stderr"
@@ -229,10 +226,23 @@ class Round:
                 os.kill(pid, signal.SIGCONT)
 
 
+def commit():
+    """Of this text, with `-dirty` when it was changed since."""
+    said = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
+    return said.stdout.strip()
+
+
 def soak(seconds, *, seed=1, log_path=None, rounds=None):
     """Strike for so long, then finish the round; return how many rounds were equal."""
     log, chance = Log(log_path), random.Random(seed)
-    log.say("began", seconds=seconds, seed=seed, cores=len(os.sched_getaffinity(0)), python=sys.version.split()[0])
+    log.say(
+        "began",
+        commit=commit(),
+        seconds=seconds,
+        seed=seed,
+        cores=len(os.sched_getaffinity(0)),
+        python=sys.version.split()[0],
+    )
     done = 0
     while time.monotonic() - log.began < seconds and (rounds is None or done < rounds):
         with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
