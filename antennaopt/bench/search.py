@@ -1,4 +1,4 @@
-"""Search quality: the genetic algorithm against random search with the same budget, over several seeds."""
+"""Search quality: algorithms against each other with the same budget, over several seeds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from antennaopt.bench.timed_farm import Solved, TimedFarm
 from antennaopt.errors import TooManyFailuresError
-from antennaopt.evolution import Evolution, EvolutionSettings, Stop
+from antennaopt.evolution import Evolution, EvolutionSettings, Search, SteadyState, Stop
 from antennaopt.objectives import build
-from antennaopt.study import NOT_KEPT, Driver, Evaluation, Farm, Progress, Quiet, Recalled, StopSignals, open_farm
+from antennaopt.study import (
+    NOT_KEPT,
+    Driver,
+    Evaluation,
+    Farm,
+    GenerationReport,
+    Progress,
+    Quiet,
+    Recalled,
+    SteadyDriver,
+    StopSignals,
+    open_farm,
+    plan_for,
+)
 
 ALGORITHMS = ("ga", "random")
 
@@ -65,7 +81,7 @@ def bench_search(
     progress: Progress | None = None,
     farm: Farm | None = None,
 ) -> list[dict[str, Any]]:
-    """Run both algorithms for each seed on an experiment's problem, without stops but the number of generations.
+    """Run the genetic algorithm and random search for each seed on an experiment's problem, without other stops.
 
     Both start from the same random first generation and solve at most the same number of antennas.
 
@@ -90,7 +106,10 @@ def bench_search(
     for seed in seeds:
         row: dict[str, Any] = {"experiment": experiment.name, "seed": seed}
         for algorithm in ALGORITHMS:
-            row |= _search(experiment, algorithm, seed, farm)
+            began = time.monotonic()
+            found = _searched(experiment, algorithm, seed, farm, Quiet())
+            row |= {f"{algorithm}_{name}": value for name, value in found.items()}
+            row[f"{algorithm}_seconds"] = time.monotonic() - began
         row["ga_wins"] = row["ga_best_fitness"] < row["random_best_fitness"]
         wins += row["ga_wins"]
         row["wins"] = wins
@@ -102,26 +121,120 @@ def bench_search(
     return rows
 
 
-def _search(experiment: Any, algorithm: str, seed: int, farm: Farm) -> dict[str, Any]:
+def bench_waiting(
+    experiment: Any,
+    *,
+    workers: Sequence[int],
+    seeds: Sequence[int] = tuple(range(1, 11)),
+    algorithms: Sequence[str] = ("ga", "steady_state"),
+    backend: str = "cpu",
+    progress: Progress | None = None,
+    evaluate: Any = None,
+) -> list[dict[str, Any]]:
+    """Run searches on a clock of their own, on which so many workers solve, each antenna as long as its steps take.
+
+    All solve the same number of antennas, that of the experiment's generational search. An antenna that several
+    searches come to is solved once here, and costs each of them its time.
+
+    Args:
+        experiment: From `load_experiment`; its own seed and algorithm are left out of account.
+        workers: Numbers of workers.
+        seeds: A search each, of every algorithm with every number of workers.
+        algorithms: `ga`, `random`, `steady_state`.
+        backend: What solves, in this process.
+        progress: Told one line a seed and number of workers.
+        evaluate: Solves a batch; by FDTD when None.
+
+    Returns:
+        One row a search: `experiment`, `seed`, `workers`, `algorithm`, `best_fitness`, `best_individual`,
+        `evaluations`, `utilisation` (share of the workers' time that they solved), `steps` (time from start to end,
+        in steps of one antenna), and `history`: evaluations and best fitness so far after each generation.
+    """
+    told = progress or Quiet()
+    if evaluate is None:
+        from antennaopt.evaluation.evaluate import evaluate
+    solve = Solved(experiment, plan_for(experiment), backend, evaluate)
+    rows = []
+    for seed in seeds:
+        for count in workers:
+            for algorithm in algorithms:
+                farm, history = TimedFarm(solve, count), _History()
+                found = _searched(experiment, algorithm, seed, farm, history)
+                about = {"experiment": experiment.name, "seed": seed, "workers": count, "algorithm": algorithm}
+                time_of_it = {"utilisation": farm.utilisation, "steps": farm.now}
+                rows.append(about | found | time_of_it | {"history": history.points})
+            said = (
+                f"{row['algorithm']} {row['best_fitness']:.4g} ({row['utilisation']:.0%})"
+                for row in rows[-len(algorithms) :]
+            )
+            told.note(f"seed {seed}, {count} workers: {', '.join(said)}")
+    return rows
+
+
+def waiting_summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sum the rows of `bench_waiting` up: one row a number of workers and algorithm.
+
+    Returns:
+        `workers`, `algorithm`, `searches`, median and quartiles of `best_fitness`, medians of `utilisation` and
+        `steps`, and `wins`: seeds for which it was strictly the best of its row's algorithms.
+    """
+    best = {(row["workers"], row["seed"], row["algorithm"]): row["best_fitness"] for row in rows}
+    groups: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["workers"], row["algorithm"]), []).append(row)
+    return [_summed(mine, best) for mine in groups.values()]
+
+
+def _summed(mine: Sequence[Mapping[str, Any]], best: Mapping[tuple[int, int, str], float]) -> dict[str, Any]:
+    count, algorithm = mine[0]["workers"], mine[0]["algorithm"]
+    low, middle, high = np.quantile([row["best_fitness"] for row in mine], (0.25, 0.5, 0.75)).tolist()
+    others = {name for _, _, name in best if name != algorithm}
+    wins = [all(row["best_fitness"] < best[count, row["seed"], other] for other in others) for row in mine]
+    return {
+        "workers": count,
+        "algorithm": algorithm,
+        "searches": len(mine),
+        **{name: float(np.median([row[name] for row in mine])) for name in ("evaluations", "utilisation", "steps")},
+        "best_fitness_median": middle,
+        "best_fitness_quartiles": [low, high],
+        "wins": sum(wins),
+    }
+
+
+class _History(Quiet):
+    """Notes the best so far after each generation."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[int, float | None]] = []
+
+    def generation_done(self, report: GenerationReport) -> None:
+        """Note it."""
+        self.points.append((report.evaluations, report.best))
+
+
+def _searched(experiment: Any, algorithm: str, seed: int, farm: Farm, progress: Progress) -> dict[str, Any]:
+    """Carry one search through, with the budget of the generational one."""
     resolved = experiment.resolved()
-    settings = replace(EvolutionSettings.from_dict(resolved["evolution"]), algorithm=algorithm, stop=Stop())
-    evolution = Evolution(settings, experiment.genes, seed)
-    driver = Driver(
-        evolution=evolution,
+    settings = replace(EvolutionSettings.from_dict(resolved["evolution"]), algorithm="ga", stop=Stop())
+    budget = settings.most_evaluations
+    steady = algorithm == "steady_state"
+    if steady:
+        settings = replace(settings, generations=-(-budget // settings.population))
+    settings = replace(settings, algorithm=algorithm, stop=Stop(evaluations=budget))
+    search: Search = (SteadyState if steady else Evolution)(settings, experiment.genes, seed)
+    (SteadyDriver if steady else Driver)(
+        evolution=search,  # type: ignore[arg-type] - the driver's own
         objectives=build(resolved["objectives"]),
         design=experiment.design,
         farm=farm,
         store=Discard(),
-        progress=Quiet(),
+        progress=progress,
         signals=StopSignals(),
-    )
-    began = time.monotonic()
-    driver.run()
-    if evolution.best is None:
+    ).run()
+    if search.best is None:
         raise TooManyFailuresError(f"no antenna of the {algorithm} search with seed {seed} was ok")
     return {
-        f"{algorithm}_best_fitness": evolution.best.fitness,
-        f"{algorithm}_best_individual": evolution.best.candidate.individual,
-        f"{algorithm}_evaluations": evolution.evaluations,
-        f"{algorithm}_seconds": time.monotonic() - began,
+        "best_fitness": search.best.fitness,
+        "best_individual": search.best.candidate.individual,
+        "evaluations": search.evaluations,
     }

@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.bench_search import search
 from antennaopt.cli.options import (
     backend_option,
     check_writable,
     chosen_backend,
     json_option,
     quiet_option,
-    scheduler_option,
     set_option,
     write_out,
 )
@@ -199,39 +199,7 @@ def _device_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return aligned(lines)
 
 
-@bench.command(short_help="Genetic algorithm against random search.")
-@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
-@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Pairs of searches.")
-@backend_option()
-@scheduler_option
-@set_option
-@json_option
-@quiet_option
-def search(
-    file: Path | None,
-    seeds: int,
-    backend: str,
-    scheduler: str | None,
-    overrides: tuple[str, ...],
-    json_file: str | None,
-    quiet: bool,
-) -> None:
-    """Let the genetic algorithm compete with random search, with the same budget and over several seeds."""
-    name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    check_writable(json_file)
-    from antennaopt.cli.demo import quickstart
-    from antennaopt.config import load_experiment
-
-    experiment = load_experiment(file or quickstart(), overrides)
-    from antennaopt.bench.search import bench_search
-    from antennaopt.study import for_terminal
-
-    progress = for_terminal(quiet=quiet)
-    rows = bench_search(
-        experiment, seeds=tuple(range(1, seeds + 1)), backend=name, scheduler=scheduler, progress=progress
-    )
-    progress.close()
-    finish(rows, json_file, quiet=quiet)
+bench.add_command(search)
 
 
 @bench.command(short_help="Time whole evaluations, by stage.")
