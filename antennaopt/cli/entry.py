@@ -21,6 +21,7 @@ COMMANDS = (
     "run",
     "resume",
     "status",
+    "compare",
     "report",
     "simulate",
     "export",

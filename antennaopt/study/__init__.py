@@ -8,6 +8,7 @@ from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Store
 from antennaopt.study._planning import halved_plan, plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, duration, for_terminal
+from antennaopt.study._resuming import differences
 from antennaopt.study._run import open_farm, resume, run
 from antennaopt.study._steady import SteadyDriver
 from antennaopt.study._store import FolderStore, outcome_of_row
@@ -34,6 +35,7 @@ __all__ = [
     "StopSignals",
     "Store",
     "antenna_toml",
+    "differences",
     "duration",
     "estimate",
     "for_terminal",

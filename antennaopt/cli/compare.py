@@ -1,0 +1,110 @@
+"""`antennaopt compare`: runs side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
+from antennaopt.cli.tables import aligned
+from antennaopt.errors import ConfigurationError
+
+FEWEST = 2
+
+
+@click.command(short_help="Put runs side by side.")
+@click.argument("runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf).")
+@json_option
+@quiet_option
+def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, quiet: bool) -> None:
+    """Put runs side by side: what each cost, what its best reaches, and in what the others differ from the first.
+
+    Metrics are the worst over the frequencies. Runs may still be going on; nothing in their folders is changed.
+
+    \b
+    Examples:
+      antennaopt compare results/quickstart/FIRST results/quickstart/SECOND
+      antennaopt compare results/quickstart/* --plot compared.png --json compared.json
+    """  # noqa: D301 - \b is click's
+    if len(runs) < FEWEST:
+        raise ConfigurationError(f"compare takes two run folders or more, not {len(runs)}")
+    check_writable(json_file, plot)
+    for run in runs:
+        check_run_folder(run)
+    from antennaopt.reports.comparison import compared, plot_comparison, same_rows
+    from antennaopt.reports.record import read_run
+    from antennaopt.reports.throughput import check_kind
+    from antennaopt.study import differences
+
+    if plot is not None:
+        check_kind(plot)
+    records = [read_run(run) for run in runs]
+    first, *others = records
+    data = {
+        "runs": [compared(record) for record in records],
+        "differences": [
+            {
+                "run": record.folder.run_id,
+                "from": first.folder.run_id,
+                "experiment": list(differences(first.resolved, record.resolved, budget=True)),
+                "same_rows": same_rows(first, record),
+            }
+            for record in others
+        ],
+    }
+    if json_file is not None:
+        write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    if plot is not None:
+        plot_comparison(plot, records)
+    if json_file != "-" and not quiet:
+        click.echo("\n".join([_table(data["runs"]), "", *_differing(data["differences"])]))
+
+
+def _table(runs: Sequence[Mapping[str, Any]]) -> str:
+    from antennaopt.reports.comparison import worst_text
+    from antennaopt.reports.labels import label_of
+    from antennaopt.study import duration
+
+    def row(title: str, *values: Any) -> list[str]:
+        return [title, *("-" if value is None else str(value) for value in values)]
+
+    asked = [name for name in SHOWN if any(name in one["metrics"] for one in runs)]
+    rows = [
+        row("", *(f"run {place}" for place, _ in enumerate(runs, start=1))),
+        row("algorithm", *(one["algorithm"] for one in runs)),
+        row("seed", *(one["seed"] for one in runs)),
+        row("generations", *(f"{one['generations']} of {one['generations_planned']}" for one in runs)),
+        row("antennas solved", *(one["evaluations"] for one in runs)),
+        row("time", *(one["wall_seconds"] and duration(one["wall_seconds"]) for one in runs)),
+        row("best", *(one["best"] for one in runs)),
+        *(
+            row(
+                f"{label_of(name).title} ({label_of(name).unit})".replace(" ()", ""),
+                *(worst_text(name, one["metrics"][name]) if name in one["metrics"] else None for one in runs),
+            )
+            for name in asked
+        ),
+        row("fitness", *(one["best_fitness"] and f"{one['best_fitness']:.6g}" for one in runs)),
+        row("certificate", *(one["certificate"] for one in runs)),
+    ]
+    names = [f"run {place}: {one['path']}" for place, one in enumerate(runs, start=1)]
+    return "\n".join([*names, "", aligned(rows)])
+
+
+SHOWN = ("directivity_dbi", "s11_db", "sidelobe_db", "front_to_back_db", "crosspol_db", "radiation_efficiency")
+
+
+def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for place, one in enumerate(others, start=2):
+        experiment = "; ".join(one["experiment"]) or "nothing that decides the numbers"
+        rows = "the same to the bit" if one["same_rows"] else "not the same"
+        lines.append(f"run {place} differs from run 1 in {experiment}; their rows are {rows}")
+        if any(text.startswith("objectives") for text in one["experiment"]):
+            lines.append(f"run {place} has other goals than run 1: their fitness cannot be compared")
+    return lines

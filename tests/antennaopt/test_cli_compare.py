@@ -1,0 +1,73 @@
+"""`compare`: runs side by side, from their folders alone; the solver is replaced by arithmetic."""
+
+import json
+
+import pytest
+from test_cli_run import SMALL, call  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def three(call):  # noqa: F811
+    """Two seeds, and the first one again with another budget."""
+    folders = []
+    for options in (["--seed", "3"], ["--seed", "4"], ["--seed", "3", "--set", "evolution.generations=2"]):
+        code, out, _ = call("run", "lens.toml", *SMALL, *options)
+        assert code == 0
+        folders.append(out.splitlines()[-1])
+    return folders
+
+
+def contents(folder):
+    from pathlib import Path
+
+    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def test_it_says_what_they_came_to_and_in_what_they_differ(call, three):  # noqa: F811
+    before = [contents(folder) for folder in three]
+    code, out, _ = call("compare", *three, three[0])
+    assert code == 0
+    assert [contents(folder) for folder in three] == before
+    rows = {line.split("  ")[0]: line.split()[-4:] for line in out.splitlines() if line}
+    assert rows["seed"] == ["3", "4", "3", "3"]
+    assert rows["antennas solved"] == ["14", "14", "10", "14"]
+    assert "run 2 differs from run 1 in seed: 3 -> 4; their rows are not the same" in out
+    assert "run 3 differs from run 1 in evolution.generations: 3 -> 2; their rows are not the same" in out
+    assert "run 4 differs from run 1 in nothing that decides the numbers; their rows are the same to the bit" in out
+
+
+def test_as_data_and_drawn(call, three, tmp_path):  # noqa: F811
+    code, out, err = call("compare", *three[:2], "--json", "-", "--plot", "both.svg")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    one, other = data["runs"]
+    status = json.loads(call("status", three[0], "--json", "-")[1])
+    assert (one["best"], one["best_fitness"]) == (status["best"], status["best_fitness"])
+    assert one["history"][-1] == [one["evaluations"], one["best_fitness"]]
+    assert [len(values) for values in one["metrics"].values()] == [3] * len(one["metrics"])
+    assert data["differences"][0]["experiment"] == ["seed: 3 -> 4"]
+    assert other["seed"] == 4
+    assert (tmp_path / "both.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["{0}"], "two run folders or more, not 1"),
+        (["{0}", "elsewhere"], "elsewhere does not exist"),
+        (["{0}", "{1}", "--plot", "both.xyz"], "has no known ending"),
+        (["{0}", "{1}", "--json", "no/such/file.json"], "does not exist"),
+    ],
+)
+def test_what_it_refuses(call, three, arguments, says):  # noqa: F811
+    code, out, err = call("compare", *(one.format(*three) for one in arguments))
+    assert code in (2, 6)
+    assert (out, err.count("\n")) == ("", 1)
+    assert says in err
+
+
+def test_other_goals_make_fitness_incomparable(call, three):  # noqa: F811
+    code, out, _ = call("run", "lens.toml", *SMALL, "--set", "objective.0.weight=2")
+    assert code == 0
+    _, out, _ = call("compare", three[0], out.splitlines()[-1])
+    assert "run 2 has other goals than run 1: their fitness cannot be compared" in out
