@@ -41,8 +41,8 @@ __device__ inline void stretch_cells(
 #pragma unroll
     for (int j = 0; j < CELLS; ++j)
         if (j < columns) {
-            p0[j] = b * p0[j] + c * d0[j], d0[j] = keep * d0[j] + p0[j];
-            p1[j] = b * p1[j] + c * d1[j], d1[j] = keep * d1[j] + p1[j];
+            p0[j] = b * p0[j] + rounded(c, d0[j]), d0[j] = keep * d0[j] + p0[j];
+            p1[j] = b * p1[j] + rounded(c, d1[j]), d1[j] = keep * d1[j] + p1[j];
         }
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
@@ -67,7 +67,7 @@ struct Medium {
     int reach;
 };
 
-// e <- ca e + cb (gain curl), with ca = cb = 1 in air.
+// e <- ca e + (cb gain) curl, with ca = cb = 1 in air.
 __device__ inline void drive_e(
     real *e, const real *curl, const real *gain, real less, int component, int lane, const Medium &m
 ) {
@@ -88,7 +88,7 @@ __device__ inline void drive_e(
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) {
             const int j = v * WIDTH + w;
-            e[j] = a[w] * e[j] + b[w] * ((gain[j] - less) * curl[j]);
+            e[j] = rounded(a[w], e[j]) + (b[w] * (gain[j] - less)) * curl[j];
         }
     }
 }
@@ -183,25 +183,25 @@ __device__ inline void advance_e_full(
     }
 }
 
-// Multiplies a curl with 1 / open area; faces are staged if no row's cut faces reach beyond the lanes that are.
-__device__ inline void open_faces(
-    real *curl, int component, int lane, int reach, const real *faces, const vector *staged
+// h <- h + (gain / open area) curl, or less that; faces are staged if no row's cut faces reach beyond the lanes that are.
+__device__ inline void drive_h(
+    real *h, const real *curl, const real *gain, real sign, int component, int lane, int reach, const real *faces,
+    const vector *staged
 ) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        real f[WIDTH];
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) f[w] = 1;
 #if CUT_LANES
-    if (lane < CUT_LANES && lane * CELLS < reach)
-#pragma unroll
-        for (int v = 0; v < VECTORS; ++v) {
-            real f[WIDTH];
-            unpack(staged[(component * VECTORS + v) * CUT_LANES], f);
-#pragma unroll
-            for (int w = 0; w < WIDTH; ++w) curl[v * WIDTH + w] *= f[w];
-        }
+        if (lane < CUT_LANES && lane * CELLS < reach) unpack(staged[(component * VECTORS + v) * CUT_LANES], f);
 #else
-    real f[CELLS];
-    read_reached(faces + component * ROW_PITCH, lane, reach, 1, f);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] *= f[j];
+        if (lane * CELLS + v * WIDTH < reach)
+            unpack(reinterpret_cast<const vector *>(faces + component * ROW_PITCH + lane * CELLS)[v], f);
 #endif
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) h[v * WIDTH + w] += (sign * gain[v * WIDTH + w] * f[w]) * curl[v * WIDTH + w];
+    }
 }
 
 // H of row k from its own E and that of the row above; `edge_ez`, `edge_e`: the column after the warp's last.
@@ -236,15 +236,10 @@ __device__ inline void advance_h_full(
         curl_r[j] += m * row.e_z[j];
         curl[j] = ((j + 1 < CELLS ? row.e_z[j + 1] : ez_outside) - row.e_z[j]) - curl[j];
     }
-    if (word & ROW_CUT) {
-        open_faces(curl_r, 0, lane, word & ROW_REACH, faces, staged);
-        open_faces(curl, 1, lane, word & ROW_REACH, faces, staged);
-    }
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) row.h_r[j] += c.node[j] * curl_r[j], row.h[j] += c.rising[j] * curl[j];
+    const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
+    drive_h(row.h_r, curl_r, c.node, 1, 0, lane, cut, faces, staged);
+    drive_h(row.h, curl, c.rising, 1, 1, lane, cut, faces, staged);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = ((j + 1 < CELLS ? row.e[j + 1] : e_outside) - row.e[j]) + m * row.e_r[j];
-    if (word & ROW_CUT) open_faces(curl, 2, lane, word & ROW_REACH, faces, staged);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) row.h_z[j] -= c.half[j] * curl[j];
+    drive_h(row.h_z, curl, c.half, -1, 2, lane, cut, faces, staged);
 }

@@ -65,26 +65,35 @@ __device__ inline void scale(const real *factors, real *values) {
     for (int w = 0; w < WIDTH; ++w) values[w] *= f[w];
 }
 
-// Adds what one filter of the radial layer makes of a curl and advances its memory; `f` and `psi` at its first column.
+// Advances the memory of one filter of the radial layer and adds it up; `f` and `psi` at its first column.
 __device__ inline void add_filtered(const real *f, real *psi, const real *curl, real *sum) {
     real b[WIDTH], c[WIDTH], p[WIDTH];
     load(f, b), load(f + P.radial_pitch, c), load(psi, p);
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) p[w] = b[w] * p[w] + c[w] * curl[w], sum[w] += p[w];
+    for (int w = 0; w < WIDTH; ++w) p[w] = b[w] * p[w] + rounded(c[w], curl[w]), sum[w] += p[w];
     store(psi, p);
 }
 
+// Makes a curl what drives the field in the layer, through so many filters, and its gain 1.
+template <int FILTERS> __device__ inline void filter_curl(const real *f, real *psi, real *curl, real *gain) {
+    real sum[WIDTH];
+    clear(sum);
+#pragma unroll
+    for (int n = 0; n < FILTERS; ++n) add_filtered(f + 2 * n * P.radial_pitch, psi + n * P.radial_pitch, curl, sum);
+#pragma unroll
+    for (int w = 0; w < WIDTH; ++w) curl[w] = gain[w] * curl[w] + sum[w], gain[w] = 1;
+}
+
 // The same of all four filters of E (`first` = 0) or H (4), if the cells lie in the layer; `memory`: of their row.
-__device__ inline void add_radial(
-    const Spot &s, int first, real *memory, const real *curl_r, const real *curl_phi, const real *curl_z, real *g_r,
-    real *g_phi, real *g_z
+__device__ inline void filter_radial(
+    const Spot &s, int first, real *memory, real *curl_r, real *curl_phi, real *curl_z, real *g_r, real *g_phi, real *g_z
 ) {
     const int c = s.j - P.lead - P.radial_start, n = P.radial_pitch;
     if (RARELY(c >= 0 && c < P.radial_cells)) {
         const real *f = P.filters + 2 * first * n + c;
         real *psi = memory + first * n + c;
-        add_filtered(f, psi, curl_r, g_r), add_filtered(f + 2 * n, psi + n, curl_phi, g_phi);
-        add_filtered(f + 4 * n, psi + 2 * n, curl_z, g_z), add_filtered(f + 6 * n, psi + 3 * n, curl_z, g_z);
+        filter_curl<1>(f, psi, curl_r, g_r), filter_curl<1>(f + 2 * n, psi + n, curl_phi, g_phi);
+        filter_curl<2>(f + 4 * n, psi + 2 * n, curl_z, g_z);
     }
 }
 
@@ -97,7 +106,7 @@ __device__ inline void stretch(const Spot &s, int filter, int table, real *dz) {
     const real keep = t[0], b = t[P.nz], c = t[2 * P.nz];
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w)
-        if (w < columns) psi[w] = b * psi[w] + c * dz[w], dz[w] = keep * dz[w] + psi[w];
+        if (w < columns) psi[w] = b * psi[w] + rounded(c, dz[w]), dz[w] = keep * dz[w] + psi[w];
     store(memory, psi);
 }
 
@@ -122,11 +131,11 @@ __device__ inline void advance_e(
     for (int w = 0; w < WIDTH; ++w) {
         curl_r[w] = P.order * x.h_z[w] - dz_h[w], curl_phi[w] = dz_hr[w] - (x.h_z[w] - (w ? x.h_z[w - 1] : hz_left));
         curl_z[w] = (x.h[w] - (w ? x.h[w - 1] : h_left)) - P.order * x.h_r[w];
-        g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
         // Nothing is read in vain.
-        if (MOVE_ONLY) g_r[w] = NOTHING * (dz_h[w] + x.h_z[w]), g_phi[w] = NOTHING * (dz_hr[w] + x.h_r[w]), g_z[w] = NOTHING * x.h[w];
+        if (MOVE_ONLY)
+            curl_r[w] = NOTHING * (dz_h[w] + x.h_z[w]), curl_phi[w] = NOTHING * (dz_hr[w] + x.h_r[w]), curl_z[w] = NOTHING * x.h[w];
     }
-    add_radial(s, 0, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
+    filter_radial(s, 0, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
     const int reach = word & ROW_REACH;
     if (RARELY(s.j < reach)) {
         const real *media = medium(s.antenna, s.k, 0) + s.j;
@@ -134,7 +143,9 @@ __device__ inline void advance_e(
         scale(media + 3 * P.pitch, g_r), scale(media + 4 * P.pitch, g_phi), scale(media + 5 * P.pitch, g_z);
     }
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) x.e_r[w] += g_r[w], x.e[w] += g_phi[w], x.e_z[w] += g_z[w];
+    for (int w = 0; w < WIDTH; ++w) {
+        x.e_r[w] += g_r[w] * curl_r[w], x.e[w] += g_phi[w] * curl_phi[w], x.e_z[w] += g_z[w] * curl_z[w];
+    }
     if (RARELY((word & (ROW_SOURCE | ROW_PLANE)) || (word | above) & ROW_COUPLED)) {
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) {
@@ -169,10 +180,12 @@ __device__ inline void advance_h(
         curl_r[w] = dz_e[w] + P.order * x.e_z[w];
         curl_phi[w] = ((w + 1 < WIDTH ? x.e_z[w + 1] : ez_right) - x.e_z[w]) - dz_er[w];
         curl_z[w] = ((w + 1 < WIDTH ? x.e[w + 1] : e_right) - x.e[w]) + P.order * x.e_r[w];
-        g_r[w] *= curl_r[w], g_phi[w] *= curl_phi[w], g_z[w] *= curl_z[w];
-        if (MOVE_ONLY) g_r[w] = NOTHING * (dz_e[w] + x.e[w]), g_phi[w] = NOTHING * (dz_er[w] + x.e_z[w]), g_z[w] = NOTHING * x.e_r[w];
+        if (MOVE_ONLY)
+            curl_r[w] = NOTHING * (dz_e[w] + x.e[w]), curl_phi[w] = NOTHING * (dz_er[w] + x.e_z[w]), curl_z[w] = NOTHING * x.e_r[w];
     }
-    add_radial(s, 4, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
+    filter_radial(s, 4, radial, curl_r, curl_phi, curl_z, g_r, g_phi, g_z);
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) x.h_r[w] += g_r[w], x.h[w] += g_phi[w], x.h_z[w] -= g_z[w];
+    for (int w = 0; w < WIDTH; ++w) {
+        x.h_r[w] += g_r[w] * curl_r[w], x.h[w] += g_phi[w] * curl_phi[w], x.h_z[w] -= g_z[w] * curl_z[w];
+    }
 }

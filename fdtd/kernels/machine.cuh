@@ -35,6 +35,11 @@ __device__ inline void add_without_return(double *to, double value) {
     asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
+// A product that is rounded before anything is added to it. In a sum of two products it says which of them is fused, where
+// the compiler would choose: every scheme then rounds alike.
+__device__ inline float rounded(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline double rounded(double a, double b) { return __dmul_rn(a, b); }
+
 // Thread-block clusters: sm_90 and later.
 __device__ inline int cluster_rank() {
     int rank;

@@ -266,7 +266,7 @@ __device__ inline void look_up(Stretch &z, int antenna, const real *t, int layer
 
 __device__ inline void apply(const Stretch &z, real &d0, real &d1) {
     if (!z.at) return;
-    const real p0 = z.b * z.first + z.c * d0, p1 = z.b * z.second + z.c * d1;
+    const real p0 = z.b * z.first + rounded(z.c, d0), p1 = z.b * z.second + rounded(z.c, d1);
     z.at[0] = p0, z.at[ROW_PITCH] = p1;
     d0 = z.keep * d0 + p0, d1 = z.keep * d1 + p1;
 }
@@ -282,17 +282,17 @@ __device__ inline void radial_e(
     if (!plain) apply(z, dz_hr, dz_h);
     const real curl_r = m * cell.h_z - dz_h, curl_phi = dz_hr - (cell.h_z - hz_left);
     const real curl_z = (cell.h - h_left) - m * cell.h_r;
-    cell.psi[0] = f.b[0] * cell.psi[0] + f.c[0] * curl_r;
-    cell.psi[1] = f.b[1] * cell.psi[1] + f.c[1] * curl_phi;
-    cell.psi[2] = f.b[2] * cell.psi[2] + f.c[2] * curl_z;
-    cell.psi[3] = f.b[3] * cell.psi[3] + f.c[3] * curl_z;
+    cell.psi[0] = f.b[0] * cell.psi[0] + rounded(f.c[0], curl_r);
+    cell.psi[1] = f.b[1] * cell.psi[1] + rounded(f.c[1], curl_phi);
+    cell.psi[2] = f.b[2] * cell.psi[2] + rounded(f.c[2], curl_z);
+    cell.psi[3] = f.b[3] * cell.psi[3] + rounded(f.c[3], curl_z);
     const real drive_r = f.gain[0] * curl_r + cell.psi[0], drive_phi = f.gain[1] * curl_phi + cell.psi[1];
     const real drive_z = f.gain[2] * curl_z + (cell.psi[2] + cell.psi[3]);
     if (!plain && word & ROW_RADIAL) {
         const real *media = medium(antenna, k, 0) + at;
-        cell.e_r = media[0] * cell.e_r + media[3 * ROW_PITCH] * drive_r;
-        cell.e = media[ROW_PITCH] * cell.e + media[4 * ROW_PITCH] * drive_phi;
-        cell.e_z = media[2 * ROW_PITCH] * cell.e_z + media[5 * ROW_PITCH] * drive_z;
+        cell.e_r = rounded(media[0], cell.e_r) + media[3 * ROW_PITCH] * drive_r;
+        cell.e = rounded(media[ROW_PITCH], cell.e) + media[4 * ROW_PITCH] * drive_phi;
+        cell.e_z = rounded(media[2 * ROW_PITCH], cell.e_z) + media[5 * ROW_PITCH] * drive_z;
     } else cell.e_r += drive_r, cell.e += drive_phi, cell.e_z += drive_z;
     if (!plain && word & ROW_PLANE) cell.e_r = cell.e = 0;
 }
@@ -306,10 +306,10 @@ __device__ inline void radial_h(
     if (!plain) apply(z, dz_er, dz_e);
     const real curl_r = dz_e + m * cell.e_z, curl_phi = (ez_right - cell.e_z) - dz_er;
     const real curl_z = (e_right - cell.e) + m * cell.e_r;
-    cell.psi[4] = f.b[4] * cell.psi[4] + f.c[4] * curl_r;
-    cell.psi[5] = f.b[5] * cell.psi[5] + f.c[5] * curl_phi;
-    cell.psi[6] = f.b[6] * cell.psi[6] + f.c[6] * curl_z;
-    cell.psi[7] = f.b[7] * cell.psi[7] + f.c[7] * curl_z;
+    cell.psi[4] = f.b[4] * cell.psi[4] + rounded(f.c[4], curl_r);
+    cell.psi[5] = f.b[5] * cell.psi[5] + rounded(f.c[5], curl_phi);
+    cell.psi[6] = f.b[6] * cell.psi[6] + rounded(f.c[6], curl_z);
+    cell.psi[7] = f.b[7] * cell.psi[7] + rounded(f.c[7], curl_z);
     cell.h_r += f.gain[3] * curl_r + cell.psi[4];
     cell.h += f.gain[4] * curl_phi + cell.psi[5];
     cell.h_z -= f.gain[5] * curl_z + (cell.psi[6] + cell.psi[7]);

@@ -91,7 +91,7 @@ template <int KIND> __device__ inline void stretch(const Strip &g, int r, int ha
     const LayerRow t = layer_of(g, r, half);
     if (KIND == STRIP_FULL && real(g.at) >= t.columns) return;
     real *memory[2] = {memory_of(g, r, 2 * half), memory_of(g, r, 2 * half + 1)};
-    const real a = t.b * *memory[0] + t.c * first, b = t.b * *memory[1] + t.c * second;
+    const real a = t.b * *memory[0] + rounded(t.c, first), b = t.b * *memory[1] + rounded(t.c, second);
     first = t.keep * first + a, second = t.keep * second + b;
     if (g.works) *memory[0] = a, *memory[1] = b;
 }
@@ -107,17 +107,17 @@ template <int KIND> __device__ inline void strip_e(
     const int word = g.word[r];
     stretch<KIND>(g, r, 0, up_hr, up_h);
     const real curl_r = m * x.h_z - up_h, curl_phi = up_hr - (x.h_z - hz_before), curl_z = (x.h - h_before) - m * x.h_r;
-    x.psi[0] = g.b[0] * x.psi[0] + g.c[0] * curl_r;
-    x.psi[1] = g.b[1] * x.psi[1] + g.c[1] * curl_phi;
-    x.psi[2] = g.b[2] * x.psi[2] + g.c[2] * curl_z;
-    x.psi[3] = g.b[3] * x.psi[3] + g.c[3] * curl_z;
+    x.psi[0] = g.b[0] * x.psi[0] + rounded(g.c[0], curl_r);
+    x.psi[1] = g.b[1] * x.psi[1] + rounded(g.c[1], curl_phi);
+    x.psi[2] = g.b[2] * x.psi[2] + rounded(g.c[2], curl_z);
+    x.psi[3] = g.b[3] * x.psi[3] + rounded(g.c[3], curl_z);
     const real drive_r = g.gain[0] * curl_r + x.psi[0], drive_phi = g.gain[1] * curl_phi + x.psi[1];
     const real drive_z = g.gain[2] * curl_z + (x.psi[2] + x.psi[3]);
     if (KIND == STRIP_FULL && g.works && word & ROW_RADIAL) {
         const real *media = medium(g.antenna, g.first + r, 0) + g.at;
-        x.e_r = media[0] * x.e_r + media[3 * P.pitch] * drive_r;
-        x.e = media[P.pitch] * x.e + media[4 * P.pitch] * drive_phi;
-        x.e_z = media[2 * P.pitch] * x.e_z + media[5 * P.pitch] * drive_z;
+        x.e_r = rounded(media[0], x.e_r) + media[3 * P.pitch] * drive_r;
+        x.e = rounded(media[P.pitch], x.e) + media[4 * P.pitch] * drive_phi;
+        x.e_z = rounded(media[2 * P.pitch], x.e_z) + media[5 * P.pitch] * drive_z;
     } else x.e_r += drive_r, x.e += drive_phi, x.e_z += drive_z;
     if (KIND != STRIP_AIR && word & ROW_PLANE) x.e_r = x.e = 0;
 }
@@ -130,10 +130,10 @@ template <int KIND> __device__ inline void strip_h(StripCell &x, real er_above, 
     const int word = g.word[r];
     stretch<KIND>(g, r, 1, up_er, up_e);
     const real curl_r = up_e + m * x.e_z, curl_phi = (ez_after - x.e_z) - up_er, curl_z = (e_after - x.e) + m * x.e_r;
-    x.psi[4] = g.b[4] * x.psi[4] + g.c[4] * curl_r;
-    x.psi[5] = g.b[5] * x.psi[5] + g.c[5] * curl_phi;
-    x.psi[6] = g.b[6] * x.psi[6] + g.c[6] * curl_z;
-    x.psi[7] = g.b[7] * x.psi[7] + g.c[7] * curl_z;
+    x.psi[4] = g.b[4] * x.psi[4] + rounded(g.c[4], curl_r);
+    x.psi[5] = g.b[5] * x.psi[5] + rounded(g.c[5], curl_phi);
+    x.psi[6] = g.b[6] * x.psi[6] + rounded(g.c[6], curl_z);
+    x.psi[7] = g.b[7] * x.psi[7] + rounded(g.c[7], curl_z);
     x.h_r += g.gain[3] * curl_r + x.psi[4];
     x.h += g.gain[4] * curl_phi + x.psi[5];
     x.h_z -= g.gain[5] * curl_z + (x.psi[6] + x.psi[7]);

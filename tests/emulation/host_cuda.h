@@ -38,6 +38,10 @@ struct alignas(8) float2 {
     float x, y;
 };
 inline float2 make_float2(float x, float y) { return {x, y}; }
+template <class T> T rounded(T a, T b) {
+    volatile T product = a * b;  // never part of a fused multiply-add
+    return product;
+}
 struct int2 {
     int x, y;
 };

@@ -80,7 +80,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
     arrays["fields"] = fields
     words = xp.zeros((batch, grid.nz + 1), np.int32)
     _add_media(problem, arrays, words, padded, lead)
-    _add_radial_layer(problem, arrays, numbers, padded, dtype)
+    _add_radial_layer(problem, arrays, numbers, padded, dtype, lead)
     _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
     _add_source(problem, arrays, numbers, padded, dtype)
     _add_monitors(problem, arrays, numbers, padded, dtype, samples)
@@ -134,14 +134,16 @@ def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:
         raise Unsuitable("a tilted dielectric surface stands inside an absorbing layer; widen the grid or use cpu")
 
 
-def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any) -> None:
+def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any, lead: int) -> None:
     """Radial factors of the six updates and the layer's filters."""
     grid, layer = problem.grid, problem.radial_layer
     start, pitch = grid.nr - layer.cells, max(4, -(-layer.cells // 4) * 4)
     gains, found = layer.factors(grid)
     filters = np.zeros((16, pitch), dtype)
     filters[:, : layer.cells] = found
-    arrays["gains"] = padded(gains)
+    rounded = arrays["gains"] = padded(gains)
+    inner = slice(lead, lead + start)  # as the wavefront has it: all schemes round alike
+    rounded[1, inner] = rounded[4, inner] - rounded.dtype.type(grid.courant_number / 2)
     arrays["filters"] = filters
     arrays["radial_psi"] = library(problem.media.permittivity).zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
     numbers |= {"radial_start": start, "radial_cells": layer.cells, "radial_pitch": pitch}
