@@ -218,7 +218,7 @@ template <bool WHOLE> __device__ inline void stretch(const Rows &g, int r, int r
         for (int v = 0; v < PIECES; ++v) spread(memory[v * lanes], psi + v * PIECE);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) {
-            psi[j] = t.b * psi[j] + t.c * d[j];
+            psi[j] = t.b * psi[j] + rounded(t.c, d[j]);
             if (WHOLE || j < covered) d[j] = t.keep * d[j] + psi[j];
         }
 #pragma unroll
@@ -245,7 +245,7 @@ template <int NEED> __device__ inline void drive(const Rows &g, int r, int compo
     coefficients<NEED>(g, r, 3 + component, gain);
     if (NEED & FILLED) coefficients<NEED>(g, r, component, keep);
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) e[j] = (NEED & FILLED ? keep[j] * e[j] : e[j]) + gain[j] * curl[j];
+    for (int j = 0; j < CELLS; ++j) e[j] = (NEED & FILLED ? rounded(keep[j], e[j]) : e[j]) + gain[j] * curl[j];
 }
 
 // e_r and e of row r, which the row below waits for.
