@@ -1,4 +1,4 @@
-"""Where batches go: worker processes of our own on this machine, or a scheduler that runs already."""
+"""Where batches go: a scheduler in this process, and worker processes of our own on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from typing import Any
 import dask.config
 from distributed import LocalCluster
 from distributed.security import Security
+from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._connection import connect, connect_in_time, page_link, within
-from antennaopt.evaluation._handshake import refuse_other_versions, versions_here
+from antennaopt.evaluation._connection import connect, page_link, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
 
@@ -116,6 +116,10 @@ class OwnScheduler:
             self.client.wait_for_workers(self.worker_count, timeout=20.0)
         threads: Any = self.client.nthreads()
         return dict(threads)
+
+    def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
+        """Return those of the workers that are there which may get work: all, as their text and packages are ours."""
+        return threads
 
     def want(self, batches: int) -> None:
         """Be told for how many batches there is work."""
@@ -236,126 +240,6 @@ class LocalWorkers(OwnScheduler):
         return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
 
 
-class RemoteScheduler:
-    """Workers that somebody else started, behind a scheduler's address. Attributes as of `OwnScheduler`."""
-
-    here = False
-    grows = True
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        security: Security | None = None,
-        connect_timeout_s: float = 10.0,
-        worker_timeout_s: float = 30.0,
-    ) -> None:
-        """Connect, wait for a worker and check that the workers can run this program.
-
-        Args:
-            address: `tls://host:8786`.
-            security: Certificates; the caller has made sure that they are there where they must be.
-            connect_timeout_s: How long the scheduler may take to answer.
-            worker_timeout_s: How long to wait for a worker.
-
-        Raises:
-            ClusterError: No answer, no worker in time, or workers without this program; the message names the address.
-        """
-        quieten()
-        self.where = address
-        self.client: Any = None
-        try:
-            self.client = connect_in_time(address, connect_timeout_s, security)
-        except Exception as problem:  # what answers there may be anything at all
-            raise ClusterError(
-                f"no Dask scheduler answers at {address} within {connect_timeout_s:g} s; "
-                "check the address, that `antennaopt scheduler` runs there and that no firewall is between"
-                + (", and that both have certificates of the same authority" if security else "")
-            ) from problem
-        try:
-            self.client.wait_for_workers(1, timeout=worker_timeout_s)
-        except TimeoutError as problem:
-            self.close()
-            raise ClusterError(
-                f"the scheduler at {address} has no workers (waited {worker_timeout_s:g} s); "
-                f"start some with `antennaopt worker {address}` on every host"
-            ) from problem
-        self._address = address
-        self._accepted: dict[str, dict[str, str]] = {}
-        try:
-            self._accept_workers()
-        except BaseException:
-            self.close()
-            raise
-        self.dashboard_link = page_link(self.client, self.client.dashboard_link)
-
-    @property
-    def worker_count(self) -> int:
-        """Threads of all workers, as the scheduler last said."""
-        return max(sum(self.client.nthreads().values()), 1)
-
-    def workers(self) -> dict[str, int]:
-        """Threads of each worker, by its address."""
-        threads: Any = self.client.nthreads()
-        return dict(threads)
-
-    @property
-    def scheduler_is_gone(self) -> bool:
-        """False: another connection to it is all that can be tried, and Dask's client does."""
-        return False
-
-    def want(self, batches: int) -> None:
-        """Do nothing: who started the workers knows how many there shall be."""
-
-    def mend(self) -> list[tuple[str, str]]:
-        """Look at workers that have joined; other people's processes are theirs, nothing is done to them.
-
-        Raises:
-            ClusterError: One has other versions.
-        """
-        self._accept_workers()
-        return []
-
-    def _accept_workers(self) -> None:
-        """Ask workers that are new for their versions; one that does not answer is asked again the next time."""
-        there = self.workers()
-        self._accepted = {worker: versions for worker, versions in self._accepted.items() if worker in there}
-        new = [worker for worker in there if worker not in self._accepted]
-        answers: dict[str, Any] = {}
-        problems: list[Exception] = []
-
-        def ask() -> None:
-            try:
-                answers.update(self.client.run(versions_here, workers=new))
-            except Exception as problem:
-                problems.append(problem)
-
-        if new and not within(ANSWER_S, ask):
-            return
-        if problems and self._accepted:  # one that joined is gone again
-            return
-        if problems:
-            raise ClusterError(
-                f"the workers of {self._address} cannot run antennaopt ({type(problems[0]).__name__}: {problems[0]}); "
-                "install the same version there"
-            ) from problems[0]
-        refuse_other_versions(self._address, answers, self._accepted.values())
-        self._accepted |= answers
-
-    def kill_worker(self, address: str) -> bool:
-        """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""
-        return False
-
-    def close(self) -> None:
-        """Disconnect; the scheduler and its workers live on."""
-        client, self.client = self.client, None
-        within(5.0, client and (lambda: client.close(timeout=3)))
-
-
-ANSWER_S = 10.0
-"""How long workers may take to tell their versions."""
-
-
 def is_stopped(pid: int) -> bool:
     """Whether a process of this machine is stopped by a signal; one under a debugger is not meant."""
     try:
@@ -383,6 +267,7 @@ def dashboard_port() -> int:
 
 def quieten() -> None:
     """Keep Dask's own logs off the terminal: what matters is reported as outcomes and errors."""
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # others than ours are refused, in one line
     for name in ("distributed", "bokeh", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended

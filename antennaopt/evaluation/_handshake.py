@@ -1,4 +1,4 @@
-"""Workers of somebody else's scheduler: they are asked for their package versions, and others than ours are refused."""
+"""Somebody else's scheduler and its workers: they are asked for their versions, and others than ours are refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from antennaopt.machine import installed
 
 PACKAGES = ("antennaopt", "numpy", "numba", "scipy", "distributed", "cupy-cuda12x", "cupy-cuda13x")
 """What a worker computes and talks with."""
+
+SCHEDULER_PACKAGES = ("dask", "distributed")
+"""What a scheduler talks with; it computes nothing."""
 
 
 def versions_here() -> dict[str, str]:
@@ -46,3 +49,24 @@ def refuse_other_versions(address: str, answers: Mapping[str, Any], known: Itera
                 f"worker {worker} of {address} has {', '.join(differing + missing)}: its results would not be the same "
                 "to the bit; install the same versions there and restart it"
             )
+
+
+def refuse_other_scheduler(address: str, there: Mapping[str, Any]) -> None:
+    """Refuse a scheduler of another Dask, whose messages may mean something else.
+
+    Args:
+        address: Of it, for the message.
+        there: Its versions; what it does not tell is let pass.
+
+    Raises:
+        ClusterError: A version differs.
+    """
+    here = installed(SCHEDULER_PACKAGES)
+    differing = [
+        f"{name} {there[name]} (here {here[name]})" for name in here if there.get(name, here[name]) != here[name]
+    ]
+    if differing:
+        raise ClusterError(
+            f"the scheduler at {address} has {', '.join(differing)}; install the same versions there and start it "
+            "again with `antennaopt scheduler`"
+        )

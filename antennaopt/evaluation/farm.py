@@ -142,7 +142,7 @@ class Farm:
                 self.device = ask_devices(self._client, threads, plan, patience)
         return Crew(
             self._client,
-            threads,
+            self._cluster.accepted(threads),
             policy=self._policy,
             backend=backend,
             device=self.device,
@@ -308,11 +308,11 @@ class Farm:
             self._flights.read_starts()
             yield from self._give_up_overdue()
             if self._crew.worker_count < self._cluster.worker_count or self._crew.is_asking:
-                self._crew.refresh(self._presence.workers())
+                self._crew.refresh(self._cluster.accepted(self._presence.workers()))
         if now - self._workers_checked >= WORKERS_CHECK_S:
             self._workers_checked = now
             self._require_scheduler()
-            self._crew.refresh(self._presence.workers())
+            self._crew.refresh(self._cluster.accepted(self._presence.workers()))
             for done, worker in self._cluster.mend():
                 self._tell(done, worker=worker)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
@@ -63,6 +63,22 @@ def experiment_of(folder: RunFolder) -> Any:
             "restore it from a copy"
         )
     return original
+
+
+def plan_to_resume(folder: RunFolder) -> Mapping[str, Any]:
+    """Return on which lattice a run solves its antennas.
+
+    Raises:
+        ResumeRefusedError: The manifest does not say.
+    """
+    plan = folder.manifest.get("plan")
+    sides = [plan.get(name) for name in ("nr", "nz")] if isinstance(plan, dict) else []
+    if not isinstance(plan, dict) or not all(type(cells) is int and cells > 0 for cells in sides):
+        raise ResumeRefusedError(
+            f"{folder.path / 'manifest.json'} is damaged: plan.nr and plan.nz must be whole numbers of cells; restore "
+            "it from a copy"
+        )
+    return plan
 
 
 def restore(session: Any, checkpoint: Checkpoint) -> None:

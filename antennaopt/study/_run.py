@@ -19,7 +19,7 @@ from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import Progress, Quiet
-from antennaopt.study._resuming import experiment_to_resume, restore
+from antennaopt.study._resuming import experiment_to_resume, plan_to_resume, restore
 from antennaopt.study._session import Session
 from antennaopt.study._summary import RunSummary
 
@@ -175,7 +175,7 @@ def resume(
         checkpoint = folder.load_checkpoint()
         for note in checkpoint.notes if checkpoint else ():
             told.note(note)
-        plan = folder.manifest["plan"]
+        plan = plan_to_resume(folder)
         solver = backend or str(folder.manifest["backend"])
         opened = _allowing(farm, insecure)
         with (

@@ -5,7 +5,10 @@ hook of the interpreter. A checkpoint's digest is no secret, so hostile ones her
 """
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import cheap_lens
@@ -66,8 +69,11 @@ def at_once(family, designs, plan, *, backend, fields=False):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run with one generation still to do, seen once through so that everything is imported."""
-    root = tmp_path_factory.mktemp("run")
+    return unfinished(tmp_path_factory.mktemp("run"))
+
+
+def unfinished(root):
+    """Make a run with one generation still to do, seen once through so that everything is imported."""
     folder = cheap_lens.start(root, farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0).folder
     (folder / "checkpoint" / "checkpoint-000002.json").unlink()
     other = root / "other"
@@ -222,18 +228,22 @@ def experiment_bytes(folder, content):
             assert "/" not in experiment.name
 
 
-@FEW
-@given(data=st.data())
-def test_hostile_experiment_files(tmp_path_factory, data):
-    """Values of every kind anywhere, and broken text; a name cannot lead out of the folder for results."""
-    folder = scratch(tmp_path_factory)
+def harmed_experiment(run, scratch, data):
+    """Break the text of an experiment file."""
     text = TOML
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(text)))
         pieces = ['name = "../../x"\n', "[[", '"""', "\x00", "= 1e999", "\n[evolution]\n", "é"]
         piece = data.draw(st.sampled_from(pieces) | st.text(max_size=8))
         text = text[:place] + piece + text[place + data.draw(st.integers(0, 6)) :]
-    experiment_bytes(folder, text.encode("utf-8", "surrogatepass"))
+    experiment_bytes(scratch, text.encode("utf-8", "surrogatepass"))
+
+
+@FEW
+@given(data=st.data())
+def test_hostile_experiment_files(tmp_path_factory, data):
+    """Values of every kind anywhere, and broken text; a name cannot lead out of the folder for results."""
+    harmed_experiment(None, scratch(tmp_path_factory), data)
 
 
 def test_the_watch_sees_what_it_should(tmp_path):
@@ -249,19 +259,15 @@ def test_the_watch_sees_what_it_should(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["checkpoint", "manifest", "experiment"])
-def test_coverage_guided(run, tmp_path, what):
-    """With atheris where it is installed: ten seconds each, guided by which branches of our readers are reached."""
-    pytest.importorskip("atheris", reason="no wheel of atheris for this Python here")
-    import subprocess
-    import sys
-
-    script = Path(__file__).parent / "guided.py"
-    done = subprocess.run(
-        [sys.executable, str(script), what, str(run), str(tmp_path), "-max_total_time=10", "-verbosity=0"],
-        capture_output=True, text=True,
-    )  # fmt: skip
+@pytest.mark.parametrize("what", ["json", "bytes", "rows", "experiment", "toml"])
+def test_guided_by_coverage(tmp_path, what):
+    """With atheris, where it is installed: twenty seconds each here, `fuzz_files.py` for as long as one likes."""
+    pytest.importorskip("atheris", reason="atheris has no wheel for this Python or processor")
+    command = [sys.executable, str(Path(__file__).with_name("fuzz_files.py")), what, str(tmp_path / "fuzz")]
+    done = subprocess.run([*command, "-max_total_time=20"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    runs = re.findall(r"^Done (\d+) runs", done.stderr, re.MULTILINE)
+    assert runs and int(runs[0]) >= 50, done.stderr[-3000:]
 
 
 def test_every_bit_of_a_file_of_rows(run):

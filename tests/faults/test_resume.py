@@ -170,6 +170,11 @@ def begun(toml, root):
         ("manifest.json", lambda found: found | {"schema_version": 99}, "schema version 99"),
         ("manifest.json", lambda found: found | {"columns": {"genes": 7}}, r"manifest\.json is damaged"),
         ("manifest.json", lambda found: {}, r"manifest\.json is damaged"),
+        (
+            "manifest.json",
+            lambda found: found | {"plan": {"nr": {}, "nz": 3}},
+            r"manifest\.json is damaged: plan\.nr and",
+        ),
         ("resolved.json", lambda found: found | {"seed": 8}, "was changed since the run began"),
         ("resolved.json", lambda found: [], "does not hold an object"),
     ],
