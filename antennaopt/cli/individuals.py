@@ -84,9 +84,8 @@ def _row(folder: Any, individual: str) -> dict[str, Any]:
     except ValueError as error:
         raise ConfigurationError(f"--individual: {error}") from None
     if generation in folder.generations():
-        for row in folder.read_generation(generation):
-            if row["individual"] == individual:
-                return row
+        for row in folder.read_generation(generation, [individual]):
+            return row
     raise ConfigurationError(f"--individual {individual} is not in {folder.path}; its ids are in the rows under evals/")
 
 
@@ -95,8 +94,7 @@ def _best(folder: Any) -> str:
 
     ok = [
         (row["fitness"], row["individual"])
-        for generation in folder.generations()
-        for row in folder.read_generation(generation)
+        for row in folder.all_rows(("fitness", "individual", "status")).to_pylist()
         if row["status"] == "ok"
     ]
     if not ok:

@@ -80,7 +80,8 @@ def state_of(path: Path) -> dict[str, Any]:
 
     check_run_folder(path)
     folder = RunFolder.open(path)
-    rows = [row for generation in folder.generations() for row in folder.read_generation(generation)]
+    origin = ["origin"] if folder.columns.origin else []
+    rows = folder.all_rows(["individual", "fitness", "status", "cached", *origin]).to_pylist()
     scores = {row["individual"]: row["fitness"] for row in rows if row["status"] == "ok"}
     first = min(scores, key=lambda name: (scores[name], name), default=None)
     best = crowned_best(folder, first) if first is not None else None

@@ -58,13 +58,13 @@ def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) 
 
     cells: dict[tuple[float, ...], dict[str, Any]] = {}
     for number in {generation_of(name) for name in certificates}:
-        for row in folder.read_generation(number):
-            if row["individual"] in certificates:
-                cells[genes(row)] = certificate_cells(certificates[row["individual"]])
-    for number in folder.generations():
-        if not folder.has_designs(number, set(cells)):
+        for row in folder.read_generation(number, certificates.keys()):
+            cells[genes(row)] = certificate_cells(certificates[row["individual"]])
+    for number, table in folder.generation_tables():
+        designs = zip(*(table[gene.column].to_pylist() for gene in folder.columns.genes), strict=True)
+        if not any(design in cells for design in designs):
             continue
-        rows = folder.read_generation(number)
+        rows = table.to_pylist()
         marked = [row | cells.get(genes(row), {}) if row["status"] == "ok" else row for row in rows]
         if any(_verdict(one) != _verdict(row) for one, row in zip(marked, rows, strict=True)):
             folder.write_generation(number, marked)

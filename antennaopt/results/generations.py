@@ -9,9 +9,11 @@ reads the files, at whatever moment, finds every row once.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -66,6 +68,28 @@ def generations_in(path: Path) -> list[int]:
     return list(range(first, (first if last is None else last) + 1))
 
 
+def by_generation(path: Path, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the generations of a file of `evals/` with their rows, in order.
+
+    Args:
+        path: Of the file.
+        table: All its rows.
+
+    Raises:
+        ResumeRefusedError: They are not in order: the file is damaged.
+    """
+    first = first_generation(path)
+    if first < SINGLE or not table.num_rows:
+        yield first, table
+        return
+    numbers = table["generation"].to_numpy()
+    if numbers[0] != first or (np.diff(numbers) < 0).any():
+        raise damaged(path, ValueError("its generations are not in order"))
+    edges = np.searchsorted(numbers, np.arange(first, numbers[-1] + 2))
+    for number, (begin, end) in enumerate(pairwise(edges.tolist()), start=first):
+        yield number, table.slice(begin, end - begin)
+
+
 def read_generation(folder: Path, generation: int) -> pa.Table | None:
     """Return a generation's rows, None when it was not written.
 
@@ -97,6 +121,8 @@ def write_generation(folder: Path, generation: int, table: pa.Table) -> Path:
         if known or there.num_rows < MOST_ROWS or shared == path:
             table, path = _with(there, mine, table), shared
     write_atomically(path, lambda file: write_table(table, file))
+    if shared is not None:
+        pa.default_memory_pool().release_unused()  # else what the largest file took stays with this thread for good
     return path
 
 
@@ -107,15 +133,19 @@ def write_table(table: pa.Table, file: object) -> None:
     pq.write_table(table, file, compression="zstd", use_dictionary=words, write_page_checksum=True)  # type: ignore[arg-type]
 
 
-def read_rows(path: Path) -> pa.Table:
+def read_rows(path: Path, *, threads: bool = False) -> pa.Table:
     """Return one Parquet file's table.
+
+    Args:
+        path: Of it.
+        threads: Whether Arrow's threads may help, each of which then keeps some memory.
 
     Raises:
         ResumeRefusedError: The file is truncated or changed.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read()
+            table = file.read(use_threads=threads)
         table.validate(full=True)
         return table
     except UNREADABLE as problem:
@@ -132,6 +162,19 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
         with pq.ParquetFile(path) as file:
             return file.read(columns=list(names))
     except (pa.ArrowException, OSError) as problem:
+        raise damaged(path, problem) from problem
+
+
+def column_names(path: Path) -> frozenset[str]:
+    """Return the columns of one Parquet file.
+
+    Raises:
+        ResumeRefusedError: The file is truncated or changed.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            return frozenset(file.schema_arrow.names)
+    except UNREADABLE as problem:
         raise damaged(path, problem) from problem
 
 

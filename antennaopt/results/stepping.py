@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.results.generations import files, read_columns
+from antennaopt.results.generations import column_names, files
 from antennaopt.results.store import RunFolder
 
-COLUMNS = ("worker", "cached", "origin", "stepping_seconds")
+COLUMNS = ("generation", "worker", "cached", "origin", "stepping_seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +24,13 @@ class Stepping:
             stepping may overlap, and then counts twice.
         wall_seconds: Of all generations, each from breeding to the last outcome; of all sessions.
         workers: That solved any.
+        beside: By generation, its wall time less what its busiest worker stepped, s: what no stepping hides.
     """
 
     seconds: float
     wall_seconds: float
     workers: int
+    beside: Mapping[int, float]
 
     @property
     def share(self) -> float:
@@ -40,26 +41,31 @@ class Stepping:
 
 def stepping_of(folder: RunFolder) -> Stepping | None:
     """Return how much a run's workers stepped; None of a run whose rows do not say, or before its first generation."""
-    if not folder.columns.origin:
+    paths = files(folder.evals_folder) if folder.columns.origin else []
+    if not paths or not column_names(paths[0]).issuperset(COLUMNS):
         return None
-    tables = [read_columns(path, COLUMNS) for path in files(folder.evals_folder)]
-    wall_s = sum(_generation_seconds(folder))
-    if not tables or not wall_s:
-        return None
-    rows = pa.concat_tables(tables)
+    walls = _generation_seconds(folder)
+    rows = folder.all_rows(COLUMNS)
     solved = rows.filter(
         pc.and_(  # type: ignore[attr-defined]
             pc.and_(pc.invert(rows["cached"]), pc.equal(rows["origin"], "solved")),  # type: ignore[attr-defined]
             pc.greater(pc.fill_null(rows["stepping_seconds"], 0.0), 0.0),  # type: ignore[attr-defined]
         )
     )
-    if not solved.num_rows:
+    if not solved.num_rows or not walls:
         return None
-    seconds = pc.sum(solved["stepping_seconds"]).as_py()  # type: ignore[attr-defined]
-    return Stepping(seconds=seconds, wall_seconds=wall_s, workers=len(solved["worker"].unique()))
+    by_worker = solved.group_by(["generation", "worker"]).aggregate([("stepping_seconds", "sum")])
+    busiest = by_worker.group_by("generation").aggregate([("stepping_seconds_sum", "max")])
+    stepped = {row["generation"]: row["stepping_seconds_sum_max"] for row in busiest.to_pylist()}
+    return Stepping(
+        seconds=pc.sum(solved["stepping_seconds"]).as_py(),  # type: ignore[attr-defined]
+        wall_seconds=sum(walls.values()),
+        workers=len(solved["worker"].unique()),
+        beside={generation: wall - stepped.get(generation, 0.0) for generation, wall in sorted(walls.items())},
+    )
 
 
-def _generation_seconds(folder: RunFolder) -> list[float]:
+def _generation_seconds(folder: RunFolder) -> dict[int, float]:
     """Wall time of each generation, by the run's log; one that was done again after a crash counts once."""
     path = folder.path / "logs" / "run.jsonl"
     found: dict[int, float] = {}
@@ -70,4 +76,4 @@ def _generation_seconds(folder: RunFolder) -> list[float]:
                 found[int(event["generation"])] = float(event["seconds"])
         except (ValueError, TypeError, KeyError):
             continue  # another event, or a line that a crash cut short
-    return list(found.values())
+    return found

@@ -11,18 +11,27 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
 from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_text
 from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
-from antennaopt.results.generations import files, generations_in, read_generation, read_rows, write_generation
+from antennaopt.results.generations import (
+    by_generation,
+    files,
+    generations_in,
+    read_columns,
+    read_generation,
+    read_rows,
+    write_generation,
+)
 from antennaopt.results.lock import FolderLock
 from antennaopt.results.order import OrderLog
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
@@ -238,28 +247,41 @@ class RunFolder:
                 tables.append(under_other_names(there, names, self._patterns))
         return write_generation(self.path / "patterns", generation, in_order(tables))
 
-    def read_generation(self, generation: int) -> list[dict[str, Any]]:
-        """Return one generation's rows as plain dicts, empty when it was not written."""
+    def read_generation(self, generation: int, individuals: Collection[str] | None = None) -> list[dict[str, Any]]:
+        """Return one generation's rows, or those of some individuals, as plain dicts; empty when it was not written."""
         table = self.generation_table(generation)
+        if table is not None and individuals is not None:
+            table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
         return [] if table is None else table.to_pylist()
+
+    def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
+        """Yield every generation's number and rows, in order; each file is read once.
+
+        Raises:
+            ResumeRefusedError: A file is truncated or changed.
+        """
+        for path in files(self.evals_folder):
+            yield from by_generation(path, self._checked(read_rows(path), self._evals, str(path)))
 
     def generation_table(self, generation: int) -> pa.Table | None:
         """Return one generation's rows, None when it was not written."""
         table = read_generation(self.evals_folder, generation)
         return table if table is None else self._checked(table, self._evals, f"evals/ of generation {generation}")
 
-    def all_rows(self) -> pa.Table:
-        """Return the rows of every generation in order, without notes to readers; empty before the first."""
-        tables = [self._checked(read_rows(path), self._evals, str(path)) for path in files(self.evals_folder)]
-        return (pa.concat_tables(tables) if tables else self._evals.empty_table()).replace_schema_metadata(None)
+    def all_rows(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of every generation in order, without notes to readers; empty before the first.
 
-    def has_designs(self, generation: int, designs: Collection[tuple[float, ...]]) -> bool:
-        """Say whether a generation has a row with the genes of one of the designs, in the columns' units."""
-        table = self.generation_table(generation)
-        if table is None:
-            return False
-        genes = [table[gene.column].to_pylist() for gene in self.columns.genes]
-        return any(design in designs for design in zip(*genes, strict=True))
+        Args:
+            columns: Some of them; all when None.
+        """
+        if columns is not None:
+            tables = [read_columns(path, columns) for path in files(self.evals_folder)]
+            empty = pa.schema([self._evals.field(name) for name in columns]).empty_table()
+        else:
+            paths = files(self.evals_folder)
+            tables = [self._checked(read_rows(path, threads=True), self._evals, str(path)) for path in paths]
+            empty = self._evals.empty_table()
+        return (pa.concat_tables(tables) if tables else empty).replace_schema_metadata(None)
 
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""

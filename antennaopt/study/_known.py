@@ -10,8 +10,10 @@ import numpy as np
 
 from antennaopt.evolution import individual_id
 
-MOST_LOOSE = 65_536
-"""Entries that are kept loose, before they are sorted into the table."""
+MOST_LOOSE = 8192
+"""Entries that are kept loose, some 250 bytes each, before they are sorted into the table."""
+
+REST = np.dtype([("low", np.uint64), ("generation", np.uint32), ("slot", np.uint32)])
 
 Digest = bytes
 
@@ -31,11 +33,11 @@ class KnownDesigns:
 
     def __init__(self) -> None:
         self._loose: dict[Digest, tuple[int, int]] = {}
-        self._table = np.empty(0, dtype=[("high", ">u8"), ("low", ">u8"), ("generation", "u4"), ("slot", "u4")])
-        self._high = np.empty(0, dtype=np.uint64)
+        self._high = np.empty(0, dtype=np.uint64)  # of the digests, in order
+        self._rest = np.empty(0, dtype=REST)
 
     def __len__(self) -> int:
-        return len(self._loose) + len(self._table)
+        return len(self._loose) + len(self._high)
 
     def add(self, digest: Digest, individual: str) -> None:
         """Note who has a design, unless somebody had it before."""
@@ -57,26 +59,31 @@ class KnownDesigns:
 
     def _in_table(self, digests: Sequence[Digest]) -> list[str | None]:
         found: list[str | None] = [None] * len(digests)
-        if not len(self._table) or not digests:
+        if not len(self._high) or not digests:
             return found
-        wanted = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2)
-        first = np.searchsorted(self._high, wanted[:, 0].astype(np.uint64))
-        last = np.minimum(first, len(self._table) - 1)
-        for place in np.flatnonzero(self._table["high"][last] == wanted[:, 0]):
+        high, low = _halves(digests)
+        first = np.searchsorted(self._high, high)
+        last = np.minimum(first, len(self._high) - 1)
+        for place in np.flatnonzero(self._high[last] == high):
             at = int(first[place])
-            while at < len(self._table) and self._table["high"][at] == wanted[place, 0]:
-                if self._table["low"][at] == wanted[place, 1]:
-                    found[place] = individual_id(int(self._table["generation"][at]), int(self._table["slot"][at]))
+            while at < len(self._high) and self._high[at] == high[place]:
+                if self._rest["low"][at] == low[place]:
+                    found[place] = individual_id(int(self._rest["generation"][at]), int(self._rest["slot"][at]))
                 at += 1
         return found
 
     def _sort_in(self) -> None:
-        more = np.empty(len(self._loose), dtype=self._table.dtype)
-        halves = np.frombuffer(b"".join(self._loose), dtype=">u8").reshape(-1, 2)
-        more["high"], more["low"] = halves[:, 0], halves[:, 1]
-        born = np.array(list(self._loose.values()), dtype=np.uint32)
-        more["generation"], more["slot"] = born[:, 0], born[:, 1]
-        table = np.concatenate([self._table, more])
-        self._table = table[np.argsort(table["high"].astype(np.uint64), kind="stable")]
-        self._high = self._table["high"].astype(np.uint64)
+        high, low = _halves(list(self._loose))
+        order = np.argsort(high, kind="stable")
+        rest = np.empty(len(high), dtype=REST)
+        rest["low"] = low
+        rest["generation"], rest["slot"] = np.array(list(self._loose.values()), dtype=np.uint32).T
+        at = np.searchsorted(self._high, high[order])
+        self._high, self._rest = np.insert(self._high, at, high[order]), np.insert(self._rest, at, rest[order])
         self._loose = {}
+
+
+def _halves(digests: Sequence[Digest]) -> tuple[np.ndarray, np.ndarray]:
+    """Return both halves of digests as numbers."""
+    pairs = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2).astype(np.uint64)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()

@@ -41,16 +41,19 @@ class FolderStore:
         Raises:
             ResumeRefusedError: The rows of a generation are missing.
         """
-        for generation in range(generations):
-            table = self.folder.generation_table(generation)
-            if table is None:
-                raise ResumeRefusedError(
-                    f"{self.folder.path} has no rows of generation {generation}, which its checkpoint counts as done; "
-                    "restore the file from a copy or start a new run"
-                )
+        missing = 0
+        for generation, table in self.folder.generation_tables():
+            if generation >= generations or generation > missing:
+                break
+            missing = generation + 1
             columns = (table[name].to_pylist() for name in ("individual", "genome", "status"))
             for individual, genome, status in zip(*columns, strict=True):
                 yield individual, tuple(genome), status
+        if missing < generations:
+            raise ResumeRefusedError(
+                f"{self.folder.path} has no rows of generation {missing}, which its checkpoint counts as done; "
+                "restore the file from a copy or start a new run"
+            )
 
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome (without patterns) of individuals; those that are not there are left out."""
@@ -60,8 +63,7 @@ class FolderStore:
         return {
             row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row))
             for generation, names in born.items()
-            for row in self.folder.read_generation(generation)
-            if row["individual"] in names
+            for row in self.folder.read_generation(generation, names)
         }
 
     def patterns(self, individual: str) -> Outcome:
