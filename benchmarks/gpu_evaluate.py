@@ -44,8 +44,10 @@ def designs(family, count, rng):
 
 
 def difference(ours, theirs, name):
-    """Largest difference of a figure over the frequencies, dB; S11 in dB where it is above -30."""
+    """Largest difference of a figure over the frequencies, dB; S11 where it is above -30. Infinite if one has none."""
     a, b = (np.array(outcome[name], dtype=float) for outcome in (ours, theirs))
+    if not np.array_equal(np.isnan(a), np.isnan(b)):
+        return np.inf
     keep = (b > -30) if name == "s11_db" else np.isfinite(b)
     return float(np.abs(a - b)[keep].max(initial=0.0))
 
@@ -64,7 +66,7 @@ def compare(family, batch, compared):
     host = evaluate(family, few, made, backend="cpu", threads=8)
     alone = evaluate(family, few[-1:], made, backend="cuda")[0]
     again = device[len(few) - 1]
-    off = max(np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False))
+    off = np.max([np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False)])
     return {
         "family": family,
         "batch": len(many),
@@ -75,7 +77,10 @@ def compare(family, batch, compared):
         "seconds": seconds,
         "antennas_per_s": len(many) / seconds,
         "stage_seconds": {**stages, "rest": seconds - sum(stages.values())},
-        "worst_db": {name: max(difference(a, b, name) for a, b in zip(device, host, strict=False)) for name in FIGURES},
+        "worst_db": {
+            name: float(np.max([difference(a, b, name) for a, b in zip(device, host, strict=False)]))
+            for name in FIGURES
+        },
         "worst_s11": float(off),
         "alone_equals_in_batch": all(alone[name] == again[name] for name in (*FIGURES, "s11", "steps")),
     }

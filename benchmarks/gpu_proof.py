@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "agreement"))
 
 from gpu_evaluate import FIGURES, SOLVER, compare, designs
-from random_problems import error, random_problem, record_errors
+from random_problems import error, random_problem, record_errors, worst
 from test_planar import error as planar_error
 from test_planar import random_problem as random_planar_problem
 
@@ -138,8 +138,8 @@ def fields_part(steps: int) -> list[dict[str, Any]]:
                     row["refused"] = str(refused)[:300]
                     continue
                 for name, theirs in (("from_one_step", single), ("from_float64", exact)):
-                    worst = [largest(a - b) / scale for a, b in zip(ours, theirs, strict=True)]
-                    row[name] = float(np.max(worst))
+                    off = [largest(a - b) / scale for a, b in zip(ours, theirs, strict=True)]
+                    row[name] = float(np.max(off))
                     row[f"{name}_at_the_end"] = float(np.max(largest(ours[-1] - theirs[-1]) / largest(theirs[-1])))
                 row["passed"] = row["from_one_step"] < AGAINST_ONE_STEP and row["from_float64"] < AGAINST_FLOAT64
             print(f"{stencil} {shape}: {time.perf_counter() - start:.1f} s", flush=True)
@@ -174,7 +174,7 @@ def oracle_part() -> list[dict[str, Any]]:
                 row["refused"] = str(refused)[:300]
                 continue
             assert found.final is not None
-            row["fields"] = max(error(found.final[:, c], expected.final[:, c]) for c in range(6))
+            row["fields"] = worst(error(found.final[:, c], expected.final[:, c]) for c in range(6))
             row |= {name: float(value) for name, value in record_errors(found, expected).items()}
     for polarisation in ("TM", "TE"):
         problem = random_planar_problem(polarisation, (101, 83), steps=600, batch=3, start=False)
@@ -201,7 +201,7 @@ def oracle_part() -> list[dict[str, Any]]:
                 row["refused"] = str(refused)[:300]
     for row in rows:
         if "fields" in row:
-            row["passed"] = max(value for name, value in row.items() if isinstance(value, float)) < (
+            row["passed"] = worst(value for value in row.values() if isinstance(value, float)) < (
                 1e-11 if row["dtype"] == "float64" else AGAINST_FLOAT64
             )
     return rows
@@ -252,7 +252,7 @@ def figures_part() -> list[dict[str, Any]]:
             a[name] == b[name] for a, b in zip(beside, whole, strict=True) for name in (*FIGURES, "s11", "steps")
         )
         row["passed"] = (
-            max(row["worst_db"].values()) < IN_DECIBELS
+            worst(row["worst_db"].values()) < IN_DECIBELS
             and row["alone_equals_in_batch"]
             and row["in_parts_side_by_side"]
         )

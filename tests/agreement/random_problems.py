@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -165,14 +166,19 @@ def error(measured: np.ndarray, expected: np.ndarray) -> float:
     return float(np.abs(np.asarray(measured, dtype=float) - expected).max() / np.abs(expected).max())
 
 
+def worst(errors: Iterable[float]) -> float:
+    """The largest; NaN if any is, which `max` may overlook."""
+    return float(np.max(list(errors)))
+
+
 def record_errors(measured: Records, expected: Records) -> dict[str, float]:
-    """Largest relative error of each kind of record over the batch; the field map by component."""
+    """Largest relative error of each kind of record over the batch, NaN if any is; the field map by component."""
     assert measured.field_map is not None and expected.field_map is not None
     batch = range(len(expected.steps))
     maps = [(measured.field_map[b, :, :, c], expected.field_map[b, :, :, c]) for b in batch for c in range(3)]
     return {
-        "port": max(error(measured.port[b], expected.port[b]) for b in batch),
-        "contour": max(error(measured.contour[b], expected.contour[b]) for b in batch),
-        "field_map": max(error(*pair) for pair in maps if np.abs(pair[1]).max() > 0),
+        "port": worst(error(measured.port[b], expected.port[b]) for b in batch),
+        "contour": worst(error(measured.contour[b], expected.contour[b]) for b in batch),
+        "field_map": worst(error(*pair) for pair in maps if np.abs(pair[1]).max() > 0),
         "energy": float(np.abs(measured.energy / expected.energy - 1).max()),
     }

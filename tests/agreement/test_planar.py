@@ -68,8 +68,8 @@ def error(measured: PlanarRecords, expected: PlanarRecords, problem: PlanarProbl
         assert one.shape == other.shape
         first = 0.0 if problem.initial is None else np.abs(problem.initial[:, at]).max()
         scale = max(np.abs(other).max(), np.abs(expected.final[:, at]).max(), first)
-        difference = max(np.abs(one - other).max(), np.abs(measured.final[:, at] - expected.final[:, at]).max())
-        worst = max(worst, float(difference / scale))
+        difference = np.maximum(np.abs(one - other).max(), np.abs(measured.final[:, at] - expected.final[:, at]).max())
+        worst = float(np.maximum(worst, difference / scale))  # NaN stays
     assert measured.finite.all() and expected.finite.all()
     return worst
 

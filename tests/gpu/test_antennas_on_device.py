@@ -22,7 +22,7 @@ from fdtd.backends.cuda.marching import AnyProblem, marching, schemes_of
 from fdtd.problem import Problem, Records
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import error, random_problem, record_errors
+from random_problems import error, random_problem, record_errors, worst
 
 pytestmark = pytest.mark.gpu
 
@@ -64,21 +64,22 @@ def test_against_the_oracle(
     problem, expected = small
     measured = cuda.run(problem, precision=precision, scheme=scheme, on=cuda_device)
     assert measured.final is not None and expected.final is not None
-    assert max(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE[precision]
-    assert max(record_errors(measured, expected).values()) < TOLERANCE[precision]
+    assert worst(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE[precision]
+    assert worst(record_errors(measured, expected).values()) < TOLERANCE[precision]
 
 
+@pytest.mark.parametrize("start", ["pulse", "noise"])
 @pytest.mark.parametrize("scheme", [scheme for scheme in SCHEMES if scheme != "one_step"])
-def test_against_one_step_over_the_run(cuda_device: CudaDevice, lenses: Problem, scheme: str) -> None:
+def test_against_one_step_over_the_run(cuda_device: CudaDevice, lenses: Problem, scheme: str, start: str) -> None:
     """1e-5 of each component's largest magnitude over the run, at every look; and the same bits again.
 
-    Antennas as they are: at rest, then the source's pulse. Measured after 10,000 steps: 4.9e-6 at most. From noise,
-    which fills the lattice with its shortest waves, 1.4e-5 to 2.5e-5 (benchmarks/gpu_proof.py), where `one_step` itself
-    is 5e-5 from float64.
+    Antennas as they are, at rest and then driven by the source's pulse; and from noise, which fills the lattice with
+    its shortest waves. Before all schemes rounded alike these were 4.9e-6 and 2.5e-5 apart after 10,000 steps.
     """
-    driven = replace(lenses, initial=None)
+    driven = replace(lenses, initial=None) if start == "pulse" else lenses
     expected, measured = (looks(driven, cuda_device, name) for name in ("one_step", scheme))
     scale = np.max([np.abs(one).max(axis=(0, 2, 3)) for one in expected], axis=0)
+    assert (scale > 0).all()
     for ours, theirs in zip(measured, expected, strict=True):
         assert (np.abs(ours - theirs).max(axis=(0, 2, 3)) / scale).max() < 1e-5
     np.testing.assert_array_equal(measured[-1], looks(driven, cuda_device, scheme)[-1])
@@ -86,9 +87,13 @@ def test_against_one_step_over_the_run(cuda_device: CudaDevice, lenses: Problem,
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_alone_and_in_a_batch(cuda_device: CudaDevice, lenses: Problem, scheme: str) -> None:
+    """The third of five lenses, in its place, alone, and last of another batch: the same bits, and finite ones."""
     assert lenses.initial is not None
-    alone = replace(lenses, media=lenses.media.of([2]), initial=lenses.initial[2:3])
-    np.testing.assert_array_equal(looks(lenses, cuda_device, scheme)[-1][2], looks(alone, cuda_device, scheme)[-1][0])
+    in_its_place = looks(lenses, cuda_device, scheme)[-1][2]
+    assert np.isfinite(in_its_place).all() and np.abs(in_its_place).max() > 0
+    for places in ([2], [4, 0, 2]):
+        other = replace(lenses, media=lenses.media.of(places), initial=lenses.initial[places])
+        np.testing.assert_array_equal(looks(other, cuda_device, scheme)[-1][-1], in_its_place)
 
 
 def test_whole_antennas(cuda_device: CudaDevice) -> None:
