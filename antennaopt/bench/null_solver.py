@@ -6,37 +6,62 @@ Workers import this module by its name.
 from __future__ import annotations
 
 import math
+import os
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+NUMBER = "ANTENNAOPT_WORKER"
+"""Environment variable with a local worker's number; see `antennaopt.evaluation._worker`."""
+
+LARGEST_LENGTH = 0.1
+"""What is smaller in a design is taken for a length, m."""
+
+_DEVICE = threading.Lock()
+"""Two batches of a worker step one after the other, as they do on a device."""
+
 THETA_DEG = tuple(2.0 * place for place in range(91))
 
 
 def null_evaluate(
-    family: str, designs: Sequence[Mapping[str, float]], plan: Mapping[str, Any], *, backend: str
+    family: str, designs: Sequence[Mapping[str, float]], plan: Mapping[str, Any], *, backend: str, fields: bool = False
 ) -> list[dict[str, Any]]:
     """Return an outcome a design as `evaluate` does, from a formula.
 
-    Directivity falls with the distance of the design from the middle of a slope, so that a search has something to
-    climb; everything else is the same for all.
+    Directivity falls with the distance of the design's lengths from a slope of 10, 11, ... mm, so that a search has
+    something to climb; everything else is the same for all.
 
     Args:
         family: Antenna family; of no consequence.
         designs: Full designs, SI, by dotted name.
-        plan: With `frequencies_hz`, and `seconds` that an antenna pretends to take.
+        plan: With `frequencies_hz`; `seconds` that an antenna is to take, in which the worker sleeps as one does whose
+            device steps; or `speeds`, antennas/s of each worker by its number, in place of these.
         backend: Of no consequence.
+        fields: Of no consequence: there are none.
     """
     frequencies = tuple(plan["frequencies_hz"])
-    seconds = float(plan.get("seconds", 0.0))
-    if seconds:
-        time.sleep(seconds * len(designs))
+    seconds = _sleep(len(designs), plan)
     outcomes = []
     for design in designs:
-        off = sum((1e3 * value - place) ** 2 for place, value in enumerate(design.values()))
-        outcomes.append({**_template(frequencies, round(22.0 / (1.0 + 1e-3 * off), 9)), "seconds": seconds})
+        lengths = [value for value in design.values() if value < LARGEST_LENGTH]
+        off = sum((1e3 * value - 10.0 - place) ** 2 for place, value in enumerate(lengths))
+        directivity = round(22.0 / (1.0 + 1e-3 * off), 9)
+        outcomes.append({**_template(frequencies, directivity), "seconds": seconds, "stepping_seconds": seconds})
     return outcomes
+
+
+def _sleep(antennas: int, plan: Mapping[str, Any]) -> float:
+    """Sleep for as long as the antennas are to take; return how long one took."""
+    speeds = plan.get("speeds")
+    each = 1.0 / speeds[int(os.environ.get(NUMBER, "0"))] if speeds else float(plan.get("seconds", 0.0))
+    if each <= 0.0:
+        return 0.0
+    with _DEVICE:
+        began = time.perf_counter()
+        time.sleep(each * antennas)
+        return (time.perf_counter() - began) / max(antennas, 1)
 
 
 @lru_cache(maxsize=4)
@@ -71,5 +96,4 @@ def _template(frequencies: tuple[float, ...], directivity: float) -> dict[str, A
         "e_plane_dbi": _pattern(len(frequencies)),
         "h_plane_dbi": _pattern(len(frequencies)),
         "theta_deg": list(THETA_DEG),
-        "stepping_seconds": 0.0,
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_search import search
 from antennaopt.cli.options import (
     backend_option,
@@ -40,6 +41,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
       antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
       antennaopt bench search --seeds 10 --json search.json
       antennaopt bench sweep --json sweep.json --plot sweep.png
+      antennaopt bench farm --plot farm.svg
     """  # noqa: D301 - \b is click's
     if context.invoked_subcommand is not None:
         if matrix or json_file is not None:
@@ -56,6 +58,9 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
     if json_file != "-":
         table, reasons = matrix_table(rows)
         click.echo("\n".join([aligned(table), "", *reasons]))
+
+
+bench.add_command(farm)
 
 
 @bench.command(short_help="Time the update kernels.")

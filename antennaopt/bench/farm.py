@@ -1,0 +1,280 @@
+"""Which workers, how many batches each at a time, and which dispatch policy solve a generation fastest here.
+
+The resource plot of a heterogeneous scheduler: the same problem on every combination of workers; and with several grids
+its device plot: every combination against the size of the problem.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antennaopt.bench.kernels import device_name
+from antennaopt.bench.null_solver import null_evaluate
+from antennaopt.evaluation.cluster_settings import ClusterSettings
+from antennaopt.evaluation.evaluate import evaluate
+from antennaopt.evaluation.farm import Farm
+from antennaopt.evolution import decode
+from antennaopt.study import plan_for
+
+POLICIES = ("greedy", "assignment")
+STREAMS = (1, 2, 3)
+TARGET_S = 2.0
+"""T of `assignment`, s: several batches of a generation that takes ten seconds."""
+
+Told = Callable[[str], None]
+
+Job = tuple[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combination:
+    """Workers of this machine.
+
+    Attributes:
+        cuda: How many with a device each.
+        cpu: How many on a core each.
+        threads: Batches that each takes at a time; beside devices a core takes one.
+    """
+
+    cuda: int = 0
+    cpu: int = 0
+    threads: int = 1
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are workers of both kinds."""
+        return self.cuda > 0 and self.cpu > 0
+
+    @property
+    def workers(self) -> int | dict[str, int]:
+        """As `[cluster] workers` has them."""
+        return {"cuda": self.cuda, "cpu": self.cpu} if self.is_mixed else self.cuda or self.cpu
+
+    @property
+    def backend(self) -> str:
+        """What they solve with, mixed hardware aside."""
+        return "cuda" if self.cuda else "cpu"
+
+    def __str__(self) -> str:
+        kinds = [
+            f"{count} {name if count == 1 else name + 's'}"
+            for count, name in ((self.cuda, "device"), (self.cpu, "core"))
+            if count
+        ]
+        return f"{' + '.join(kinds)} x {self.threads}"
+
+
+def usual_combinations(devices: int, cores: int) -> list[Combination]:
+    """Return what is worth trying on a machine.
+
+    Args:
+        devices: CUDA devices.
+        cores: That may be used.
+
+    Returns:
+        Without devices every number of processes (1, 2, 4, ..., all cores) with as many threads each as there are cores
+        for. With devices all of them with one, two and three batches at a time, alone and beside one core, half of the
+        cores, and all that the devices' own processes leave.
+    """
+    if not devices:
+        counts = sorted({*(2**power for power in range(cores.bit_length()) if 2**power <= cores), cores})
+        return [
+            Combination(cpu=processes, threads=threads)
+            for processes in counts
+            for threads in counts
+            if processes * threads <= cores
+        ]
+    left = max(cores - devices, 0)
+    beside = sorted({0, min(1, left), min(cores // 2, left), left})
+    return [Combination(cuda=devices, cpu=count, threads=streams) for count in beside for streams in STREAMS]
+
+
+def bench_farm(
+    experiment: Any,
+    combinations: Sequence[Combination],
+    *,
+    policies: Sequence[str] = POLICIES,
+    population: int | None = None,
+    repeat: int = 3,
+    grids: Sequence[float] = (),
+    told: Told | None = None,
+) -> list[dict[str, Any]]:
+    """Time generations of the same antennas on every combination, with every policy.
+
+    Nothing is bred or stored: what is timed is the farm alone. A generation warms up (kernels are compiled, speeds
+    measured), `repeat` are timed.
+
+    Args:
+        experiment: From `load_experiment`; its designs are drawn within the ranges of its genes.
+        combinations: Of this machine's workers.
+        policies: Some of `POLICIES`.
+        population: Antennas a generation; the experiment's own when None.
+        repeat: Generations that are timed.
+        grids: Cells per wavelength, each a problem of another size; the experiment's own grid when empty.
+        told: Told one line a row.
+
+    Returns:
+        A row a combination, policy and grid: `antennas_per_s` (median) and `spread` (half of the range over it),
+        `million_cell_steps_per_s`, `stepping_share` of the workers' time, and `by_worker` what each did: antennas, and
+        the shares of its time `stepping` and `solving` (which has `stepping` in it; with several batches at a time it
+        may be above 1). One row of each grid is `best`, see `best_of`.
+
+    Raises:
+        ClusterError: No worker came up, or there are fewer devices than asked for.
+        ConfigurationError: The ranges allow no grid.
+    """
+    rows: list[dict[str, Any]] = []
+    for cells in grids or (None,):
+        plan = plan_for(experiment, {} if cells is None else {"cells_per_wavelength": cells, "cell": None})
+        jobs = _jobs(experiment, population or experiment.evolution.population)
+        found = []
+        for combination in combinations:
+            for policy in policies:
+                found.append(_row(experiment, plan, jobs, combination, policy, repeat))
+                _tell(told, found[-1])
+        best_of(found)["best"] = True
+        rows += found
+    return rows
+
+
+def bench_simulated(
+    speeds: Sequence[float],
+    *,
+    policies: Sequence[str] = POLICIES,
+    population: int = 200,
+    repeat: int = 3,
+    told: Told | None = None,
+) -> list[dict[str, Any]]:
+    """Compare the policies with workers that sleep, each as long as one of that speed would solve: **no measurement**.
+
+    Args:
+        speeds: Of each worker, antennas/s.
+        policies: Some of `POLICIES`.
+        population: Antennas a generation.
+        repeat: Generations that are timed, after one in which the speeds are learnt.
+        told: Told one line a row.
+
+    Returns:
+        Rows as of `bench_farm` with `simulated` true, and `of_ideal`: the rate over the sum of the speeds.
+    """
+    plan = {"frequencies_hz": [30e9], "speeds": [float(one) for one in speeds]}
+    jobs = [(f"a{place}", {"lens.radius": 1e-3 * (8.0 + 12.0 * place / population)}) for place in range(population)]
+    rows = []
+    for policy in policies:
+        settings = ClusterSettings(workers={"cpu": len(speeds)}, dispatch=policy, target_time=TARGET_S)
+        with Farm(null_evaluate, family="none", plan=plan, cluster=settings, dashboard=False) as farm:
+            timed, _ = _timed(farm, jobs, repeat)
+        rows.append(
+            {
+                "combination": " + ".join(f"{one:g}/s" for one in speeds),
+                "workers": len(speeds),
+                "threads": 1,
+                "policy": policy,
+                "backend": "none",
+                "device": "simulated",
+                "simulated": True,
+                **timed,
+                "of_ideal": timed["antennas_per_s"] / sum(speeds),
+            }
+        )
+        _tell(told, rows[-1])
+    best_of(rows)["best"] = True
+    return rows
+
+
+def best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fastest row; of those that its spread does not tell from it the first, which is the simplest."""
+    fastest = max(rows, key=lambda row: row["antennas_per_s"])
+    bound = fastest["antennas_per_s"] * (1.0 - fastest["spread"])
+    return next(row for row in rows if row["antennas_per_s"] >= bound)
+
+
+def cluster_lines(row: Mapping[str, Any]) -> list[str]:
+    """Write a row's combination as the table `[cluster]` of an experiment."""
+    workers = row["workers"]
+    if isinstance(workers, Mapping):
+        workers = "{ " + ", ".join(f"{kind} = {count}" for kind, count in workers.items()) + " }"
+    lines = ["[cluster]", f"workers = {workers}", f"threads = {row['threads']}", f'dispatch = "{row["policy"]}"']
+    return lines + ([f"target_time = {TARGET_S:g}"] if row["policy"] == "assignment" else [])
+
+
+def _row(
+    experiment: Any, plan: Mapping[str, Any], jobs: Sequence[Job], combination: Combination, policy: str, repeat: int
+) -> dict[str, Any]:
+    settings = ClusterSettings(
+        workers=combination.workers, threads=combination.threads, dispatch=policy, target_time=TARGET_S
+    )
+    family, backend = experiment.family, combination.backend
+    with Farm(evaluate, family=family, plan=plan, backend=backend, cluster=settings, dashboard=False) as farm:
+        timed, steps_per_s = _timed(farm, jobs, repeat)
+    return {
+        "combination": str(combination),
+        "workers": combination.workers,
+        "threads": combination.threads,
+        "policy": policy,
+        "backend": backend,
+        "device": device_name(),
+        "simulated": False,
+        "shape": [plan["nr"], plan["nz"]],
+        **timed,
+        "million_cell_steps_per_s": 1e-6 * plan["nr"] * plan["nz"] * steps_per_s,
+    }
+
+
+def _jobs(experiment: Any, count: int) -> list[Job]:
+    """Draw designs, the same for every combination."""
+    draw = random.Random(experiment.seed)
+    genes = experiment.genes
+    genomes = [[draw.random() for _ in genes] for _ in range(count)]
+    return [(f"a{place}", experiment.design(decode(genes, one))) for place, one in enumerate(genomes)]
+
+
+def _timed(farm: Farm, jobs: Sequence[Job], repeat: int) -> tuple[dict[str, Any], float]:
+    """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
+    walls: list[float] = []
+    outcomes: list[dict[str, Any]] = []
+    for generation in range(repeat + 1):
+        began = time.perf_counter()
+        done = [outcome for _, outcome in farm.run(farm.cut(jobs))]
+        if generation:
+            walls.append(time.perf_counter() - began)
+            outcomes += done
+    wall, middle = sum(walls), statistics.median(walls)
+    by_worker = []
+    for worker in sorted({str(one["worker"]) for one in outcomes}):
+        mine = [one for one in outcomes if str(one["worker"]) == worker]
+        by_worker.append(
+            {
+                "worker": worker,
+                "device": mine[0]["device"],
+                "antennas": len(mine),
+                "stepping": sum(one.get("stepping_seconds") or 0.0 for one in mine) / wall,
+                "solving": sum(one.get("seconds") or 0.0 for one in mine) / wall,
+            }
+        )
+    statuses = Counter(str(one["status"]) for one in outcomes)
+    found = {
+        "population": len(jobs),
+        "antennas_per_s": len(jobs) / middle,
+        "spread": (max(walls) - min(walls)) / 2 / middle,
+        "generation_seconds": walls,
+        "statuses": dict(sorted(statuses.items())),
+        "stepping_share": min(sum(one["stepping"] for one in by_worker) / farm.worker_count, 1.0),
+        "by_worker": by_worker,
+        "best": False,
+    }
+    return found, sum(one.get("steps") or 0 for one in outcomes) / repeat / middle
+
+
+def _tell(told: Told | None, row: Mapping[str, Any]) -> None:
+    if told is not None:
+        told(
+            f"{'simulated ' if row['simulated'] else ''}{row['combination']}, {row['policy']}: "
+            f"{row['antennas_per_s']:.3g} antennas/s (+-{row['spread']:.0%}), {row['stepping_share']:.0%} stepping"
+        )

@@ -1,0 +1,246 @@
+"""`antennaopt bench farm`: which workers, streams and dispatch policy are best here, and what the farm itself costs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antennaopt.cli.options import (
+    backend_option,
+    check_writable,
+    chosen_backend,
+    json_option,
+    quiet_option,
+    set_option,
+    write_out,
+)
+from antennaopt.cli.tables import aligned
+from antennaopt.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from antennaopt.bench.farm import Combination
+
+MIXED = (
+    "note: on mixed hardware the last bits of an antenna depend on who solves it, so a seed does not repeat a run to "
+    "the bit; without cores beside the devices it does"
+)
+
+
+@click.command(short_help="Best workers, streams and policy; cost of the farm.")
+@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
+@backend_option()
+@click.option(
+    "--workers",
+    metavar="N",
+    multiple=True,
+    help="2, or cuda=1,cpu=4; may be repeated.  [default: what is worth trying here]",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 16),
+    metavar="N",
+    multiple=True,
+    help="Batches that a worker takes at a time (streams of a device); may be repeated.",
+)
+@click.option(
+    "--policy", "policies", type=click.Choice(["greedy", "assignment"]), multiple=True, help="One of both only."
+)
+@click.option(
+    "--cells-per-wavelength",
+    "grids",
+    type=click.FloatRange(min=8.0),
+    metavar="N",
+    multiple=True,
+    help="Another size of the problem; may be repeated.",
+)
+@click.option("--population", type=click.IntRange(min=2), metavar="N", help="Antennas a generation.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Generations of one timing.")
+@click.option("--simulate", metavar="S,S,...", help="Workers that sleep, of so many antennas/s each: no measurement.")
+@click.option("--null", "nothing", is_flag=True, help="Solve nothing: what breeding, sending and storing cost.")
+@click.option(
+    "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."
+)
+@set_option
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf).")
+@json_option
+@quiet_option
+def farm(
+    file: Path | None,
+    backend: str,
+    workers: tuple[str, ...],
+    threads: tuple[int, ...],
+    policies: tuple[str, ...],
+    grids: tuple[float, ...],
+    population: int | None,
+    repeat: int,
+    simulate: str | None,
+    nothing: bool,
+    evaluations: int,
+    overrides: tuple[str, ...],
+    plot: Path | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Find the combination of workers that solves a generation fastest on this machine, and say what the farm costs.
+
+    The same antennas, drawn within the experiment's ranges (the quickstart's), are solved with every combination: on
+    cores, processes x batches that each takes at a time; with CUDA devices, one to three streams a device, alone and
+    with cores beside them. Each with both policies: greedy (the next batch to whoever is free) and assignment (each
+    worker is measured and gets what keeps it busy for a while). The best is printed as a table for your experiment.
+
+    --null times whole runs whose antennas nobody solves: evaluations a second; seconds a generation that stepping does
+    not hide, of workers that sleep as if a device stepped; the driver's memory. OTHER CORES says how many cores were
+    busy with something else: figures count on a quiet machine only. Other combinations and policies go with no --null.
+
+    --simulate compares the policies with workers of made-up speeds. Its rows say simulated: nothing is solved.
+
+    \b
+    Examples:
+      antennaopt bench farm --json farm.json --plot farm.svg
+      antennaopt bench farm experiments/ka_band_lens.toml --workers cuda=1,cpu=4 --threads 2
+      antennaopt bench farm --cells-per-wavelength 10 --cells-per-wavelength 20 --plot sizes.svg
+      antennaopt bench farm --simulate 100,10,10
+      antennaopt bench farm --null --evaluations 500000 --json overhead.json --plot overhead.svg
+    """  # noqa: D301 - \b is click's
+    check_writable(json_file, plot)
+    if plot is not None:
+        from antennaopt.reports.throughput import check_kind
+
+        check_kind(plot)
+    if nothing and (simulate or workers or threads or policies or grids):
+        raise ConfigurationError(
+            "--null times the farm itself, on two workers: leave --simulate, --workers and others out"
+        )
+    told = None if quiet else partial(click.echo, err=True)
+    if simulate is not None:
+        from antennaopt.bench.farm import POLICIES, bench_simulated
+
+        rows = bench_simulated(
+            speeds_of(simulate), policies=policies or POLICIES, population=population or 200, repeat=repeat, told=told
+        )
+    else:
+        from antennaopt.cli.demo import quickstart
+        from antennaopt.config import load_experiment
+
+        experiment = load_experiment(file or quickstart(), overrides)
+        if nothing:
+            from antennaopt.bench.farm_overhead import POPULATION, bench_overhead
+
+            rows = bench_overhead(experiment, evaluations=evaluations, population=population or POPULATION, told=told)
+        else:
+            from antennaopt.bench.farm import POLICIES, bench_farm
+
+            combinations = combinations_of(workers, threads, chosen_backend(backend, quiet=quiet))
+            rows = bench_farm(
+                experiment, combinations, policies=policies or POLICIES, population=population, repeat=repeat,
+                grids=grids, told=told,
+            )  # fmt: skip
+    if plot is not None:
+        from antennaopt.reports.farm import plot_farm
+
+        plot_farm(plot, rows)
+    if json_file is not None:
+        write_out(json_file, json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    if json_file != "-" and not quiet:
+        click.echo(_overhead_table(rows) if nothing else _table(rows))
+
+
+def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str) -> list[Combination]:
+    """Return what `--workers` and `--threads` ask for, or what is worth trying on this machine.
+
+    Raises:
+        ConfigurationError: An entry is no number of workers.
+        DeviceError: There is no device.
+    """
+    from antennaopt.bench.farm import Combination, usual_combinations
+    from antennaopt.cli.machine import usable_cores
+    from fdtd.backends.cuda.present import devices
+
+    if not workers:
+        usual = usual_combinations(len(devices()) if backend == "cuda" else 0, usable_cores())
+        found = [one for one in usual if not threads or one.threads in threads]
+        if not found:
+            raise ConfigurationError(f"nothing usual here has --threads {threads[0]}; add --workers")
+        return found
+    counts = [workers_of(text, backend) for text in workers]
+    return [
+        Combination(**count, threads=each)
+        for count in counts
+        for each in threads or ((2,) if count.get("cuda") else (1,))
+    ]
+
+
+def workers_of(text: str, backend: str) -> dict[str, int]:
+    """Read `2`, or `cuda=1,cpu=4`.
+
+    Raises:
+        ConfigurationError: It is neither.
+    """
+    kind = "cuda" if backend == "cuda" else "cpu"
+    if re.fullmatch(r"[1-9]\d{0,3}", text):
+        return {kind: int(text)}
+    found = dict(re.findall(r"(cuda|cpu)=([1-9]\d{0,3})(?:,|$)", text))
+    if not found or ",".join(f"{name}={count}" for name, count in found.items()) != text:
+        raise ConfigurationError(f"--workers {text} is no number of workers; write 2, or cuda=1,cpu=4")
+    if "cuda" in found and backend != "cuda":
+        raise ConfigurationError(f"--workers {text} asks for devices; use --backend cuda on a machine that has them")
+    return {name: int(count) for name, count in found.items()}
+
+
+def speeds_of(text: str) -> list[float]:
+    """Read `100,10,10`.
+
+    Raises:
+        ConfigurationError: Not all of it are speeds.
+    """
+    try:
+        speeds = [float(one) for one in text.split(",")]
+    except ValueError:
+        speeds = []
+    if not 1 <= len(speeds) <= 64 or not all(0.01 <= one <= 1e4 for one in speeds):
+        raise ConfigurationError(
+            f"--simulate {text} is not a list of 1 to 64 speeds from 0.01 to 10,000 antennas/s; write 100,10,10"
+        )
+    return speeds
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line a row, and the best as a table for an experiment."""
+    from antennaopt.bench.farm import cluster_lines
+
+    lines = [["workers x threads", "policy", "cells", "antennas/s", "spread", "stepping", ""]]
+    for row in rows:
+        shape = " x ".join(map(str, row["shape"])) if "shape" in row else "-"
+        lines.append([
+            row["combination"], row["policy"], shape, f"{row['antennas_per_s']:.3g}", f"{row['spread']:.1%}",
+            f"{row['stepping_share']:.0%}", "best" if row["best"] else "",
+        ])  # fmt: skip
+    text = aligned(lines)
+    best = next(row for row in reversed(rows) if row["best"])
+    if best["simulated"]:
+        return (
+            f"{text}\n\nsimulated: workers slept, nothing was solved. {best['policy']} reached "
+            f"{best['of_ideal']:.0%} of the sum of the speeds"
+        )
+    note = f"\n{MIXED}" if isinstance(best["workers"], Mapping) else ""
+    return "\n".join([text, "", "the best here, for an experiment:", "", *cluster_lines(best)]) + note
+
+
+def _overhead_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    rate, beside = rows
+    lines = [
+        ["evaluations/s", f"{rate['evaluations_per_s']:.0f} (+-{rate['spread']:.0%})"],
+        ["processor time would allow", f"{rate['allowed_per_s']:.0f}/s on {rate['workers']} cores"],
+        ["an evaluation's processor time", f"{rate['driver_us']:.0f} us driver, {rate['workers_us']:.0f} us workers"],
+        ["beside stepping", f"{beside['seconds_beside']:.3f} s a generation of {beside['population']}"],
+        ["driver's memory", f"{rate['memory_mib'][-1][1]:.0f} MiB, grown by {rate['memory_growth']:.1%}"],
+        ["other cores", f"{rate['other_cores']:.2f} and {beside['other_cores']:.2f} busy with something else"],
+    ]
+    width = max(len(value) for _, value in lines)
+    return aligned([[name, value.ljust(width)] for name, value in lines], header=False)
