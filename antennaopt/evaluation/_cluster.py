@@ -79,7 +79,9 @@ class OwnScheduler:
     grows = False
     worker_count = 1
 
-    def __init__(self, cluster: Callable[[], Any], *, dashboard: bool, timeout_s: float, none_came: str) -> None:
+    def __init__(
+        self, cluster: Callable[[], Any], *, dashboard: bool, timeout_s: float, none_came: str, not_begun: str
+    ) -> None:
         """Start the scheduler and wait for the first worker.
 
         Args:
@@ -87,6 +89,7 @@ class OwnScheduler:
             dashboard: Whether it serves Dask's dashboard.
             timeout_s: How long to wait.
             none_came: What it means that there is none.
+            not_begun: What it means that the cluster cannot be made.
 
         Raises:
             ClusterError: No worker came up in time.
@@ -99,10 +102,14 @@ class OwnScheduler:
             try:
                 self._cluster: Any = cluster()
                 self.client = connect(self._cluster, timeout_s)
-                self.client.wait_for_workers(1, timeout=timeout_s)
+                self._await_first(timeout_s)
             except (TimeoutError, OSError, RuntimeError) as problem:
+                begun = hasattr(self, "_cluster")
                 self.close()
-                raise ClusterError(f"no {none_came} ({problem})") from problem
+                raise ClusterError(f"{none_came if begun else not_begun} ({problem})") from problem
+            except BaseException:  # a signal: jobs and processes must not be left behind
+                self.close()
+                raise
         self.dashboard_link = page_link(self.client, self._cluster.dashboard_link if dashboard else None)
 
     @property
@@ -120,6 +127,14 @@ class OwnScheduler:
     def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
         """Return those of the workers that are there which may get work: all, as their text and packages are ours."""
         return threads
+
+    def _await_first(self, timeout_s: float) -> None:
+        """Wait for the first worker.
+
+        Raises:
+            TimeoutError: None came in time.
+        """
+        self.client.wait_for_workers(1, timeout=timeout_s)
 
     def want(self, batches: int) -> None:
         """Be told for how many batches there is work."""
@@ -182,6 +197,10 @@ class LocalWorkers(OwnScheduler):
         self.grows = not is_loopback(host)
         # A worker serves HTTP too, where it listens unless told otherwise.
         pages: dict[str, Any] = {"worker_dashboard_address": f"{LOOPBACK}:0"} if self.grows else {}
+        nobody = (
+            f"no local worker process came up within {timeout_s:g} s; is the machine overloaded, short of memory, or "
+            f"does {host} not belong to it?"
+        )
         super().__init__(
             lambda: LocalCluster(
                 n_workers=self.worker_count,
@@ -202,8 +221,8 @@ class LocalWorkers(OwnScheduler):
             ),
             dashboard=dashboard,
             timeout_s=timeout_s,
-            none_came=f"local worker process came up within {timeout_s:g} s; is the machine overloaded, short of "
-            f"memory, or does {host} not belong to it?",
+            none_came=nobody,
+            not_begun=nobody,
         )
 
     def mend(self) -> list[tuple[str, str]]:

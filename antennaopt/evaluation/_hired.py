@@ -23,6 +23,7 @@ class HiredWorkers(OwnScheduler):
         dashboard: bool,
         timeout_s: float,
         none_came: str,
+        not_begun: str,
     ) -> None:
         """Ask for the least number of workers and wait for the first.
 
@@ -33,13 +34,14 @@ class HiredWorkers(OwnScheduler):
             dashboard: Whether to serve Dask's dashboard.
             timeout_s: How long to wait for the first worker.
             none_came: What it means that there is none.
+            not_begun: What it means that the cluster cannot be made.
 
         Raises:
             ClusterError: No worker came in time.
         """
         self.worker_count = self._most = most
         self._least = least or most
-        super().__init__(cluster, dashboard=dashboard, timeout_s=timeout_s, none_came=none_came)
+        super().__init__(cluster, dashboard=dashboard, timeout_s=timeout_s, none_came=none_came, not_begun=not_begun)
 
     def workers(self) -> dict[str, int]:
         """Threads of each worker by its address; of those that are there, the others may be queued for hours."""

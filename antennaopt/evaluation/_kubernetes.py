@@ -13,12 +13,16 @@ from distributed.core import rpc
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
+from antennaopt.evaluation._connection import within
 from antennaopt.evaluation._hired import HiredWorkers
 from antennaopt.evaluation._security import SCHEDULER_PORT, security_for_listening
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 
 START_S = 900.0
 """How long the first pod may take, its image and a node for it included."""
+
+CLOSE_S = 10.0
+"""How long what was half begun may take to end."""
 
 TLS_FOLDER = "/etc/antennaopt-tls"
 DASHBOARD_PORT = 8787
@@ -55,8 +59,9 @@ class KubernetesWorkers(HiredWorkers):
             least=settings.least,
             dashboard=dashboard,
             timeout_s=START_S,
-            none_came=f"pod of Kubernetes brought a worker within {START_S:g} s; look at `kubectl get pods` and at the "
-            "logs of the scheduler's pod",
+            none_came=f"no pod of Kubernetes brought a worker within {START_S:g} s; look at `kubectl get pods` and at "
+            "the logs of the scheduler's pod",
+            not_begun="Kubernetes does not start the cluster",
         )
 
     @property
@@ -181,6 +186,10 @@ def _started(spec: Mapping[str, Any], namespace: str | None, security: Security 
     try:
         return KubeCluster(custom_cluster_spec=dict(spec), namespace=namespace, quiet=True)
     except Exception as problem:  # of several libraries, each with its own
+        for one in list(KubeCluster._instances):
+            if isinstance(one, KubeCluster):  # else the package tries to end it when this program does
+                within(CLOSE_S, one.close)
+                one.shutdown_on_close = False
         raise ClusterError(
             f"Kubernetes does not take the cluster ({type(problem).__name__}: {problem}); does `kubectl get pods` "
             "work, and is the operator of dask-kubernetes installed there?"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 import shlex
+import signal
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,6 +24,9 @@ from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 QUEUE_S = 3600.0
 """How long the first job may wait in the queue."""
+
+LOOK_S = 1.0
+"""How often it is looked whether SLURM takes the jobs."""
 
 LOST_S = 15.0
 """After how many seconds without a word a worker counts as gone, and its job as one to be replaced."""
@@ -48,9 +55,30 @@ class SlurmWorkers(HiredWorkers):
             least=settings.least,
             dashboard=dashboard,
             timeout_s=QUEUE_S,
-            none_came=f"job of SLURM brought a worker within {QUEUE_S:g} s; look at `squeue --me` and at the logs of "
-            "the jobs, and whether their nodes can reach this one (cluster.slurm.interface, cluster.listen)",
+            none_came=f"no job of SLURM brought a worker within {QUEUE_S:g} s; look at `squeue --me` and at the logs "
+            "of the jobs, and whether their nodes can reach this one (cluster.slurm.interface, cluster.listen)",
+            not_begun="no scheduler for the jobs of SLURM can be started here; look at cluster.slurm.interface and "
+            "cluster.listen",
         )
+
+    def _await_first(self, timeout_s: float) -> None:
+        """Wait for the first job to begin.
+
+        Raises:
+            ClusterError: SLURM takes none.
+            TimeoutError: None began in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self.client.wait_for_workers(1, timeout=LOOK_S)
+                return
+            except TimeoutError:
+                entries = self._cluster.entries
+                if entries.refused and not entries.taken:
+                    raise ClusterError(f"SLURM takes no job: {entries.refused[-1]}") from None
+                if time.monotonic() > deadline:
+                    raise
 
     def want(self, batches: int) -> None:
         """Keep as many jobs as there are batches for, within the bounds; those that ended are handed in anew."""
@@ -69,7 +97,7 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = 
         ConfigurationError: Other machines could come in without certificates.
         ClusterError: dask-jobqueue is missing.
     """
-    cluster = _classes()
+    cluster = _noting(_classes())
     table = dict(settings.job or {})
     host, port = host_and_port(settings.listen)
     interface = table.get("interface")
@@ -180,11 +208,58 @@ def walltime(seconds: float) -> str:
     return f"{days}-{text}" if days else text
 
 
+@dataclass(kw_only=True)
+class Entries:
+    """What became of the jobs that were handed in.
+
+    Attributes:
+        taken: How many SLURM took.
+        refused: Its words for each that it did not.
+    """
+
+    taken: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def _noting(cluster: Any) -> Any:
+    """Return dask-jobqueue's cluster with `entries`; by itself it hands in and never tells what came of it."""
+    noted = Entries()
+
+    class Job(cluster.job_cls):
+        """A job that notes whether it was taken."""
+
+        async def _submit_job(self, script_filename: str) -> Any:
+            try:
+                said = await super()._submit_job(script_filename)
+            except FileNotFoundError as problem:
+                noted.refused.append(f"there is no {problem.filename} on this machine; start the run where jobs are")
+                raise
+            except RuntimeError as problem:
+                noted.refused.append(str(problem).strip().splitlines()[-1])
+                raise
+            noted.taken += 1
+            return said
+
+    class Cluster(cluster):
+        """A cluster of such jobs."""
+
+        job_cls = Job
+        entries = noted
+
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
+    return Cluster
+
+
 def _classes() -> Any:
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise ClusterError(
             "cluster.kind = \"slurm\" needs dask-jobqueue, which is not installed; pip install 'antennaopt[slurm]'"
         ) from None
+    finally:
+        for number, handler in handlers.items():  # its import takes Ctrl-C for itself
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, handler)
     return SLURMCluster

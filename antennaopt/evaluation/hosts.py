@@ -192,4 +192,6 @@ def _cause(problem: BaseException) -> str:
     """Return the innermost reason, without what our own errors say by themselves."""
     while problem.__cause__ is not None and not isinstance(problem.__cause__, AntennaoptError):
         problem = problem.__cause__
+    if isinstance(problem, (TimeoutError, asyncio.CancelledError)):
+        return "no answer"
     return str(problem) or type(problem).__name__

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from antennaopt.errors import Interrupted
+
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
@@ -20,12 +22,14 @@ class StopSignals:
     Attributes:
         exit_code: 130 or 143 once a signal came, else None.
         on_request: Called once when the first signal comes; must be safe in a signal handler.
+        opening: There is nothing to save yet, only workers to wait for: the first signal ends that at once.
         closing: Everything is saved and what remains ends within seconds by itself: a second Ctrl-C changes nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, opening: bool = False) -> None:
         self.exit_code: int | None = None
         self.on_request: Callable[[], None] | None = None
+        self.opening = opening
         self.closing = False
         self._before: dict[signal.Signals, Any] = {}
 
@@ -54,6 +58,11 @@ class StopSignals:
         self._before.clear()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.opening and not self.requested:
+            self.exit_code = EXIT_CODES[signal.Signals(number)]
+            raise Interrupted("interrupted before anything was solved; nothing is lost", exit_code=self.exit_code)
+        if self.opening:
+            return  # it closes what it had opened
         if number == signal.SIGINT and self.exit_code == EXIT_CODES[signal.SIGINT] and not self.closing:
             raise KeyboardInterrupt
         self.request(EXIT_CODES[signal.Signals(number)])

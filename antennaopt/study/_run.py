@@ -113,7 +113,7 @@ def run(
     told = progress or Quiet()
     opened = _allowing(farm, insecure)
     with (
-        StopSignals() as signals,
+        StopSignals(opening=True) as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
         _new_folder(experiment, root, source, overrides, backend, shared, workers, ancestry, now) as folder,
         _open_cache(experiment, cache, evaluate, told) as evaluations,
@@ -170,7 +170,7 @@ def resume(
         Interrupted: A signal came.
     """
     told = progress or Quiet()
-    with StopSignals() as signals, RunFolder.open(path, write=True) as folder:
+    with StopSignals(opening=True) as signals, RunFolder.open(path, write=True) as folder:
         experiment = experiment_to_resume(folder, overrides)
         checkpoint = folder.load_checkpoint()
         for note in checkpoint.notes if checkpoint else ():

@@ -101,7 +101,7 @@ class Session:
             if settings.algorithm == "steady_state"
             else Driver(evolution=Evolution(*search), **parties)
         )
-        signals.on_request = farm.drain
+        signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)
         link = getattr(farm, "dashboard_link", None)
         if link:

@@ -1,7 +1,10 @@
 """SLURM and Kubernetes without either: the job's script and the resource that they would be handed."""
 
+import os
 import shlex
+import signal
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from config_files import LENS
 
 from antennaopt.certificate_authority import issue
 from antennaopt.config import load_experiment
-from antennaopt.errors import ConfigurationError
+from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.evaluation._kinds import description, opener
 from antennaopt.evaluation._slurm import walltime
 from antennaopt.evaluation.cluster_settings import ClusterSettings
@@ -176,11 +179,46 @@ def test_without_certificates_jobs_are_not_handed_in(settings, table):
 
 @pytest.mark.parametrize(("kind", "module"), [(SLURM, "dask_jobqueue.slurm"), (KUBERNETES, "dask_kubernetes.operator")])
 def test_a_missing_package_is_named_with_its_command(settings, monkeypatch, kind, module, certificates):
-    from antennaopt.errors import ClusterError
-
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ClusterError, match=r"pip install 'antennaopt\[(slurm|kubernetes)\]'"):
         description(settings(kind, tls=str(certificates)), backend="cpu")
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("echo 'sbatch: error: invalid partition specified: gpu' >&2; exit 1", "invalid partition specified: gpu"),
+        (None, "no sbatch on this machine"),
+    ],
+    ids=["refused", "missing"],
+)
+def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, monkeypatch, program, says):
+    """Not after the hour that a job may wait in the queue; and Ctrl-C remains the program's own."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if program:
+        (tmp_path / "sbatch").write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / "sbatch").chmod(0o755)
+    began, handler = time.monotonic(), signal.getsignal(signal.SIGINT)
+    with pytest.raises(ClusterError, match=f"SLURM takes no job: .*{says}"):
+        opener(settings(SLURM, "cluster.slurm.interface=lo", tls=str(certificates)), backend="cpu", dashboard=False)()
+    assert time.monotonic() - began < 30.0
+    assert signal.getsignal(signal.SIGINT) is handler, "dask-jobqueue sets its own when it is imported"
+
+
+def test_an_interface_that_is_not_there_is_named(settings, certificates):
+    with pytest.raises(ClusterError, match=r"cluster\.slurm\.interface.*'nowhere0' is not a valid network interface"):
+        opener(settings(SLURM, "cluster.slurm.interface=nowhere0", tls=str(certificates)), backend="cpu")()
+
+
+def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):
+    """And nothing tries, at the program's end, to remove what was never made."""
+    from dask_kubernetes.operator.kubecluster import kubecluster
+
+    monkeypatch.setenv("KUBECONFIG", os.devnull)
+    with pytest.raises(ClusterError, match="does `kubectl get pods` work"):
+        opener(settings(KUBERNETES, tls=str(certificates)), backend="cpu", dashboard=False)()
+    kubecluster.reap_clusters()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
