@@ -154,6 +154,12 @@ _COMPILING = threading.Lock()  # of two threads with the same text, one compiles
 _LAST_PARAMETERS: dict[str, bytes] = {}
 
 
+def _first_error(log: str) -> str:
+    """The line of a compiler's log that says most; the kernel's text follows it."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["the compiler does not say why"]
+    return next((line for line in lines if "error" in line.lower()), lines[0])[:300]
+
+
 class CudaProgram:
     """A compiled module.
 
@@ -167,7 +173,10 @@ class CudaProgram:
         try:
             self._module.compile()
         except cupy.cuda.compiler.CompileException as error:
-            raise KernelBuildError(f"a kernel does not compile for sm_{limits.capability}: {error}") from error
+            raise KernelBuildError(
+                f"a kernel does not compile for sm_{limits.capability} ({_first_error(str(error))}); a newer CuPy may "
+                "know this card (`antennaopt doctor` shows what is there), or use --backend cpu"
+            ) from error
         self._text, self._limits = text, limits
         self._parameters = self._module.get_global("P")
         self._kernels: dict[str, Any] = {}

@@ -1,0 +1,103 @@
+"""What a CUDA device may refuse, by a made-up CuPy: each error says what is wrong and what would help."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fdtd.backends.cuda.device import CudaDevice
+from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
+
+PROPERTIES = {
+    "name": b"NVIDIA H200", "major": 9, "minor": 0, "multiProcessorCount": 132, "sharedMemPerBlockOptin": 232448,
+    "regsPerMultiprocessor": 65536, "totalGlobalMem": 150 * 10**9,
+}  # fmt: skip
+LOG = "/tmp/kernel.cu(7): error: SHARED_BYTES must be set\n\n1 error detected in the compilation.\n" + "text\n" * 900
+
+
+class RuntimeRefused(Exception):  # noqa: N818 - stands for cupy's
+    pass
+
+
+class CompileRefused(Exception):  # noqa: N818
+    pass
+
+
+class MemoryRefused(Exception):  # noqa: N818
+    pass
+
+
+class Module:
+    def __init__(self, **settings: Any) -> None:
+        pass
+
+    def compile(self) -> None:
+        raise CompileRefused(LOG)
+
+
+def no_room(array: Any) -> Any:
+    raise MemoryRefused
+
+
+def cupy(count: int = 1, refused: str = "") -> Any:
+    def devices() -> int:
+        if refused:
+            raise RuntimeRefused(refused)
+        return count
+
+    runtime = SimpleNamespace(
+        CUDARuntimeError=RuntimeRefused, getDeviceCount=devices, getDeviceProperties=lambda place: PROPERTIES
+    )
+    cuda = SimpleNamespace(
+        runtime=runtime, compiler=SimpleNamespace(CompileException=CompileRefused),
+        memory=SimpleNamespace(OutOfMemoryError=MemoryRefused),
+        Device=lambda: SimpleNamespace(id=0, mem_info=(2 * 10**9, 150 * 10**9)),
+    )  # fmt: skip
+    return SimpleNamespace(cuda=cuda, RawModule=Module, asarray=no_room, ascontiguousarray=no_room)
+
+
+def refusal(monkeypatch: pytest.MonkeyPatch, module: Any, kind: type[Exception]) -> str:
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    with pytest.raises(kind) as caught:
+        CudaDevice()
+    return str(caught.value)
+
+
+def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = refusal(monkeypatch, None, DeviceError)
+    assert said.startswith("backend cuda needs CuPy, which cannot be imported here")
+    assert said.endswith("install antennaopt[cuda12] or antennaopt[cuda13], or use another backend")
+
+
+def test_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refusal(monkeypatch, cupy(0), DeviceError) == "backend cuda finds no CUDA device; use another backend"
+
+
+def test_a_driver_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the CUDA runtime says it; `present.devices`, which is asked first, names the versions (test_doctor.py)."""
+    old = "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"
+    assert refusal(monkeypatch, cupy(refused=old), DeviceError) == (
+        f"backend cuda cannot use a device here ({old}); use another backend"
+    )
+
+
+def test_a_kernel_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line of the compiler's, not its whole log with the kernel's text."""
+    monkeypatch.setitem(sys.modules, "cupy", cupy())
+    with pytest.raises(KernelBuildError) as caught:
+        CudaDevice().program("text")
+    assert str(caught.value) == (
+        "a kernel does not compile for sm_90 (/tmp/kernel.cu(7): error: SHARED_BYTES must be set); a newer CuPy may "
+        "know this card (`antennaopt doctor` shows what is there), or use --backend cpu"
+    )
+
+
+def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", cupy())
+    with pytest.raises(OutOfMemory) as caught:
+        CudaDevice().upload(np.zeros(500_000_000, np.int8), copies=6)
+    assert str(caught.value) == ("the device has 2.0 GB free, too little for another 3.0 GB; use a smaller batch")
