@@ -40,9 +40,8 @@ __device__ inline void move_memories(const Rows &g, bool write) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         if (!(g.word[r] & ROW_AXIAL)) continue;
-        const real columns = slab_layer(g.row + r, 0)->columns;
-        const Memory<false> memories(g, r, columns);
-        if (real(g.column) >= columns) continue;
+        const Memory<false> memories(g, r, slab_layer(g.row + r, 0)->columns);
+        if (!memories.there) continue;
 #pragma unroll 1
         for (int filter = 0; filter < 4; ++filter) {
             piece *away = reinterpret_cast<piece *>(axial_memory(g.antenna, g.first + r, filter) + g.column);

@@ -14,6 +14,7 @@
 #ifndef TABLES
 #define TABLES 1
 #endif
+#define LOOKS_EARLY (TABLES > 1)
 #ifndef DESK_ROWS
 #define DESK_ROWS 1
 #endif
@@ -22,24 +23,24 @@
 // conducting plane, coefficients from device memory.
 enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 
-// Coefficients of eight lanes' cells, [plane][piece][lane]: ca of e_r, e, e_z; cb times the gain of e_r, e, e_z; gains of
-// h_r, h, h_z over the open area. In air, for all lanes: ones and gains.
+// Coefficients of four lanes' cells, [plane][piece][lane]: ca of e_r, e, e_z; cb times the gain of e_r, e, e_z; gains of
+// h_r, h, h_z over the open area. In air, for all lanes: ones and gains. Two fours side by side lie in different banks.
 #define PIECES (CELLS / PIECE)
-#define SIDE 8
+#define SIDE 4
 #define PLANES 9
-#define SIDE_PIECES (PLANES * PIECES * SIDE)
+#define SIDE_PIECES (PLANES * PIECES * SIDE | 4)
 #define AIR_AT MARCH_BYTES
 // Then the layers' table [row][e, h][4], strips' memories [row][4][RADIAL_COLUMNS], places of the rows,
 // desks [warp][DESK_ROWS][6][WIDE], and the pool.
-#define LAYERS_AT (AIR_AT + PLANES * WIDE * REAL_BYTES)
+#define LAYERS_AT (AIR_AT + 32 / SIDE * SIDE_PIECES * int(sizeof(piece)))
 #define PLACES_AT (LAYERS_AT + HEIGHT * (8 * TABLES + 4 * RADIAL_COLUMNS) * REAL_BYTES)
 #define DESKS_AT ((PLACES_AT + 16 * TABLES * HEIGHT + 127) / 128 * 128)
 #define POOL_AT (DESKS_AT + WARPS * DESK_ROWS * 6 * WIDE * REAL_BYTES)
 #define POOL_PIECES ((SHARED_BYTES - POOL_AT) / int(sizeof(piece)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
 
-// Where in the pool a row's axial memories and coefficients are, and how many times eight lanes have the latter (-1: no
-// place).
+// Where in the pool a row's axial memories and coefficients are, and how many times four lanes have the latter (-1: no
+// place), from the four that hold the axis on.
 struct RowPlace {
     int memory, media, sides, word;
 };
@@ -71,8 +72,15 @@ __device__ inline void lay_out_air() {
     }
 }
 
-// Times that eight lanes hold a row's first columns, as stored.
-__device__ inline int sides_of(int columns) { return (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE); }
+// Fours of lanes before the one that holds the axis, and from there to the last that holds a row's first columns, as stored.
+__device__ inline int sides_before() { return P.lead / (CELLS * SIDE); }
+__device__ inline int sides_of(int columns) {
+    return columns ? (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE) - sides_before() : 0;
+}
+
+// Lanes that have axial memories of a row: all where the layer covers it, so that their number is known; and the first.
+__device__ inline int memory_lanes(int columns) { return columns < WIDE ? sides_of(columns) * SIDE : 32; }
+__device__ inline int first_memory_lane(int columns) { return columns < WIDE ? sides_before() * SIDE : 0; }
 
 // Notes of a block's rows: lane l has those of rows l, l + 32, ...
 struct SlabNotes {
@@ -103,7 +111,7 @@ __device__ inline int sum_so_far(int number, int &all) {
 __device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int table) {
     int taken = 0, all;
     for (int n = 0; n < (HEIGHT + 31) / 32; ++n, taken += all) {
-        const int row = n * 32 + int(threadIdx.x % 32), size = sides_of(notes.of[n].columns) * SIDE * 4 * PIECES;
+        const int row = n * 32 + int(threadIdx.x % 32), size = memory_lanes(notes.of[n].columns) * 4 * PIECES;
         const int end = taken + sum_so_far(size, all);
         if (row < HEIGHT) row_place(table + row)->memory = end - size;
     }
@@ -124,9 +132,12 @@ __device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int tabl
 __device__ inline int of_air(int lane) {
     return AIR_AT / int(sizeof(piece)) + lane / SIDE * SIDE_PIECES + lane % SIDE;
 }
+__device__ inline bool has_place(const RowPlace &p, int lane) {
+    return lane / SIDE >= sides_before() && lane / SIDE - sides_before() < p.sides;
+}
 __device__ inline int of_row(const RowPlace &p, int lane) {
-    if (lane / SIDE >= p.sides) return of_air(lane);
-    return POOL_AT / int(sizeof(piece)) + p.media + lane / SIDE * SIDE_PIECES + lane % SIDE;
+    if (!has_place(p, lane)) return of_air(lane);
+    return POOL_AT / int(sizeof(piece)) + p.media + (lane / SIDE - sides_before()) * SIDE_PIECES + lane % SIDE;
 }
 __device__ inline void load_plane(int at, int plane, real *to) {
     const piece *from = reinterpret_cast<const piece *>(shared_base()) + at;
@@ -171,7 +182,7 @@ __device__ inline void stage_rows(const Rows &g) {
     for (int n = 0; n < ROWS * PIECES; ++n) {
         const int r = n / PIECES, v = n % PIECES, k = g.first + r, at = g.column + v * PIECE;
         const RowPlace p = *row_place(g.row + r);
-        if (g.lane / SIDE >= p.sides) continue;
+        if (!has_place(p, g.lane)) continue;
         const int reach = p.word & ROW_REACH, cut = p.word & ROW_CUT ? reach : 0;
         real x[PLANES][PIECE], gain[PIECE];
 #pragma unroll
@@ -198,8 +209,11 @@ __device__ inline void stage_rows(const Rows &g) {
 template <bool WHOLE> struct Memory {
     piece *first;
     int lanes;
+    bool there;
     __device__ Memory(const Rows &g, int r, real columns) {
-        first = pool() + g.memory[r] + g.lane, lanes = WHOLE ? 32 : sides_of(int(columns)) * SIDE;
+        const int skipped = WHOLE ? 0 : first_memory_lane(int(columns));
+        first = pool() + g.memory[r] + g.lane - skipped, lanes = WHOLE ? 32 : memory_lanes(int(columns));
+        there = WHOLE || (g.lane >= skipped && real(g.column) < columns);
     }
     __device__ piece *of(int filter) const { return first + filter * PIECES * lanes; }
 };
@@ -209,7 +223,7 @@ template <bool WHOLE> __device__ inline void stretch(const Rows &g, int r, int r
     const LayerRow t = *slab_layer(row, half);
     const Memory<WHOLE> memories(g, r, t.columns);
     const int covered = int(t.columns) - g.column, lanes = memories.lanes;
-    if (!WHOLE && covered <= 0) return;
+    if (!memories.there) return;
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
         piece *memory = memories.of(2 * half + n);
@@ -318,11 +332,15 @@ template <int NEED> __device__ inline void advance_hz(Patch &f, const Rows &g, i
 
 __device__ inline real amplitude_of(int step) { return step < P.source_steps ? P.waveform[step] : real(0); }
 
-// H for the patch above, and for the layer's columns.
+// H for the patch above, E for the one below, H for the layer's columns.
 __device__ inline void send_top(const Patch &f, int lane, const Course &c) {
-    if (!c.above) return;
-    const int by = c.warp == WARPS - 1, to = by ? 0 : c.warp + 1;
-    send_slot(row_slot(to, 1), signal_of(H_ROW, to), by, lane, f.h_r[ROWS - 1], f.h[ROWS - 1]);
+    const real *first = f.h_r[ROWS - 1], *second = f.h[ROWS - 1];
+    if (c.warp < WARPS - 1) send_slot(row_slot(c.warp + 1, 1), signal_of(H_ROW, c.warp + 1), 0, lane, first, second);
+    else if (c.above) send_slot(row_slot(0, 1), signal_of(H_ROW, 0), 1, lane, first, second);
+}
+__device__ inline void send_bottom(const Patch &f, int lane, const Course &c) {
+    if (c.warp > 0) send_slot(row_slot(c.warp - 1, 0), signal_of(E_ROW, c.warp - 1), 0, lane, f.e_r[0], f.e[0]);
+    else if (c.below) send_slot(row_slot(WARPS - 1, 0), signal_of(E_ROW, WARPS - 1), -1, lane, f.e_r[0], f.e[0]);
 }
 __device__ inline void send_side(const Patch &f, int lane, const Course &c) {
 #if RADIAL_WARPS
@@ -339,9 +357,8 @@ __device__ inline void send_side(const Patch &f, int lane, const Course &c) {
 // What other blocks will send a warp in this step.
 __device__ inline void expect_rows(const Course &c, int lane) {
 #if CLUSTERED
-    if (lane) return;
-    if (c.below && c.warp == 0) expect_bytes(signal_of(H_ROW, 0), ROW_BYTES);
-    if (c.above && c.warp == WARPS - 1) expect_bytes(signal_of(E_ROW, c.warp), ROW_BYTES);
+    if (c.warp == 0 && c.below && lane == 0) expect_bytes(signal_of(H_ROW, 0), ROW_BYTES);
+    if (c.warp == WARPS - 1 && c.above && lane == 0) expect_bytes(signal_of(E_ROW, WARPS - 1), ROW_BYTES);
 #endif
 }
 
@@ -355,9 +372,9 @@ __device__ inline void clear_slots(const Course &c, int lane) {
 // One step of a patch; `more`: another follows in this launch. What a neighbour waits for is done first and sent at once;
 // signals are looked for early, so that waiting for what has come takes no time.
 template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c, int step, bool more) {
-    const int row = g.row;
+    const int row = TABLES > 1 ? g.row : c.warp * ROWS;
     expect_rows(c, g.lane);
-    const bool h_there = !c.below || signal_given(signal_of(H_ROW, c.warp), c.turn);
+    const bool h_there = !c.below || LOOKS_EARLY && signal_given(signal_of(H_ROW, c.warp), c.turn);
 #pragma unroll
     for (int r = ROWS - 1; r > 0; --r)
         advance_across<NEED>(f, g, r, row + r, f.h_r[r - 1], f.h[r - 1], step), advance_ez<NEED>(f, g, r);
@@ -367,11 +384,8 @@ template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c,
         load_slot(row_slot(c.warp, 1), g.lane, hr_below, h_below);
         advance_across<NEED>(f, g, 0, row, hr_below, h_below, step);
     }
-    if (c.below) {
-        const int by = c.warp == 0 ? -1 : 0, to = by ? WARPS - 1 : c.warp - 1;
-        send_slot(row_slot(to, 0), signal_of(E_ROW, to), by, g.lane, f.e_r[0], f.e[0]);
-    }
-    const bool column_there = !RADIAL_WARPS || signal_given(signal_of(E_COLUMN, c.warp), c.turn);
+    send_bottom(f, g.lane, c);
+    const bool column_there = !RADIAL_WARPS || LOOKS_EARLY && signal_given(signal_of(E_COLUMN, c.warp), c.turn);
     advance_ez<NEED>(f, g, 0);
     real edge[ROWS][2];
 #pragma unroll
@@ -385,7 +399,7 @@ template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c,
             edge[r][0] = slot[0], edge[r][1] = slot[1];
         }
 #endif
-    const bool e_there = !c.above || signal_given(signal_of(E_ROW, c.warp), c.turn);
+    const bool e_there = !c.above || LOOKS_EARLY && signal_given(signal_of(E_ROW, c.warp), c.turn);
 #pragma unroll
     for (int r = 0; r + 1 < ROWS; ++r)
         advance_up<NEED>(f, g, r, row + r, f.e_r[r + 1], f.e[r + 1], edge[r][0]), advance_hz<NEED>(f, g, r, edge[r][1]);

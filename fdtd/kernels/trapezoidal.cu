@@ -5,14 +5,16 @@
 // Blocks stay and take one tile after the other. Rows come and go by asynchronous copies through a stage in shared memory,
 // of which every warp has its own part: between two tiles it exchanges what it has stepped for what has come meanwhile; when
 // the copies out have read the stage, it asks for the next tile's rows. What updates need beside fields lies in shared
-// memory (slab.cuh), laid out for one tile while the one before is stepped.
+// memory (slab.cuh), laid out for one tile while the one before is stepped. A tile can be as high as several blocks: those of
+// a cluster, one above the other, hand their edge rows on as the warps of a block do, and only the cluster's ends lose rows.
 //
-// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them).
-// Launch: any number of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
-#if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE)
-#error "DEPTH, TILES and STRIDE must be set"
+// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER (blocks a
+// tile).
+// Launch: any number of clusters of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
+#if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)
+#error "DEPTH, TILES, STRIDE and CLUSTER must be set"
 #endif
-#define CLUSTERED 0
+#define CLUSTERED (CLUSTER > 1)
 #define DESK_ROWS ROWS
 #define TABLES 2
 #include "slab.cuh"
@@ -24,17 +26,26 @@ __device__ inline signal_word *arrival(int warp) {
     return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
 }
 
-// A tile: its lowest row, and the rows that are written.
+// A block's place in its cluster, and the cluster's in the grid.
+#if CLUSTERED
+__device__ inline int rank() { return cluster_rank(); }
+#else
+__device__ inline int rank() { return 0; }
+#endif
+__device__ inline int cluster_index() { return blockIdx.x / CLUSTER; }
+__device__ inline int clusters() { return gridDim.x / CLUSTER; }
+
+// A tile: the block's lowest row, and the rows that are written.
 struct Tile {
     int antenna, row, bottom, top;
 };
 
-__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - HEIGHT)); }
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
 
 __device__ inline Tile tile_of(int n) {
     // Each antenna starts with another of its tiles, so that blocks meet all kinds however many blocks there are.
     const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
-    return {antenna, row, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+    return {antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
 }
 
 // A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
@@ -44,18 +55,18 @@ struct Tour {
     int n, passed, flags;
 };
 __device__ inline int flags_from(int n) {
-    const int there = n + int(threadIdx.x % 32) * int(gridDim.x);
+    const int there = n + int(threadIdx.x % 32) * clusters();
     return there < ALL_TILES ? P.active[there / TILES] : 0;
 }
 __device__ inline void skip_stopped(Tour &t) {
     while (t.n < ALL_TILES && !__shfl_sync(WHOLE_WARP, t.flags, t.passed % 32)) {
-        t.n += gridDim.x;
+        t.n += clusters();
         if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
     }
 }
-__device__ inline void set_out(Tour &t) { t.n = blockIdx.x, t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
+__device__ inline void set_out(Tour &t) { t.n = cluster_index(), t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
 __device__ inline void go_on(Tour &t) {
-    t.n += gridDim.x;
+    t.n += clusters();
     if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
     skip_stopped(t);
 }
@@ -130,9 +141,8 @@ __device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers
     for (int r = 0; r < ROWS; ++r) {
         const int k = g.first + r;
         if (!(g.word[r] & ROW_AXIAL) || (write && (k < t.bottom || k >= t.top))) continue;
-        const real columns = slab_layer(g.row + r, 0)->columns;
-        if (real(g.column) >= columns) continue;
-        const Memory<false> memories(g, r, columns);
+        const Memory<false> memories(g, r, slab_layer(g.row + r, 0)->columns);
+        if (!memories.there) continue;
         real *away = buffers.axial(write, t.antenna, k) + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter)
@@ -164,7 +174,7 @@ __device__ inline void march(
 
 __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, warp > 0, warp < WARPS - 1, 0};
+    Course c{warp, warp > 0 || rank() > 0, warp < WARPS - 1 || rank() < CLUSTER - 1, 0};
     Patch f{};  // rows beyond the lattice are left in the stage as zeros
     Tour tour;
     set_out(tour);
@@ -239,7 +249,7 @@ __device__ inline void move_strip_memories(const Strip &g, const Tile &t, const 
 
 __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
-    Course c{warp, warp > 0, warp < RADIAL_WARPS - 1, 0};
+    Course c{warp, warp > 0 || rank() > 0, warp < RADIAL_WARPS - 1 || rank() < CLUSTER - 1, 0};
     Strip g;
     g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
     read_factors(g);
@@ -277,13 +287,19 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
 }
 #endif
 
+#if CLUSTERED && !defined(HOST_EMULATION)
+extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void trapezoidal(int step, int count, int odd);
+#endif
 extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, int count, int odd) {
     if (threadIdx.x == 0) {
         prepare_signals();
         for (int w = 0; w < WARPS; ++w) prepare_signal(arrival(w), 1);
+#if CLUSTERED
+        publish_signals();
+#endif
     }
     for (int at = threadIdx.x; at < WARPS * STAGED * WIDE; at += THREADS)
-        if (P.nz < HEIGHT) staged(0, 0)[at] = 0;  // rows beyond the lattice
+        if (P.nz < CLUSTER * HEIGHT) staged(0, 0)[at] = 0;  // rows beyond the lattice
     lay_out_air();
     if (lays_out()) {
         Tour tour;
@@ -291,10 +307,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, i
         if (tour.n < ALL_TILES) lay_out_rows(notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row), tile_of(tour.n).row, 0);
     }
     publish_to_copies();
+#if CLUSTERED
+    cluster_wait();  // signals of all blocks, the stage and the first tables are ready
+#else
     __syncthreads();  // signals, the stage and the first tables are ready
+#endif
     const Buffers buffers{odd != 0};
     if (warp_index() < WARPS) main_warp(step, count, buffers);
 #if RADIAL_WARPS
     else strip_warp(step, count, buffers);
+#endif
+#if CLUSTERED
+    cluster_wait();  // nobody sends to a block that has gone
 #endif
 }

@@ -41,8 +41,8 @@ def bor_need(
             size=size,
             limits=limits,
         )
-        height, width = tiles.march.height, tiles.march.wide
-        need = tile_need(machine, height, width, tiles.depth, size=size)
+        height, width = tiles.cluster * tiles.march.height, tiles.march.wide
+        need = tile_need(machine, height, width, tiles.depth, blocks=tiles.cluster, size=size)
         return need, f"tiles of {height} x {width} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
         front = wavefront.plan(BOR, columns, rows, layer=layer, record_every=_RECORDED, size=size, limits=limits)
@@ -54,7 +54,7 @@ def bor_need(
     raise Unsuitable(f"{scheme} has no kernel for bor")
 
 
-def tile_need(machine: Machine, height: int, width: int, depth: int, *, size: int) -> Need:
+def tile_need(machine: Machine, height: int, width: int, depth: int, *, blocks: int = 1, size: int) -> Need:
     """Redundant computation in registers: one block a multiprocessor, so it waits for its own loads and stores."""
     core, state = (height - 2 * depth) * width, len(BOR.fields) * size
     transfer = (height * width + core) * state / (machine.memory_bytes_per_s / machine.multiprocessors)
@@ -62,7 +62,7 @@ def tile_need(machine: Machine, height: int, width: int, depth: int, *, size: in
         memory_bytes=2 * state / depth,
         cache_bytes=state * (height * width / core + 1) / depth,
         instructions=_OVERHEAD["trapezoidal"] * _ISSUED * height * width / core,
-        wait=(2 * WAITS["barrier"] + transfer / depth) / core / machine.multiprocessors,
+        wait=(2 * WAITS["barrier"] * blocks + transfer / depth) / core / machine.multiprocessors,
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fdtd.errors import Unsuitable
 
 _LANES = 32
+SIDE = 4  # lanes whose coefficients and axial memories lie together
+_STRIP_ROWS = {4: 6, 8: 4}  # rows of the radial layer that a lane's registers can hold, by bytes of a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,12 @@ class MarchPlan:
         return -(-(signals + numbers * self.size) // 128) * 128
 
     @property
+    def air_bytes(self) -> int:
+        """For nine planes of air's coefficients, in fours of lanes that avoid each other's banks."""
+        piece = min(self.cells, 16 // self.size)
+        return _LANES // SIDE * (9 * self.cells // piece * SIDE | 4) * piece * self.size
+
+    @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
         return {
@@ -71,7 +79,8 @@ class MarchPlan:
 def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 
-    Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only.
+    Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only. A row
+    takes fourteen numbers of a lane, and more rows than registers hold cost far more than a warp.
 
     Args:
         cells: Columns a lane of a patch.
@@ -82,14 +91,14 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: in
         most: Warps for strips.
 
     Raises:
-        Unsuitable: The layer is wider than a warp, or needs more warps.
+        Unsuitable: The layer is wider than a warp, or needs more warps or registers.
     """
     if layer > _LANES:
         raise Unsuitable(f"strips hold radial layers of at most {_LANES} columns, and this one has {layer}")
     height, strip_rows, radial_warps = warps * rows, 0, 0
     if layer:
         groups = _LANES // layer
-        for strip_rows in range(1, height + 1):
+        for strip_rows in range(1, min(height, _STRIP_ROWS[size]) + 1):
             radial_warps = -(-height // (groups * strip_rows))
             if height % strip_rows == 0 and groups * strip_rows % rows == 0 and radial_warps <= most:
                 break

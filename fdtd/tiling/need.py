@@ -10,6 +10,8 @@ from fdtd.tiling.machine import Machine
 # cluster's barrier; and between launches started one by one. Measured on prototypes on an H200.
 WAITS = {"barrier": 0.20e-6, "row": 0.76e-6, "cluster": 0.5e-6, "launch": 2.5e-6}
 
+_GROUPS = {132: (18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
@@ -49,5 +51,13 @@ class Need:
 
 
 def clusters_at_once(multiprocessors: int, cluster: int) -> int:
-    """Clusters that run side by side; multiprocessors stand in groups of up to 18, not all full."""
-    return multiprocessors // 18 * (18 // cluster) if cluster > 8 else multiprocessors // cluster
+    """Clusters that run side by side: all blocks of one lie in the same group of multiprocessors.
+
+    The groups of an H200 are those that explain what `cuOccupancyMaxActiveClusters` says there, 132, 66, 39, 30, 22, 17,
+    15, 15, 9, and 7 for 10 to 16 blocks. Other devices are taken to have groups of sixteen.
+    """
+    return sum(group // cluster for group in _GROUPS.get(multiprocessors) or _groups(multiprocessors))
+
+
+def _groups(multiprocessors: int) -> tuple[int, ...]:
+    return (16,) * (multiprocessors // 16) + (multiprocessors % 16,)

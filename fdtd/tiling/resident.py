@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
@@ -9,12 +10,13 @@ from fdtd.stencils import Stencil
 from fdtd.tiling.limits import Limits
 from fdtd.tiling.march import MarchPlan, strips
 
-CLUSTERS = (1, 2, 4, 8, 16)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
+CLUSTERS = range(1, 17)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
+# Cells and rows a lane and warps of a block, by bytes of a number: eight warps leave each 255 registers, twelve 168.
 _SHAPES = {
-    4: ((4, 4), (8, 2)),
-    8: ((2, 4), (4, 2)),
-}  # cells and rows a lane that registers can hold, by bytes of a number
-_WARPS = 12  # of a block, which leaves each of them 168 registers
+    4: ((4, 4, 8), (4, 3, 12), (8, 2, 12)),
+    8: ((2, 4, 8), (2, 3, 12), (4, 2, 12)),
+}
+_WARPS = 12
 _LANES = 32
 _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 
@@ -57,7 +59,7 @@ class ResidentPlan:
     def least_bytes(self) -> int:
         """Shared memory of a block without coefficients of media."""
         march, row = self.march, self.march.wide * self.march.size
-        tables = 9 * row + march.height * (8 + 4 * march.radial_columns) * march.size + 16 * march.height
+        tables = march.air_bytes + march.height * (8 + 4 * march.radial_columns) * march.size + 16 * march.height
         memories = march.height * 4 * row if self.axial else 0
         return march.shared_bytes + -(-tables // 128) * 128 + march.warps * 6 * row + memories
 
@@ -75,7 +77,7 @@ def plan(
     cluster: int | None = None,
     shape: tuple[int, int] | None = None,
 ) -> ResidentPlan:
-    """The smallest cluster that holds an antenna.
+    """The smallest cluster that holds an antenna, in the shape that spills least.
 
     Args:
         stencil: What is stepped.
@@ -103,22 +105,18 @@ def plan(
     if coupled:
         raise Unsuitable("resident does not step coupled nodes; use surfaces = 'diagonal', or wavefront")
     main = nr - layer
-    shapes = [shape] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
+    shapes = [(*shape, _WARPS)] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
     if not shapes:
         raise Unsuitable(
             f"resident holds rows of at most {_LANES * _SHAPES[size][-1][0]} columns (of {size} bytes) before the "
             f"radial layer, and the grid has {main}; use trapezoidal"
         )
-    cells, rows = shapes[0]
-    for blocks in (cluster,) if cluster else CLUSTERS:
+    for (cells, rows, most), blocks in itertools.product(shapes, (cluster,) if cluster else CLUSTERS):
         warps = -(-nz // (blocks * rows))
-        if warps > _WARPS - (layer > 0):
+        if warps > most - (layer > 0):
             continue
         try:
-            march = strips(
-                cells=cells, rows=rows, warps=warps, layer=layer, size=size,
-                most=_WARPS - warps,
-            )  # fmt: skip
+            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=most - warps)
         except Unsuitable:
             continue
         made = ResidentPlan(

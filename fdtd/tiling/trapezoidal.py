@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fdtd.errors import Unsuitable
 from fdtd.stencils import Stencil
 from fdtd.tiling.limits import Limits
-from fdtd.tiling.march import MarchPlan, strips
+from fdtd.tiling.march import SIDE, MarchPlan, strips
+from fdtd.tiling.need import clusters_at_once
 
 _LANES = 32
 _SHAPES = {
@@ -16,7 +17,8 @@ _SHAPES = {
 }  # cells and rows a lane that registers can hold, by bytes of a number
 _WARPS = 12  # of a block, which leaves each of them 168 registers
 _ARRIVALS = 128  # bytes
-_STRIPS = 2  # of these, at most, for the radial layer
+_CLUSTERS = (1, 2, 4)  # blocks a tile
+_CLUSTERED = 90  # compute capability times ten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +27,18 @@ class TrapezoidalPlan:
 
     Attributes:
         march: What a block holds.
+        cluster: Blocks of a tile, one above the other.
         depth: Steps a launch, at most; halo rows.
         tiles: Of an antenna.
         stride: Rows from one tile to the next.
-        layered_rows: Of a tile in axial layers, at most; those of layers over a few columns count for less.
+        layered_rows: Of a block in axial layers, at most; those of layers over a few columns count for less.
         lead: Zero columns before the axis: the last main column is the last lane's last cell.
         pitch: Stored columns.
         shared_bytes: Of a block, without the signals of arrivals.
     """
 
     march: MarchPlan
+    cluster: int
     depth: int
     tiles: int
     stride: int
@@ -52,6 +56,7 @@ class TrapezoidalPlan:
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
         return self.march.macros | {
+            "CLUSTER": self.cluster,
             "DEPTH": self.depth,
             "TILES": self.tiles,
             "STRIDE": self.stride,
@@ -63,9 +68,14 @@ class TrapezoidalPlan:
     def least_bytes(self) -> int:
         """Shared memory of a block without coefficients of media and without the signals of arrivals."""
         march, row = self.march, self.march.wide * self.march.size
-        tables = 9 * row + march.height * (16 + 4 * march.radial_columns) * march.size + 32 * march.height
+        tables = march.air_bytes + march.height * (16 + 4 * march.radial_columns) * march.size + 32 * march.height
         rows = 6 * march.height + 4 * self.layered_rows
         return march.shared_bytes + -(-tables // 128) * 128 + rows * row
+
+    def useful(self, nz: int, limits: Limits) -> float:
+        """Rows of the lattice over those that tiles hold, times the part of the device that has a tile."""
+        busy = clusters_at_once(limits.multiprocessors, self.cluster) * self.cluster / limits.multiprocessors
+        return busy * nz / (self.tiles * self.cluster * self.march.height)
 
     def launches(self, steps: int) -> list[int]:
         """Steps of each launch: an even number of launches, so that the result is where the start was."""
@@ -85,6 +95,7 @@ def plan(
     size: int,
     limits: Limits,
     depth: int | None = None,
+    cluster: int | None = None,
     warps: int | None = None,
     shape: tuple[int, int] | None = None,
 ) -> TrapezoidalPlan:
@@ -101,6 +112,7 @@ def plan(
         size: Bytes of a number.
         limits: Of the device.
         depth: Steps a launch; chosen if None.
+        cluster: Blocks of a tile; chosen if None.
         warps: Patches of a block, one above the other; chosen if None.
         shape: Cells and rows a lane; chosen if None.
 
@@ -120,40 +132,69 @@ def plan(
             f"trapezoidal holds rows of at most {_LANES * _SHAPES[size][-1][0]} columns (of {size} bytes) before the "
             f"radial layer, and the grid has {main}; use wavefront"
         )
-    cells, rows = shapes[0]
-    warps = warps or _WARPS - (_STRIPS if layer else 0)
-    march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=_STRIPS)
-    stride = march.height - 2 * depth
+    if cluster and cluster > 1 and limits.capability < _CLUSTERED:
+        raise Unsuitable("trapezoidal needs compute capability 9.0 for tiles of several blocks; use cluster = 1")
+    made, reasons = [], []
+    for blocks in (cluster,) if cluster else _CLUSTERS if limits.capability >= _CLUSTERED else _CLUSTERS[:1]:
+        for patches in (warps,) if warps else range(_WARPS - (layer > 0), 0, -1):
+            try:
+                march = strips(
+                    cells=shapes[0][0], rows=shapes[0][1], warps=patches, layer=layer, size=size,
+                    most=max(_WARPS - patches, 1),
+                )  # fmt: skip
+                made.append(_tiled(march, blocks, nz, main, layer, axial, depth, limits))
+                break
+            except Unsuitable as error:
+                reasons.append(str(error))
+    if not made:
+        raise Unsuitable(next((reason for reason in reasons if reason.startswith("a ")), reasons[0]))
+    return max(made, key=lambda each: (each.useful(nz, limits), -each.cluster))
+
+
+def _tiled(
+    march: MarchPlan,
+    cluster: int,
+    nz: int,
+    main: int,
+    layer: int,
+    axial: tuple[tuple[int, int, int], ...],
+    depth: int,
+    limits: Limits,
+) -> TrapezoidalPlan:
+    """Tiles of so many blocks."""
+    height, lead = cluster * march.height, march.wide - main
+    stride = height - 2 * depth
     if stride < 1:
-        raise Unsuitable(f"a tile of {march.height} rows has nothing left after {depth} steps; lower the depth")
-    tiles = 1 + max(0, -(-(nz - march.height) // stride))
-    lead = march.wide - main
+        raise Unsuitable(f"a tile of {height} rows has nothing left after {depth} steps; lower the depth")
+    tiles = 1 + max(0, -(-(nz - height) // stride))
+    origins = [
+        max(0, min(z * stride, nz - height)) + rank * march.height for z in range(tiles) for rank in range(cluster)
+    ]
     made = TrapezoidalPlan(
         march=march,
+        cluster=cluster,
         depth=depth,
         tiles=tiles,
         stride=stride,
-        layered_rows=max(
-            _layered(axial, lead, march, max(0, min(z * stride, nz - march.height))) for z in range(tiles)
-        ),
+        layered_rows=max(_layered(axial, lead, march, origin) for origin in origins),
         lead=lead,
         pitch=march.wide + max(4, -(-layer // 4) * 4),
         shared_bytes=limits.shared_bytes - _ARRIVALS,
     )
     if made.least_bytes > made.shared_bytes:
         raise Unsuitable(
-            f"a tile of {march.height} x {march.wide} cells needs {made.least_bytes + _ARRIVALS} bytes of shared "
+            f"a block of {march.height} x {march.wide} cells needs {made.least_bytes + _ARRIVALS} bytes of shared "
             f"memory (allowed here: {limits.shared_bytes}); use one_step"
         )
     return made
 
 
 def _layered(axial: tuple[tuple[int, int, int], ...], lead: int, march: MarchPlan, origin: int) -> int:
-    """Whole rows that the axial memories of a tile fill; they come in parts of eight lanes."""
-    part = 8 * march.cells
+    """Whole rows that the axial memories of a block fill; they come in parts of four lanes from the axis on."""
+    part = SIDE * march.cells
     numbers = sum(
         max(0, min(stop, origin + march.height) - max(start, origin))
-        * min(march.wide, -(-(lead + columns) // part) * part)
+        * (march.wide if lead + columns >= march.wide else (-(-(lead + columns) // part) - lead // part) * part)
         for start, stop, columns in axial
     )
     return -(-numbers // march.wide)

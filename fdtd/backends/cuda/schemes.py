@@ -14,6 +14,7 @@ from fdtd.problem import Problem
 from fdtd.stencils import BOR
 from fdtd.tiling import one_step, resident, trapezoidal, wavefront
 from fdtd.tiling.limits import Limits
+from fdtd.tiling.need import clusters_at_once
 
 _BYTES = {"float32": 4, "float64": 8}
 
@@ -108,9 +109,12 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
     )
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
-        blocks = min(limits.multiprocessors, batch * plan.tiles)
+        clusters = max(1, min(clusters_at_once(limits.multiprocessors, plan.cluster), batch * plan.tiles))
         for odd, count in enumerate(plan.launches(end - step)):
-            program.launch("trapezoidal", (blocks,), plan.threads, step, count, odd % 2, shared=limits.shared_bytes)
+            program.launch(
+                "trapezoidal", (clusters * plan.cluster,), plan.threads, step, count, odd % 2,
+                shared=limits.shared_bytes, cluster=plan.cluster,
+            )  # fmt: skip
             step += count
 
     return Scheme(

@@ -1,0 +1,47 @@
+"""Schemes of the axisymmetric stencil on the emulated device, and how near they must come to the oracle."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from host_device import HostDevice
+
+from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.backends.cuda.stepping import Batch
+from fdtd.problem import Problem, Records
+from fdtd.tiling.limits import HOPPER
+
+sys.path.append(str(Path(__file__).parents[1] / "agreement"))
+from random_problems import error, record_errors
+
+# Relative to each component's largest magnitude at the end. Measured: 4e-15 and 4e-6.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
+
+
+def diagonal(problem: Problem) -> Problem:
+    """The problem without coupled nodes, which tiles and clusters refuse."""
+    return replace(problem, media=replace(problem.media, coupling=None))
+
+
+def stepped(problem: Problem, scheme: str, precision: str, multiprocessors: int = 132, **tuning: Any) -> Records:
+    """What a scheme makes of a problem, from look to look, with its plan told what `tuning` says."""
+    device = HostDevice(replace(HOPPER, multiprocessors=multiprocessors))
+    batch = Batch(device, problem, SCHEMES[scheme](problem, precision, device.limits, **tuning), precision)
+    sampling = problem.sampling
+    while batch.steps < sampling.steps and batch.running().any():
+        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
+    return batch.records()
+
+
+def agree(measured: Records, expected: Records, precision: str) -> None:
+    """Steps are equal; fields and records are within the tolerance."""
+    assert measured.final is not None and expected.final is not None
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    components = [error(measured.final[:, c], expected.final[:, c]) for c in range(6)]
+    assert max(components) < TOLERANCE[precision], components
+    errors = record_errors(measured, expected)
+    assert max(errors.values()) < TOLERANCE[precision], errors
