@@ -59,7 +59,7 @@ def combinations_figure(rows: Rows) -> Figure:
     here = [row for row in rows if _shape(row) == shapes[-1]]
     names = list(dict.fromkeys(str(row["combination"]) for row in here))
     panels = 2 + (len(shapes) > 1)
-    figure = new_figure(4.4 * panels, 1.9 + 0.32 * max(len(names), 4))
+    figure = new_figure(4.6 * panels, 1.9 + 0.36 * max(len(names), 4))
     axes = figure.subplots(1, panels)
     _draw_rates(axes[0], here, names)
     _draw_time(axes[1], here, names)
@@ -98,27 +98,32 @@ def _draw_rates(axes: Axes, rows: Rows, names: Sequence[str]) -> None:
         )
         axes.plot(*at, marker="o", markersize=12, markerfacecolor="none", color=GOAL, linestyle="", label="best")
     _name_rows(axes, names)
-    axes.set_xlim(left=0.0)
-    add_legend(axes)
+    axes.set_xlim(0.0, 1.12 * max(row["antennas_per_s"] * (1.0 + row["spread"]) for row in rows))
+    add_legend(axes, columns=3, place="lower left")
 
 
 def _draw_time(axes: Axes, rows: Rows, names: Sequence[str]) -> None:
-    """A bar a combination, of its faster policy: shares of the workers' time, averaged over them."""
+    """A bar a combination, of its faster policy, averaged over the workers; of a lone one a bar a worker."""
     dress(axes, x_label="of the workers' time (%)", title="Where their time went")
-    for at, name in enumerate(names):
+    bars: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for name in names:
         row = max((one for one in rows if one["combination"] == name), key=lambda one: one["antennas_per_s"])
-        workers = row["by_worker"]
-        stepping = 100.0 * sum(min(one["stepping"], 1.0) for one in workers) / len(workers)
-        solving = 100.0 * sum(min(one["solving"], 1.0) for one in workers) / len(workers)
-        parts = (stepping, max(solving - stepping, 0.0), max(100.0 - max(solving, stepping), 0.0))
+        bars[name] = row["by_worker"]
+        if len(names) == 1:
+            bars = {f"worker {one['worker']}": [one] for one in row["by_worker"]}
+    labels = ("stepping", "rasterising, transforming", "waiting")
+    for at, workers in enumerate(bars.values()):
+        stepping, solving = (
+            sum(100.0 * min(one[part], 1.0) for one in workers) / len(workers) for part in ("stepping", "solving")
+        )
+        parts = (stepping, max(solving - stepping, 0.0), 100.0 - max(solving, stepping))
         begin = 0.0
-        labels = ("stepping", "rasterising, transforming", "waiting")
-        for part, colour, label in zip(parts, (FREQUENCY_COLOURS[0], FREQUENCY_COLOURS[1], FAINT), labels, strict=True):
-            axes.barh(at, part, left=begin, height=0.55, color=colour, label=label if at == 0 else None)
+        for part, colour, label in zip(parts, (*FREQUENCY_COLOURS[:2], FAINT), labels, strict=True):
+            axes.barh(at, part, left=begin, height=0.5, color=colour, label=label if at == 0 else None)
             begin += part
-    _name_rows(axes, names)
+    _name_rows(axes, list(bars))
     axes.set_xlim(0.0, 100.0)
-    add_legend(axes, place="lower left")
+    add_legend(axes, columns=3, place="lower left")
 
 
 def _draw_sizes(axes: Axes, rows: Rows) -> None:
@@ -146,7 +151,7 @@ def _draw_sizes(axes: Axes, rows: Rows) -> None:
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_ylim(len(names) + 0.3, -0.6)  # with room for the legend
     axes.grid(visible=False, axis="y")
 
 

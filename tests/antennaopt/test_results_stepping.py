@@ -1,0 +1,54 @@
+"""How much of their time a run's workers stepped, from rows and log alone."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from run_examples import new_run, row, solved
+
+from antennaopt.results import stepping_of
+
+
+def fill(folder, generation, stepped, *, seconds, **changes):
+    """Write a generation whose antennas were stepped for so long, by (worker, s), and that took so long in all."""
+    outcomes = [solved(worker=worker, stepping_seconds=each, origin="solved") for worker, each in stepped]
+    folder.write_generation(
+        generation,
+        [
+            row(run=folder.run_id, generation=generation, slot=slot, outcome=outcome, **changes)
+            for slot, outcome in enumerate(outcomes)
+        ],
+    )
+    folder.log("generation", generation=generation, seconds=seconds)
+
+
+def test_the_share_is_of_all_workers_and_all_generations(tmp_path):
+    """Two workers, 3 s and 2 s: 6.8 s of 10 s. The busiest of each generation leaves 0.5 s and 0.2 s unhidden."""
+    with new_run(tmp_path) as folder:
+        fill(folder, 0, [("a", 1.0), ("a", 1.5), ("b", 1.0)], seconds=3.0)
+        fill(folder, 1, [("a", 1.5), ("b", 1.8)], seconds=2.0)
+        found = stepping_of(folder)
+    assert found.workers == 2
+    assert found.share == pytest.approx(6.8 / 10.0)
+    assert found.beside == pytest.approx({0: 0.5, 1: 0.2})
+
+
+def test_what_was_not_solved_stepped_nobody(tmp_path):
+    """A twin's row repeats the outcome of the other, its seconds too; a generation done again counts once."""
+    with new_run(tmp_path) as folder:
+        fill(folder, 0, [("a", 1.0)], seconds=1.0)
+        fill(folder, 1, [("a", 5.0)], seconds=7.0, cached=True)
+        folder.log("generation", generation=1, seconds=1.0)
+        found = stepping_of(folder)
+    assert found.share == pytest.approx(0.5)
+
+
+def test_rows_that_do_not_say_are_no_error(tmp_path):
+    """Rows of a run that began before its columns told of stepping, and a run without rows."""
+    with new_run(tmp_path) as folder:
+        assert stepping_of(folder) is None
+        fill(folder, 0, [("a", 1.0)], seconds=1.0)
+        path = folder.evals_folder / "gen-000000.parquet"
+        pq.write_table(pq.read_table(path).drop_columns(["stepping_seconds"]), path)
+        assert stepping_of(folder) is None
+        assert "stepping_seconds" not in json.dumps(pq.read_schema(path).names)
