@@ -201,7 +201,7 @@ def cluster_lines(row: Mapping[str, Any]) -> list[str]:
     if isinstance(workers, Mapping):
         workers = "{ " + ", ".join(f"{kind} = {count}" for kind, count in workers.items()) + " }"
     lines = ["[cluster]", f"workers = {workers}", f"threads = {row['threads']}", f'dispatch = "{row["policy"]}"']
-    return lines + ([f"target_time = {TARGET_S:g}"] if row["policy"] == "assignment" else [])
+    return lines + ([f'target_time = "{TARGET_S:g} s"'] if row["policy"] == "assignment" else [])
 
 
 def _row(
