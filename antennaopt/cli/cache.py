@@ -33,8 +33,15 @@ def cache(
 ) -> None:
     """Say what the evaluation cache holds, by solver version, and prune it.
 
-    Entries of solver versions that are not there any more are never used again; being the oldest, they are the first to
-    go.
+    `run` and `resume` solve no antenna twice: an outcome is kept under the digest of the antenna's rasterised cells,
+    the lattice, the solver's settings and its own text, backend, precision, package versions and processor or device.
+    Two designs that give the same cells share one; anything else never does. A run is the same with a full cache, an
+    empty one and none, to the bit; the column `origin` of its rows says what was not solved. --no-cache, or
+    cluster.cache = false in the file, goes without; ANTENNAOPT_CACHE names another folder, or is off.
+
+    The cache holds at most 1 GB, some 200,000 antennas; those used longest ago go first, and with them those of solver
+    versions that are not there any more. All runs of a user share it, also at the same time. What is damaged in it is
+    solved again.
 
     \b
     Examples:

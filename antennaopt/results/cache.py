@@ -83,6 +83,7 @@ class EvaluationCache:
         path: The file.
         damaged: Entries that were met and were not what had been written.
         fault: Why the cache cannot be used, or empty.
+        warnings: What went wrong, for people, a line each; whoever tells them takes them off.
     """
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
@@ -95,6 +96,7 @@ class EvaluationCache:
         self.path = folder / FILE
         self.damaged = 0
         self.fault = ""
+        self.warnings: list[str] = []
         self._most_bytes = most_bytes
         self._connection = self._open()
 
@@ -105,7 +107,7 @@ class EvaluationCache:
         for digest, check_sum, blob in rows:
             outcome = _decoded(digest, check_sum, blob)
             if outcome is None:
-                self.damaged += 1
+                self._met_damage(1)
             else:
                 found[digest] = outcome
         return found
@@ -114,7 +116,7 @@ class EvaluationCache:
         """Return the digests that are known of designs, by the designs' keys."""
         rows = self._select("SELECT design, digest, check_sum FROM designs WHERE design IN (%s)", designs)
         sound = {row[0]: row[1] for row in rows if _check_sum(row[0], row[1]) == row[2]}
-        self.damaged += len(rows) - len(sound)
+        self._met_damage(len(rows) - len(sound))
         return sound
 
     def known(self, context: str, most: int) -> list[bytes]:
@@ -233,8 +235,9 @@ class EvaluationCache:
                 if connection is not None:
                     connection.close()
                 if attempt or not _is_damage(problem):
+                    self.warnings.append(f"no evaluation cache: {self.path}: {problem}; every antenna is solved")
                     return None
-                _remove(self.path)
+                self._replace(problem)
             else:
                 self.fault = ""
                 return connection
@@ -260,9 +263,22 @@ class EvaluationCache:
             self.fault = str(problem)
             self.close()
             if _is_damage(problem):
-                _remove(self.path)
+                self._replace(problem)
                 self._connection = self._open()
+            else:
+                self.warnings.append(f"{self.path} is not used any more: {problem}")
             return otherwise
+
+    def _met_damage(self, count: int) -> None:
+        """Count entries that are not what had been written; they are solved again."""
+        if count and not self.damaged:
+            self.warnings.append(f"{self.path} has damaged entries; their antennas are solved again")
+        self.damaged += count
+
+    def _replace(self, problem: Exception) -> None:
+        """Remove a file that is no cache any more, and say so."""
+        self.warnings.append(f"{self.path} was damaged ({problem}) and is begun anew")
+        _remove(self.path)
 
 
 @contextmanager

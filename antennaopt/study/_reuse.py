@@ -54,6 +54,7 @@ class ReusingFarm:
         family: str,
         plan: Mapping[str, Any],
         backend: str,
+        told: Callable[[str], None] = lambda line: None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Stand in front of a farm.
@@ -64,9 +65,10 @@ class ReusingFarm:
             family: Antenna family.
             plan: What all antennas share, unless `run` is given another.
             backend: What solves.
+            told: Is told what is wrong with the cache.
             clock: Seconds.
         """
-        self._farm, self._cache, self._clock = farm, cache, clock
+        self._farm, self._cache, self._clock, self._told = farm, cache, clock, told
         self._family, self._plan, self._backend = family, dict(plan), backend
         self._contexts: dict[str, list[str]] = {}
         self._batch_size: int | str = "auto"
@@ -117,6 +119,7 @@ class ReusingFarm:
         self._look_up = _LookUp(self._family, self._ask(plan))
         # The farm sends this very table with every batch, so what is solved now is known to the next one.
         self._sent = {"known": beginnings(self._recent())}
+        self._warn()
         self._ready.clear()
         self._under_way = {}
         left = self._unanswered(batches)
@@ -219,6 +222,11 @@ class ReusingFarm:
             self._cache.add(self._fresh.values(), self._names.items(), self._used - self._fresh.keys())
         self._fresh, self._names, self._used = {}, {}, set()
         self._written = self._clock()
+        self._warn()
+
+    def _warn(self) -> None:
+        while self._cache.warnings:
+            self._told(self._cache.warnings.pop(0))
 
     def _recent(self) -> list[bytes]:
         contexts = self._look_up.contexts

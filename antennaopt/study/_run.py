@@ -116,7 +116,7 @@ def run(
         StopSignals(opening=True) as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
         _new_folder(experiment, root, source, overrides, backend, shared, workers, ancestry, now) as folder,
-        _open_cache(experiment, cache, evaluate, told) as evaluations,
+        _open_cache(experiment, cache, evaluate) as evaluations,
     ):
         told.note(f"run folder {folder.path}")
         for line in ancestry.lines(experiment.evolution.population) if ancestry else ():
@@ -180,7 +180,7 @@ def resume(
         opened = _allowing(farm, insecure)
         with (
             opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers,
-            _open_cache(experiment, cache, evaluate, told) as evaluations,
+            _open_cache(experiment, cache, evaluate) as evaluations,
         ):
             session = Session(
                 experiment=experiment,
@@ -204,16 +204,13 @@ def resume(
 
 
 def _open_cache(
-    experiment: Any, asked: Path | str | None, evaluate: Evaluate | None, told: Progress
+    experiment: Any, asked: Path | str | None, evaluate: Evaluate | None
 ) -> AbstractContextManager[EvaluationCache | None]:
     """Open the evaluation cache; only the evaluation by FDTD knows what it solves, unless a folder was asked for."""
     folder = usual_folder(asked) if experiment.cluster.cache or asked else None
     if folder is None or (evaluate is not None and asked is None):
         return nullcontext()
-    cache = EvaluationCache(folder)
-    if cache.fault:
-        told.note(f"no evaluation cache: {cache.path}: {cache.fault}")
-    return cache
+    return EvaluationCache(folder)
 
 
 def _allowing(farm: OpenFarm, insecure: bool) -> OpenFarm:

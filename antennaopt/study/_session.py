@@ -83,7 +83,9 @@ class Session:
             progress.note(MIXED.format(" and ".join(farm.backends)))  # type: ignore[attr-defined]
             folder.log("mixed_hardware", backends=list(farm.backends))  # type: ignore[attr-defined]
         elif cache is not None:
-            self._solving = ReusingFarm(farm, cache, family=experiment.family, plan=plan, backend=backend)
+            self._solving = ReusingFarm(
+                farm, cache, family=experiment.family, plan=plan, backend=backend, told=self._warn_of_cache
+            )
         settings = EvolutionSettings.from_dict(resolved["evolution"])
         search = (settings, experiment.genes, experiment.seed, experiment.evolution.start, genomes_of(folder))
         parties: dict[str, Any] = {
@@ -137,6 +139,10 @@ class Session:
             self._behind.close()
             self._signals.closing = True
             self._progress.close()
+
+    def _warn_of_cache(self, line: str) -> None:
+        self._progress.note(line)
+        self._folder.log("cache_warning", text=line)
 
     def _search(self) -> RunSummary:
         began = time.monotonic()

@@ -3,6 +3,8 @@
 Real fields on a coarse lattice, cells of 0.6 mm: a solve takes 0.05 s.
 """
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +12,12 @@ from test_evaluate import LARGE, SMALL, planned
 from test_recognition import FAMILY, FIRST, NEARLY, without
 
 from antennaopt.config import Experiment
+from antennaopt.evaluation import arithmetic
 from antennaopt.evaluation import evaluate as module
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results.cache import EvaluationCache
-from antennaopt.study import resume, run
+from antennaopt.results.cache import FILE, EvaluationCache
+from antennaopt.study import Quiet, resume, run
 from antennaopt.study._reuse import ReusingFarm
 
 EXPERIMENT = {
@@ -34,6 +37,8 @@ EXPERIMENT = {
     "objective": [{"metric": "directivity_dbi", "at_least": 20.0}],
     "certificate": {"mode": "off"},
 }
+SHORT = {**EXPERIMENT["evolution"], "generations": 2}
+TINY = {**SHORT, "population": 3}
 ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "origin"]
 
 
@@ -56,9 +61,9 @@ def serial(experiment, *, plan, backend, scheduler, evaluate=None):
     return SerialFarm(evaluate or module.evaluate, family=experiment.family, plan=plan, backend=backend)
 
 
-def carried_out(root, cache, **changes):
+def carried_out(root, cache, progress=None, **changes):
     experiment = Experiment.parse({**EXPERIMENT, **changes})
-    return run(experiment, root=root, farm=serial, report=False, cache=cache)
+    return run(experiment, root=root, farm=serial, report=False, cache=cache, progress=progress)
 
 
 def table(summary, kind="evals"):
@@ -79,11 +84,10 @@ def test_a_run_is_the_same_with_a_full_cache_an_empty_one_and_none(tmp_path, ste
     assert (len(stepped), runs[0].reused) == (2 * solved, {})
     runs.append(carried_out(tmp_path / "full", tmp_path / "cache"))
     assert (len(stepped), runs[1].reused) == (2 * solved, {"cache": solved})
-    short = {**EXPERIMENT["evolution"], "generations": 2}
-    carried_out(tmp_path / "short", tmp_path / "part", evolution=short)
+    carried_out(tmp_path / "short", tmp_path / "part", evolution=SHORT)
     runs.append(carried_out(tmp_path / "rest", tmp_path / "part"))
     assert (len(stepped), runs[2].reused) == (3 * solved, {"cache": 9})
-    first = carried_out(tmp_path / "resumed", tmp_path / "cache", evolution=short)
+    first = carried_out(tmp_path / "resumed", tmp_path / "cache", evolution=SHORT)
     overrides = ("evolution.generations=3",)
     (first.folder / "experiment.toml").write_text(TOML)
     runs.append(resume(first.folder, overrides=overrides, farm=serial, report=False, cache=tmp_path / "cache"))
@@ -94,7 +98,78 @@ def test_a_run_is_the_same_with_a_full_cache_an_empty_one_and_none(tmp_path, ste
         assert checkpoints(one) == checkpoints(none)
     origins = pd.read_parquet(runs[2].folder / "evals").groupby("generation")["origin"].agg(set)
     assert origins.tolist() == [{"cache"}, {"cache"}, {"solved"}]
-    assert (pd.read_parquet(runs[1].folder / "evals")["seconds"] < 0.01).all()
+    assert (pd.read_parquet(runs[1].folder / "evals")["stepping_seconds"] == 0.0).all()
+
+
+def another_version(monkeypatch):
+    monkeypatch.setattr(arithmetic, "solver_version", lambda: "0.1.0+another")
+
+
+def another_package(monkeypatch):
+    monkeypatch.setattr(arithmetic, "installed", lambda packages: {"numpy": "1.0"})
+
+
+def another_processor(monkeypatch):
+    monkeypatch.setattr(arithmetic, "processor_name", lambda: "another")
+
+
+@pytest.mark.parametrize("changed", [another_version, another_package, another_processor])
+def test_another_arithmetic_class_finds_nothing(tmp_path, stepped, monkeypatch, changed):
+    """Other settings: `test_cli_fork`; precision and backend: `test_recognition`."""
+    first = carried_out(tmp_path / "first", tmp_path / "cache", evolution=TINY)
+    arithmetic._of.cache_clear()
+    changed(monkeypatch)
+    again = carried_out(tmp_path / "again", tmp_path / "cache", evolution=TINY)
+    arithmetic._of.cache_clear()
+    assert (len(stepped), again.reused) == (2 * first.evaluations, {})
+
+
+class Told(Quiet):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+@pytest.mark.parametrize("damage", ["entries", "file", "locked out"])
+def test_a_damaged_cache_is_said_and_the_run_is_the_same(tmp_path, stepped, damage):
+    first = carried_out(tmp_path / "first", tmp_path / "cache", evolution=TINY)
+    path = tmp_path / "cache" / FILE
+    if damage == "entries":
+        with EvaluationCache(path.parent) as cache:
+            cache._connection.execute("UPDATE entries SET outcome = ZEROBLOB(100)")
+    elif damage == "file":
+        path.write_bytes(b"nothing of the kind" * 1000)
+    else:
+        shutil.rmtree(path.parent)
+        path.parent.write_text("a file where the folder was")
+    told = Told()
+    again = carried_out(tmp_path / "again", tmp_path / "cache", progress=told, evolution=TINY)
+    pd.testing.assert_frame_equal(table(again), table(first), check_exact=True)
+    says = {"entries": "has damaged entries", "file": "is begun anew", "locked out": "no evaluation cache"}[damage]
+    assert sum(says in note for note in told.notes) == 1
+    assert len(stepped) == 2 * first.evaluations
+    if damage != "locked out":
+        mended = carried_out(tmp_path / "mended", tmp_path / "cache", evolution=TINY)
+        assert mended.reused == {"cache": first.evaluations}
+
+
+def test_a_steady_state_with_a_full_cache_is_the_one_without(tmp_path, stepped):
+    """What is found is complete at once: in the same order as with one solver when everything is.
+
+    With a part of it the order of completion is another one, as with another farm; it is recorded as any is.
+    """
+    steady = {**SHORT, "algorithm": "steady_state"}
+    none = carried_out(tmp_path / "none", "off", evolution=steady)
+    carried_out(tmp_path / "part", tmp_path / "cache", evolution={**steady, "generations": 1})
+    part = table(carried_out(tmp_path / "rest", tmp_path / "cache", evolution=steady))
+    assert sorted(part["birth"]) == list(range(10))
+    carried_out(tmp_path / "first", tmp_path / "cache", evolution=steady)
+    full = carried_out(tmp_path / "full", tmp_path / "cache", evolution=steady)
+    assert full.reused == {"cache": none.evaluations}
+    pd.testing.assert_frame_equal(table(full), table(none), check_exact=True)
+    assert checkpoints(full) == checkpoints(none)
 
 
 TOML = """
