@@ -48,7 +48,7 @@ def start(tmp_path):
             [sys.executable, "-m", *map(str, arguments)],
             stderr=subprocess.PIPE if until else subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""},
         )
         processes.append(process)
         while until:
