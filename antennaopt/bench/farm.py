@@ -62,12 +62,10 @@ class Combination:
         return "cuda" if self.cuda else "cpu"
 
     def __str__(self) -> str:
-        kinds = [
-            f"{count} {name if count == 1 else name + 's'}"
-            for count, name in ((self.cuda, "device"), (self.cpu, "core"))
-            if count
-        ]
-        return f"{' + '.join(kinds)} x {self.threads}"
+        if not self.cuda:
+            return f"{self.cpu} {'process' if self.cpu == 1 else 'processes'} x {self.threads}"
+        beside = f" + {self.cpu} {'core' if self.cpu == 1 else 'cores'}" if self.cpu else ""
+        return f"{self.cuda} {'device' if self.cuda == 1 else 'devices'} x {self.threads}{beside}"
 
 
 def usual_combinations(devices: int, cores: int) -> list[Combination]:
@@ -122,8 +120,9 @@ def bench_farm(
     Returns:
         A row a combination, policy and grid: `antennas_per_s` (median) and `spread` (half of the range over it),
         `million_cell_steps_per_s`, `stepping_share` of the workers' time, and `by_worker` what each did: antennas, and
-        the shares of its time `stepping` and `solving` (which has `stepping` in it; with several batches at a time it
-        may be above 1). One row of each grid is `best`, see `best_of`.
+        the shares of its time `stepping` and `solving` (which has `stepping` in it). With several batches at a time on
+        a device `solving` may be above 1; a process on cores counts as often as it has threads. One row of each grid is
+        `best`, see `best_of`.
 
     Raises:
         ClusterError: No worker came up, or there are fewer devices than asked for.
@@ -212,7 +211,7 @@ def _row(
     )
     family, backend = experiment.family, combination.backend
     with Farm(evaluate, family=family, plan=plan, backend=backend, cluster=settings, dashboard=False) as farm:
-        timed, steps_per_s = _timed(farm, jobs, repeat)
+        timed, steps_per_s = _timed(farm, jobs, repeat, 1 if combination.cuda else combination.threads)
     return {
         "combination": str(combination),
         "workers": combination.workers,
@@ -235,7 +234,7 @@ def _jobs(experiment: Any, count: int) -> list[Job]:
     return [(f"a{place}", experiment.design(decode(genes, one))) for place, one in enumerate(genomes)]
 
 
-def _timed(farm: Farm, jobs: Sequence[Job], repeat: int) -> tuple[dict[str, Any], float]:
+def _timed(farm: Farm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
     """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
     walls: list[float] = []
     outcomes: list[dict[str, Any]] = []
@@ -245,7 +244,7 @@ def _timed(farm: Farm, jobs: Sequence[Job], repeat: int) -> tuple[dict[str, Any]
         if generation:
             walls.append(time.perf_counter() - began)
             outcomes += done
-    wall, middle = sum(walls), statistics.median(walls)
+    available, middle = threads * sum(walls), statistics.median(walls)
     by_worker = []
     for worker in sorted({str(one["worker"]) for one in outcomes}):
         mine = [one for one in outcomes if str(one["worker"]) == worker]
@@ -254,8 +253,8 @@ def _timed(farm: Farm, jobs: Sequence[Job], repeat: int) -> tuple[dict[str, Any]
                 "worker": worker,
                 "device": mine[0]["device"],
                 "antennas": len(mine),
-                "stepping": sum(one.get("stepping_seconds") or 0.0 for one in mine) / wall,
-                "solving": sum(one.get("seconds") or 0.0 for one in mine) / wall,
+                "stepping": sum(one.get("stepping_seconds") or 0.0 for one in mine) / available,
+                "solving": sum(one.get("seconds") or 0.0 for one in mine) / available,
             }
         )
     statuses = Counter(str(one["status"]) for one in outcomes)

@@ -19,6 +19,7 @@ from antennaopt.reports.matching import Reflection, matching_figure
 from antennaopt.reports.patterns import middle_cut, pattern_figure
 from antennaopt.reports.record import Row, RunRecord, read_run
 from antennaopt.reports.simulation import in_decibels
+from antennaopt.results import stepping_of
 from antennaopt.results.atomic import write_text
 
 TEMPLATE = "report.html"
@@ -152,6 +153,9 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
     seconds = float(record.frame.loc[~record.frame["cached"].astype(bool), "seconds"].fillna(0.0).sum())
     if seconds > 0.0:
         lines.append(("Solver time, all workers", duration(seconds)))
+    stepping = stepping_of(record.folder)
+    if stepping is not None:
+        lines.append(("Stepping fields", f"{stepping.share:.0%} of the workers' time, first generation to last"))
     return [(name, text) for name, text in lines if text]
 
 

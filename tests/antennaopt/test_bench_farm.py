@@ -32,7 +32,7 @@ def call(capsys):
 def test_real_antennas_on_two_combinations(experiment, tmp_path):
     """One process and two; every worker's share is there, the best is one of them, and the figure can be drawn."""
     rows = bench_farm(experiment, [Combination(cpu=1), Combination(cpu=2)], policies=["greedy"], population=8, repeat=2)
-    assert [(row["combination"], row["workers"]) for row in rows] == [("1 core x 1", 1), ("2 cores x 1", 2)]
+    assert [(row["combination"], row["workers"]) for row in rows] == [("1 process x 1", 1), ("2 processes x 1", 2)]
     for row in rows:
         assert row["antennas_per_s"] > 0
         assert row["population"] == 8
@@ -101,7 +101,7 @@ def test_the_null_solver_gives_a_search_something_to_climb():
 
 def test_a_machine_s_combinations():
     """On cores every process count with as many threads as there are cores for; devices alone and beside cores."""
-    assert [str(one) for one in usual_combinations(0, 2)] == ["1 core x 1", "1 core x 2", "2 cores x 1"]
+    assert [str(one) for one in usual_combinations(0, 2)] == ["1 process x 1", "1 process x 2", "2 processes x 1"]
     assert len(usual_combinations(0, 6)) == len({str(one) for one in usual_combinations(0, 6)})
     assert all(one.cpu * one.threads <= 6 for one in usual_combinations(0, 6))
     with_device = usual_combinations(1, 16)

@@ -6,6 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from run_examples import new_run, row, solved
 
+from antennaopt.cli.status import state_of
+from antennaopt.reports.record import read_run
+from antennaopt.reports.report import facts
 from antennaopt.results import stepping_of
 
 
@@ -24,13 +27,15 @@ def fill(folder, generation, stepped, *, seconds, **changes):
 
 def test_the_share_is_of_all_workers_and_all_generations(tmp_path):
     """Two workers, 3 s and 2 s: 6.8 s of 10 s. The busiest of each generation leaves 0.5 s and 0.2 s unhidden."""
-    with new_run(tmp_path) as folder:
+    with new_run(tmp_path, resolved={"evolution": {"generations": 2}}) as folder:
         fill(folder, 0, [("a", 1.0), ("a", 1.5), ("b", 1.0)], seconds=3.0)
         fill(folder, 1, [("a", 1.5), ("b", 1.8)], seconds=2.0)
         found = stepping_of(folder)
     assert found.workers == 2
     assert found.share == pytest.approx(6.8 / 10.0)
     assert found.beside == pytest.approx({0: 0.5, 1: 0.2})
+    assert ("Stepping fields", "68% of the workers' time, first generation to last") in facts(read_run(folder.path))
+    assert state_of(folder.path)["stepping"] == pytest.approx(0.68)
 
 
 def test_what_was_not_solved_stepped_nobody(tmp_path):

@@ -18,7 +18,7 @@ GENERATIONS = 5
 
 
 def main():
-    generations.SINGLE, generations.MOST_ROWS = 1, 12
+    generations.SINGLE, generations.MOST_ROWS = 1, 10
     every_write.EVOLUTION["generations"] = GENERATIONS
     top = Path(sys.argv[2])
     every_write.import_all(top)
