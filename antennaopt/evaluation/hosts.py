@@ -141,6 +141,10 @@ def serve_workers(
             say(f"{count} {what}{'s' if count > 1 else ''} of {first} at work for {address}")
             await _first(stop.wait(), asyncio.gather(*(nanny.finished() for nanny in nannies)))
         except (OSError, RuntimeError, ValueError, TimeoutError) as problem:
+            if "name taken" in _cause(problem):
+                raise ClusterError(
+                    f"{address} has workers of the name {first} already; give these another with --name"
+                ) from problem
             raise ClusterError(
                 f"no scheduler took these workers at {address} within {wait_s:g} s ({_cause(problem)}); check the "
                 "address, that `antennaopt scheduler` runs there with certificates of the same authority, and that no "

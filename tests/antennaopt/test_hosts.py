@@ -54,7 +54,7 @@ def fetched(url):
         return reply.read().decode()
 
 
-def test_one_command_a_host(tmp_path):
+def test_one_command_a_host(capsys):
     """Scheduler, two workers, a study's farm: all of it on loopback; the page and the gauges show the study."""
     address = f"tcp://127.0.0.1:{free_port()}"
     scheduler, lines = started("scheduler", "--listen", address, "--dashboard-port", "0", until="dashboard")
@@ -63,6 +63,8 @@ def test_one_command_a_host(tmp_path):
         page = lines[-1].split()[1]
         worker, _ = started("worker", address, "--workers", "2", "--name", "node", "--backend", "cpu", until="at work")
         processes.append(worker)
+        assert main(["worker", address, "--workers", "1", "--name", "node-0", "--backend", "cpu"]) == 5
+        assert "has workers of the name node-0 already" in capsys.readouterr().err
         with Farm(farm_solvers.about_the_worker, family="test", plan={}, address=address) as farm:
             assert farm.dashboard_link == page
             jobs = [(f"i{n}", {"x": float(n)}) for n in range(8)]
