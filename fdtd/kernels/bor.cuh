@@ -3,10 +3,11 @@
 // `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
-// Settings: STAGED_LANES (lanes whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond
-// them), COUPLED (1: some nodes couple e_r and e_z), CUT_LANES (lanes whose cut faces are kept there; 0: none).
-#if !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
-#error "STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
+// Settings: FIRST_LANE (that with the axis), STAGED_LANES (lanes from there on whose ca and cb the caller keeps in shared
+// memory), WIDE (1: some row reaches beyond them), COUPLED (1: some nodes couple e_r and e_z), CUT_LANES (lanes whose cut
+// faces are kept there; 0: none).
+#if !defined(FIRST_LANE) || !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
+#error "FIRST_LANE, STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
 #endif
 #include "lanes.cuh"
 #include "axial.cuh"
@@ -76,12 +77,12 @@ __device__ inline void drive_e(
         real a[WIDTH], b[WIDTH];
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
-        if (WIDE && RARELY(m.reach > STAGED_LANES * CELLS)) {
+        if (WIDE && RARELY(m.reach > (FIRST_LANE + STAGED_LANES) * CELLS)) {
             if (lane * CELLS + v * WIDTH < m.reach) {
                 unpack(reinterpret_cast<const vector *>(m.row + component * ROW_PITCH)[v], a);
                 unpack(reinterpret_cast<const vector *>(m.row + (3 + component) * ROW_PITCH)[v], b);
             }
-        } else if (lane * CELLS + v * WIDTH < m.reach) {
+        } else if (lane >= FIRST_LANE && lane * CELLS + v * WIDTH < m.reach) {
             unpack(m.staged[(component * VECTORS + v) * STAGED_LANES], a);
             unpack(m.staged[((3 + component) * VECTORS + v) * STAGED_LANES], b);
         }
@@ -194,7 +195,7 @@ __device__ inline void drive_h(
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) f[w] = 1;
 #if CUT_LANES
-        if (lane < CUT_LANES && lane * CELLS < reach) unpack(staged[(component * VECTORS + v) * CUT_LANES], f);
+        if (lane >= FIRST_LANE && lane < FIRST_LANE + CUT_LANES && lane * CELLS < reach) unpack(staged[(component * VECTORS + v) * CUT_LANES], f);
 #else
         if (lane * CELLS + v * WIDTH < reach)
             unpack(reinterpret_cast<const vector *>(faces + component * ROW_PITCH + lane * CELLS)[v], f);

@@ -117,32 +117,17 @@ __device__ inline void give_back(CellStream &cells, const Passes &passes, const 
 }
 #endif
 
-// Copies ca and cb of a row's staged lanes into shared memory.
-__device__ inline void stage(const Fetch &next, int reach, const Place &p, const Shared &s) {
-#if STAGED_LANES
-    if (p.lane * CELLS >= reach || p.lane >= STAGED_LANES) return;
-    vector *to = s.media + (next.number & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane;
-    const real *from = medium(p.antenna, next.k, 0) + p.lane * CELLS;
+// Copies PLANES_A_ROW planes of a row's coefficients into its place in shared memory, from the lane of the axis on.
+template <int PLANES_A_ROW, int LANES>
+__device__ inline void stage(vector *rows, const real *from, const Fetch &next, int reach, int lane) {
+    const int place = lane - FIRST_LANE;
+    if (lane * CELLS >= reach || place < 0 || place >= LANES) return;
+    vector *to = rows + (next.number & (STAGED_ROWS - 1)) * (PLANES_A_ROW * VECTORS * LANES) + place;
 #pragma unroll
-    for (int n = 0; n < 6; ++n)
-#pragma unroll
-        for (int v = 0; v < VECTORS; ++v)
-            copy_16_bytes(to + (n * VECTORS + v) * STAGED_LANES, from + n * ROW_PITCH + v * WIDTH);
-#endif
-}
-
-// The same for 1 / open area.
-__device__ inline void stage_faces(const Fetch &next, int reach, const Place &p, const Shared &s) {
-#if CUT_LANES
-    if (p.lane * CELLS >= reach || p.lane >= CUT_LANES) return;
-    vector *to = s.faces + (next.number & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane;
-    const real *from = open_face(p.antenna, next.k, 0) + p.lane * CELLS;
-#pragma unroll
-    for (int n = 0; n < 3; ++n)
+    for (int n = 0; n < PLANES_A_ROW; ++n)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
-            copy_16_bytes(to + (n * VECTORS + v) * CUT_LANES, from + n * ROW_PITCH + v * WIDTH);
-#endif
+            copy_16_bytes(to + (n * VECTORS + v) * LANES, from + lane * CELLS + n * ROW_PITCH + v * WIDTH);
 }
 
 // Brings the first `columns` of a row that full updates read nearer, a memory sector a lane.
@@ -155,13 +140,13 @@ __device__ inline void warm(int lane, const real *row, int columns) {
 __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &p, const Shared &s) {
     const int k = next.k, word = wanted(next, passes) ? s.words[k] : 0, reach = word & ROW_REACH;
     if (RARELY(reach)) {
-        stage(next, reach, p, s);
-        if (reach > STAGED_LANES * CELLS) {
+        stage<6, STAGED_LANES>(s.media, medium(p.antenna, k, 0), next, reach, p.lane);
+        if (reach > (FIRST_LANE + STAGED_LANES) * CELLS) {
 #pragma unroll 1
             for (int n = 0; n < 6; ++n) warm(p.lane, medium(p.antenna, k, n), reach);
         }
         if (word & ROW_CUT) {
-            stage_faces(next, reach, p, s);
+            stage<3, CUT_LANES>(s.faces, open_face(p.antenna, k, 0), next, reach, p.lane);
             if (!CUT_LANES) {
 #pragma unroll 1
                 for (int n = 0; n < 3; ++n) warm(p.lane, open_face(p.antenna, k, n), reach);

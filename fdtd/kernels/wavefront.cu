@@ -12,7 +12,7 @@
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
-// STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh); ROW_PITCH, RADIAL_PITCH.
+// FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
 // levels for them (an even number; an argument, since registers are dear and constants free).
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
@@ -127,7 +127,7 @@ __device__ inline void advance(
     const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
         if (at.k < P.nz) {
-            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane;
+            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane - FIRST_LANE;
             advance_e_full(row, below, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step, staged,
                            axial_row(s, at.k));
         }
@@ -136,7 +136,7 @@ __device__ inline void advance(
         if (at.k > 0) {
             advance_h_full(
                 below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1,
-                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane,
+                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane - FIRST_LANE,
                 axial_row(s, at.k - 1)
             );
         }

@@ -26,7 +26,7 @@ class WavefrontPlan:
         radial_warps: Those warps; one of them records.
         radial_levels: Time levels a lane of theirs.
         staged_rows: Rows whose media are kept in shared memory, 2^n.
-        staged_lanes: Lanes of which they are.
+        staged_lanes: Lanes of which they are, from the one with the axis on.
         wide: Whether some row holds more than air beyond them.
         coupled: Whether some nodes couple e_r and e_z.
         cut_lanes: Lanes whose cut faces are kept there, 0 if they do not fit.
@@ -71,6 +71,7 @@ class WavefrontPlan:
             "LEVELS": self.levels,
             "TAPS": self.taps,
             "STAGED_ROWS": self.staged_rows,
+            "FIRST_LANE": self.lead // self.cells,
             "STAGED_LANES": self.staged_lanes,
             "WIDE": int(self.wide),
             "COUPLED": int(self.coupled),
@@ -147,8 +148,8 @@ def plan(
             staged_rows = 1 << (lag(depth - 1) + _RING + 1).bit_length()
             lane_bytes = staged_rows * cells * size  # of one plane
             free = limits.shared_bytes - shared
-            filled = _LANES if reach is None else -(-(lead + reach) // cells)
-            cut = _LANES if cut_reach is None else -(-(lead + cut_reach) // cells)
+            filled = (_LANES if reach is None else -(-(lead + reach) // cells)) - lead // cells
+            cut = (_LANES if cut_reach is None else -(-(lead + cut_reach) // cells)) - lead // cells
             cut = cut if cut_reach != 0 and 3 * cut * lane_bytes <= free // 3 else 0
             staged = min((free - 3 * cut * lane_bytes) // (6 * lane_bytes), filled)
             return WavefrontPlan(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.device import Program
-from fdtd.backends.cuda.stepping import Scheme
+from fdtd.backends.cuda.stepping import Advance, Scheme
 from fdtd.errors import Unsuitable
 from fdtd.problem import Problem
 from fdtd.stencils import BOR
@@ -17,6 +17,37 @@ from fdtd.tiling.limits import Limits
 from fdtd.tiling.need import clusters_at_once
 
 _BYTES = {"float32": 4, "float64": 8}
+
+Plan = (
+    one_step.OneStepPlan
+    | one_step.WholeStepPlan
+    | wavefront.WavefrontPlan
+    | trapezoidal.TrapezoidalPlan
+    | resident.ResidentPlan
+)
+"""How a scheme lays an antenna out."""
+
+
+def _planned(
+    name: str,
+    text: str,
+    plan: Plan,
+    advance: Advance,
+    *,
+    records: bool,
+    doubled: bool = False,
+) -> Scheme:
+    """A scheme whose settings and layout are its plan's."""
+    return Scheme(
+        name=name,
+        text=text,
+        macros=plan.macros,
+        lead=plan.lead,
+        pitch=plan.pitch,
+        advance=advance,
+        records=records,
+        doubled=doubled,
+    )
 
 
 def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int = 2, **tuning: int) -> Scheme:
@@ -29,15 +60,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for n in range(step, end):
                 program.launch("whole_step", (batch,), whole.threads, n, shared=whole.shared_bytes)
 
-        return Scheme(
-            name="one_step",
-            text="whole_step.cu",
-            macros=whole.macros,
-            lead=whole.lead,
-            pitch=whole.pitch,
-            advance=advance_whole,
-            records=False,
-        )
+        return _planned("one_step", "whole_step.cu", whole, advance_whole, records=False)
     if launches != 2:
         raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
     plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, **tuning)
@@ -47,15 +70,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
-    return Scheme(
-        name="one_step",
-        text="one_step.cu",
-        macros=plan.macros,
-        lead=plan.lead,
-        pitch=plan.pitch,
-        advance=advance,
-        records=False,
-    )
+    return _planned("one_step", "one_step.cu", plan, advance, records=False)
 
 
 def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
@@ -81,15 +96,7 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         iterations = plan.iterations(grid.nz, count)
         program.launch("wavefront", (batch,), plan.threads, step, count, iterations, shared=plan.shared_bytes)
 
-    return Scheme(
-        name="wavefront",
-        text="wavefront.cu",
-        macros=plan.macros,
-        lead=plan.lead,
-        pitch=plan.pitch,
-        advance=advance,
-        records=True,
-    )
+    return _planned("wavefront", "wavefront.cu", plan, advance, records=True)
 
 
 def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
@@ -117,16 +124,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
             )  # fmt: skip
             step += count
 
-    return Scheme(
-        name="trapezoidal",
-        text="trapezoidal.cu",
-        macros=plan.macros,
-        lead=plan.lead,
-        pitch=plan.pitch,
-        advance=advance,
-        records=False,
-        doubled=True,
-    )
+    return _planned("trapezoidal", "trapezoidal.cu", plan, advance, records=False, doubled=True)
 
 
 def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
@@ -149,15 +147,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
             cluster=plan.cluster,
         )  # fmt: skip
 
-    return Scheme(
-        name="resident",
-        text="resident.cu",
-        macros=plan.macros,
-        lead=plan.lead,
-        pitch=plan.pitch,
-        advance=advance,
-        records=True,
-    )
+    return _planned("resident", "resident.cu", plan, advance, records=True)
 
 
 def _last(columns: np.ndarray) -> int:
