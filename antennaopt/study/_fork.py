@@ -141,8 +141,11 @@ def genomes_of(folder: RunFolder) -> list[Genome]:
         text = path.read_text(encoding="utf-8")
         if digest(text) != about["sha256"]:
             raise ValueError("its SHA-256 does not match")
-        return [tuple(None if x is None else float(x) for x in genome) for genome in json.loads(text)["genomes"]]
-    except (OSError, ValueError, TypeError, KeyError) as problem:
+        genomes = [tuple(None if x is None else float(x) for x in genome) for genome in json.loads(text)["genomes"]]
+        if not all(x is None or 0.0 <= x <= 1.0 for genome in genomes for x in genome):
+            raise ValueError("a gene lies outside [0, 1]")
+        return genomes
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         raise ResumeRefusedError(f"{path} is damaged ({problem}); restore it from a copy") from None
 
 

@@ -4,6 +4,7 @@ Five antennas of 0.6 mm cells a generation, 0.05 s each.
 """
 
 import functools
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -145,6 +146,20 @@ def test_a_fork_is_resumed_as_any_run(call, old):
     assert (rows(begun)["fitness"] == rows(whole)["fitness"]).all()
     (begun / "parents.json").write_text((begun / "parents.json").read_text().replace("0.", "0.1", 1))
     code, _, err = call("resume", begun)
+    assert (code, err.count("\n")) == (4, 1)
+    assert "parents.json is damaged" in err
+
+
+@pytest.mark.parametrize(
+    "text", ['{"genomes": [[7.0, 0.5]]}', '{"genomes": [[NaN]]}', '{"genomes": 3}', "[]", "[" * 9999]
+)
+def test_parents_that_no_fork_can_have_written_are_refused(call, old, text):
+    """Also with the digest that the manifest promises."""
+    manifest = json.loads((old / "manifest.json").read_text())
+    about = {"run": "x", "generation": 1, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    (old / "manifest.json").write_text(json.dumps({**manifest, "forked_from": about}))
+    (old / "parents.json").write_text(text)
+    code, _, err = call("resume", old)
     assert (code, err.count("\n")) == (4, 1)
     assert "parents.json is damaged" in err
 
