@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 Job = tuple[str, Mapping[str, float]]
@@ -81,11 +82,18 @@ def cut(jobs: Sequence[Job], worker_count: int, batch_size: int | str = "auto") 
     Args:
         jobs: All of a generation.
         worker_count: How many batches are solved at a time.
-        batch_size: Antennas a batch, or `auto`: four rounds a worker, so that no slow one holds up the others for
-            long, and never more than `LARGEST_BATCH`.
+        batch_size: Antennas a batch, or `auto`: about four rounds a worker, so that no slow one holds up the others
+            for long, never more than `LARGEST_BATCH`, and as many batches for one worker as for another: sizes differ
+            by one at most, the smaller ones last.
     """
     size = usual_size(len(jobs), worker_count, batch_size)
-    return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+    if batch_size != "auto":
+        return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+    workers = max(worker_count, 1)
+    count = min(-(-len(jobs) // (size * workers)) * workers, len(jobs))
+    small, larger = divmod(len(jobs), max(count, 1))
+    ends = accumulate(small + (place < larger) for place in range(count))
+    return [list(jobs[begin:end]) for begin, end in pairwise((0, *ends))]
 
 
 def usual_size(count: int, worker_count: int, batch_size: int | str) -> int:
