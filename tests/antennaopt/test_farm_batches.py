@@ -25,9 +25,9 @@ def test_cut_keeps_everyone_in_order(count, workers, size):
     assert all(1 <= len(batch) <= (64 if size == "auto" else size) for batch in batches)
 
 
-@pytest.mark.parametrize(("count", "workers"), [(22, 2), (2112, 2), (100, 3), (24, 5)])
+@pytest.mark.parametrize(("count", "workers"), [(22, 2), (2112, 2), (100, 3), (64, 2)])
 def test_cut_gives_one_worker_as_many_batches_as_another(count, workers):
-    """22 antennas in batches of two are eleven, six for one of two workers: it was idle 8 % of the quickstart's time."""
+    """22 antennas in batches of two are eleven, six for one of two workers: the other was idle for 8 % of the time."""
     sizes = [len(batch) for batch in cut(jobs(count), workers)]
     assert len(sizes) % workers == 0
     assert max(sizes) - min(sizes) <= 1
