@@ -63,6 +63,19 @@ class AxisymmetricGrid:
         return self.nr * self.nz
 
     @property
+    def energy_weights(self) -> np.ndarray:
+        """Radial weights of the squares of e_r, e, e_z, h_r, h, h_z (e and h are r times the field) in the energy.
+
+        Shape (6, nr). Around the axis E_z of order 0 fills a disc of half a cell.
+        """
+        node = np.arange(self.nr, dtype=float)
+        half = node + 0.5
+        inverse = np.divide(1.0, node, out=np.zeros(self.nr), where=node > 0)
+        axis = node.copy()
+        axis[0] = 0.125 if self.azimuthal_order == 0 else 0.0
+        return np.stack([half, inverse, axis, node, 1 / half, half])
+
+    @property
     def r_nodes(self) -> np.ndarray:
         """Radii of the nodes i = 0 ... nr - 1, m, shape (nr,)."""
         return np.arange(self.nr) * self.cell

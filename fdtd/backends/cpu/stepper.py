@@ -116,12 +116,6 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
     radial, gains, filters = _radial_layer(problem, n, dtype)
     layer_rows, layer, count = _axial_layers(problem, dtype)
     samples = sampling.steps // sampling.record_every
-    node = np.arange(grid.nr, dtype=float)
-    half = node + 0.5
-    inverse_node = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
-    axis = node.copy()
-    axis[0] = 0.125 if grid.azimuthal_order == 0 else 0.0
-    weights = np.stack([half, inverse_node, axis, node, 1 / half, half])
     port, contour, source, field_map = problem.port, problem.contour, problem.source, problem.field_map
     if field_map is not None:
         times = sampling.sample_times(grid, samples)[0]
@@ -140,7 +134,7 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
         layer_count=count,
         radial=radial,
         filters=filters,
-        weights=_padded(weights, n, np.float64),
+        weights=_padded(grid.energy_weights, n, np.float64),
         source_plane=-1 if source is None else source.plane,
         source_shape=np.zeros((2, 1), dtype)
         if source is None

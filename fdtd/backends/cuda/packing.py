@@ -88,7 +88,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
     arrays["active"] = np.ones(batch, np.int32)
     arrays["energies"] = np.zeros((3, batch))
     arrays["taken"] = np.zeros(batch, np.int32)
-    arrays["weights"] = padded(_energy_weights(problem), np.float64)
+    arrays["weights"] = padded(grid.energy_weights, np.float64)
     return Packed(arrays=arrays, numbers=numbers, lead=lead)
 
 
@@ -232,14 +232,3 @@ def _marked(problem: Problem, words: np.ndarray, lead: int) -> np.ndarray:
     if problem.field_map is not None:
         words[:, slice(*problem.field_map.rows)] |= ROW_RECORDED
     return words
-
-
-def _energy_weights(problem: Problem) -> np.ndarray:
-    """Radial weights of the six components' squares in the energy, (6, nr)."""
-    grid = problem.grid
-    node = np.arange(grid.nr, dtype=float)
-    half = node + 0.5
-    inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
-    axis = node.copy()
-    axis[0] = 0.125 if grid.azimuthal_order == 0 else 0.0
-    return np.stack([half, inverse, axis, node, 1 / half, half])

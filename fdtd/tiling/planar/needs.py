@@ -59,10 +59,16 @@ def planar_need(
         return _tiles(cell, plan, rows, columns, machine, batch, size), shape
     if scheme == "skewed" and stencil in _IN_REGISTERS:
         return _streams(cell, rows, columns, machine, batch, size, choice)
+    issued = _in_rows(cell, rows, columns, layer)
     if scheme == "skewed":
-        return _windows(cell, rows, columns, machine, batch, layer, size, choice)
+        windows = skewed.plan(cell, rows, columns, size=size, limits=machine.limits, **choice)
+        need = _windows(cell, windows, rows, columns, machine, batch, size, issued)
+        return need, f"{windows.levels} levels, {windows.group} warps each"
     if scheme == "resident":
-        return _clusters(cell, rows, columns, machine, batch, layer, size, choice)
+        held = resident.plan(cell, rows, columns, size=size, limits=machine.limits, **choice)
+        return _clusters(
+            cell, held.cluster, rows * columns, machine, batch, size, issued
+        ), f"clusters of {held.cluster}"
     raise Unsuitable(f"{scheme} has no kernel for {stencil}")
 
 
@@ -111,49 +117,30 @@ def _streams(
 
 
 def _windows(
-    cell: PlanarStencil,
-    rows: int,
-    columns: int,
-    machine: Machine,
-    batch: int,
-    layer: int,
-    size: int,
-    choice: Mapping[str, Any],
-) -> tuple[Need, str]:
-    plan, processors = (
-        skewed.plan(cell, rows, columns, size=size, limits=machine.limits, **choice),
-        machine.multiprocessors,
-    )
-    need = Need(
+    cell: PlanarStencil, plan: skewed.SkewedPlan, rows: int, columns: int, machine: Machine, batch: int, size: int,
+    issued: float,
+) -> Need:  # fmt: skip
+    processors = machine.multiprocessors
+    return Need(
         memory_bytes=(2 * cell.kept + cell.coefficients) * size / plan.levels,
         shared_bytes=_TOUCHED[cell.name] * size,
-        instructions=_in_rows(cell, rows, columns, layer),
+        instructions=issued,
         wait=(cell.phases + 1) * WAITS["barrier"] / (plan.levels * columns) / processors,
         busy=batch / (processors * math.ceil(batch / processors)) * rows / (rows + 2 * plan.levels),
     )
-    return need, f"{plan.levels} levels, {plan.group} warps each"
 
 
 def _clusters(
-    cell: PlanarStencil,
-    rows: int,
-    columns: int,
-    machine: Machine,
-    batch: int,
-    layer: int,
-    size: int,
-    choice: Mapping[str, Any],
-) -> tuple[Need, str]:
-    plan = resident.plan(cell, rows, columns, size=size, limits=machine.limits, **choice)
-    at_once = clusters_at_once(machine.multiprocessors, plan.cluster)
-    need = Need(
+    cell: PlanarStencil, cluster: int, cells: int, machine: Machine, batch: int, size: int, issued: float
+) -> Need:
+    at_once = clusters_at_once(machine.multiprocessors, cluster)
+    return Need(
         memory_bytes=0.0,
         shared_bytes=_TOUCHED[cell.name] * size,
-        instructions=_in_rows(cell, rows, columns, layer),
-        wait=cell.phases * WAITS["cluster"] / (rows * columns / plan.cluster) / machine.multiprocessors,
-        busy=batch / math.ceil(batch / at_once) * plan.cluster / machine.multiprocessors,
+        instructions=issued,
+        wait=cell.phases * WAITS["cluster"] / (cells / cluster) / machine.multiprocessors,
+        busy=batch / math.ceil(batch / at_once) * cluster / machine.multiprocessors,
     )
-    return need, f"clusters of {plan.cluster}"
 
 
 def _in_rows(cell: PlanarStencil, rows: int, columns: int, layer: int) -> float:
