@@ -240,14 +240,14 @@ def _noting(cluster: Any) -> Any:
             noted.taken += 1
             return said
 
-    class Cluster(cluster):
+    class SLURMCluster(cluster):
         """A cluster of such jobs."""
 
         job_cls = Job
         entries = noted
 
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
-    return Cluster
+    return SLURMCluster
 
 
 def _classes() -> Any:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from namespaces import EXPERIMENT, ROOT, table
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "attempt", "device"]
 SBATCH = """#!/bin/sh
 # Takes a job script, starts it in a session of its own and says its number, as SLURM does.
 cp "$1" "$QUEUE/$$.sh"
@@ -44,7 +43,7 @@ def test_jobs_bring_the_workers_and_end_with_the_run(tmp_path):
     for name, text in {"sbatch": SBATCH, "scancel": SCANCEL}.items():
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
-    text = (ROOT / "experiments" / "quickstart.toml").read_text()
+    text = EXPERIMENT.read_text()
     (tmp_path / "lens.toml").write_text(text + TABLE)
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "QUEUE": str(queue), "PYTHONPATH": str(ROOT)}
 
@@ -61,12 +60,9 @@ def test_jobs_bring_the_workers_and_end_with_the_run(tmp_path):
     ]
     apart = Path(program("run", "lens.toml", "--tls", "farm-tls", *small, "--out", "apart")[-1])
     local = Path(program("run", "lens.toml", *small, "--set", "cluster.kind=local", "--out", "local")[-1])
-    tables = [
-        pd.read_parquet(tmp_path / folder / "evals").sort_values(["generation", "slot"], ignore_index=True)
-        for folder in (apart, local)
-    ]
-    pd.testing.assert_frame_equal(*(table.drop(columns=ACCIDENTAL) for table in tables), check_exact=True)
-    assert all(worker.startswith("SLURMCluster-") for worker in tables[0]["worker"]), set(tables[0]["worker"])
+    pd.testing.assert_frame_equal(table(tmp_path / apart), table(tmp_path / local), check_exact=True)
+    workers = set(pd.read_parquet(tmp_path / apart / "evals")["worker"])
+    assert all(worker.startswith("SLURMCluster-") for worker in workers), workers
     scripts = list(queue.glob("*.sh"))
     assert len(scripts) == 2
     assert all("tls://" in script.read_text() for script in scripts)
