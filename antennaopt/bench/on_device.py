@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.bench.problems import full_problem, without
+from antennaopt.bench.problems import PARTS, full_problem, without
 from fdtd.backends.cuda.device import CudaDevice
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching, schemes_of
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
@@ -40,6 +40,7 @@ _PLANAR_ROUND = 240  # every depth divides it
 _LONGEST = 4  # rounds
 _SECONDS = 0.03  # of one timing
 _PROCESSES = 15
+_UNCHECKED: dict[str, Any] = {"difference_from_one_step": None, "copies_equal": None}
 
 Told = Callable[[str], None]
 
@@ -102,6 +103,7 @@ def bench_on_device(
     *,
     schemes: Sequence[str] = (),
     ablations: bool = True,
+    left_out: Sequence[tuple[str, ...]] = (),
     precision: str = "float32",
     steps: int | None = None,
     repeat: int = 5,
@@ -114,6 +116,7 @@ def bench_on_device(
         cases: What is stepped.
         schemes: Some of the stencils' schemes; all if empty. `one_step` is always timed, for the ratios.
         ablations: Whether to time each with parts left out as well.
+        left_out: Which, of `PARTS`, each in turn; `ABLATIONS` if empty.
         precision: "float32" or "float64".
         steps: Of one timing; some 30 ms if None.
         repeat: Timings of each variant, of which the median.
@@ -124,9 +127,11 @@ def bench_on_device(
         Rows as `time_variants` makes them.
 
     Raises:
-        ConfigError: A stencil or a scheme is unknown.
+        ConfigError: A stencil, a scheme or a part is unknown.
         DeviceError: There is no device.
     """
+    for part in {part for parts in left_out for part in parts} - {*PARTS, ARITHMETIC}:
+        raise ConfigError(f"{part!r} cannot be left out (allowed: {', '.join((*PARTS, ARITHMETIC))})")
     where = CudaDevice() if device is None else device
     rows = []
     for case in cases:
@@ -139,7 +144,7 @@ def bench_on_device(
             variants += [
                 Variant(scheme=name, without=parts, precision=precision)
                 for name in wanted
-                for parts in _ablations(case.stencil)
+                for parts in left_out or _ablations(case.stencil)
             ]
         rows += time_variants(where, case, variants, steps=steps, repeat=repeat, told=told)
     return rows
@@ -176,8 +181,9 @@ def time_variants(
         `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (null where that
         was not timed), `choice`, `without`; `fraction_of_arithmetic`, additions and multiply-adds of the bare update
         over all that the device can issue, and `fraction_of_memory`, bytes that the scheme must move over what the
-        memory can (null without a model, and without media); and `difference_from_one_step`, the largest after the
-        first round relative to each component's largest magnitude (null with parts left out).
+        memory can (null without a model, and without media); `difference_from_one_step`, the largest after the first
+        round relative to each component's largest magnitude, and `copies_equal`, whether the same problem has the same
+        bits in the batch's first and last places (both null with parts left out, the latter also without copies).
     """
     say = told or (lambda line: None)
     numbers = machine or _numbers(device)
@@ -186,7 +192,7 @@ def time_variants(
     problem = full_problem(case.stencil, case.shape, 2 * first + repeat * most, case.distinct)
     if isinstance(device, CudaDevice):
         _compile(device, case, problem, variants, first)
-    ready, counts, differences = _started(device, case, problem, variants, first, most, say)
+    ready, counts, checks = _started(device, case, problem, variants, first, most, say)
     rates: dict[str, list[float]] = {name: [] for name in ready}
     for _ in range(repeat):
         for name, one in ready.items():
@@ -205,7 +211,7 @@ def time_variants(
             "spread": (max(measured) - min(measured)) / 2 / rate,
             "ratio_to_one_step": None if base is None else rate / base,
             "choice": dict(variant.choice), "without": list(variant.without),
-            **_fractions(case, variant, rate, numbers), "difference_from_one_step": differences.get(variant.name),
+            **_fractions(case, variant, rate, numbers), **checks.get(variant.name, _UNCHECKED),
         })  # fmt: skip
         say(_line(rows[-1]))
     return rows
@@ -257,11 +263,11 @@ def compile_one(text: str) -> None:
 
 def _started(
     device: Any, case: Case, problem: AnyProblem, variants: Sequence[Variant], first: int, most: int, say: Told
-) -> tuple[dict[str, Marching], dict[str, int], dict[str, float]]:
-    """Variants that run, by name, after a first round; steps of their timings; how far they are from `one_step`."""
+) -> tuple[dict[str, Marching], dict[str, int], dict[str, dict[str, Any]]]:
+    """Variants that run, by name, after a first round; steps of their timings; what was checked of each."""
     ready: dict[str, Marching] = {}
     counts: dict[str, int] = {}
-    differences: dict[str, float] = {}
+    checks: dict[str, dict[str, Any]] = {}
     expected: np.ndarray | None = None
     for variant in sorted(variants, key=lambda one: not _is_base(one)):
         try:
@@ -276,13 +282,16 @@ def _started(
             continue
         ready[variant.name] = one
         if not variant.without:
-            fields = one.fields()[: case.distinct].astype(float)
+            batch, last = one.fields(), case.batch - case.distinct
+            fields = batch[: case.distinct].astype(float)
             expected = fields if _is_base(variant) else expected
-            if expected is not None:
-                differences[variant.name] = _difference(fields, expected)
+            checks[variant.name] = {
+                "difference_from_one_step": None if expected is None else _difference(fields, expected),
+                "copies_equal": bool(np.array_equal(batch[last:], batch[: case.distinct])) if last else None,
+            }
         wanted = first if first == most else int(_SECONDS / _seconds(device, one, first)) * first
         counts[variant.name] = min(most, max(first, wanted))
-    return ready, counts, differences
+    return ready, counts, checks
 
 
 def _difference(fields: np.ndarray, expected: np.ndarray) -> float:

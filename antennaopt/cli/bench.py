@@ -90,6 +90,14 @@ bench.add_command(farm)
     "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
 )
 @click.option("--no-ablations", is_flag=True, help="On a device: only whole kernels, none with parts left out.")
+@click.option(
+    "--without",
+    "left_out",
+    metavar="PART,...",
+    multiple=True,
+    help="On a device: leave out these parts (layers, radial, axial, record, media, coupling) in place of the usual "
+    "ones; may be repeated.",
+)
 @json_option
 @quiet_option
 def kernels(
@@ -102,6 +110,7 @@ def kernels(
     precision: str,
     repeat: int,
     no_ablations: bool,
+    left_out: tuple[str, ...],
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -121,6 +130,7 @@ def kernels(
       antennaopt bench kernels --grid 150x250 --batch 4 --json kernels.json
       antennaopt bench kernels --backend cuda --json kernels.json
       antennaopt bench kernels --backend cuda --stencil bor --scheme wavefront --grid 256x320 --batch 264
+      antennaopt bench kernels --backend cuda --stencil bor --without axial --without axial,media --json parts.json
     """  # noqa: D301 - \b is click's
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
@@ -128,12 +138,12 @@ def kernels(
     if name == "cuda":
         _kernels_on_device(
             stencils, schemes, shapes, batches, json_file, ablations=not no_ablations, quiet=quiet,
-            steps=steps, precision=precision, repeat=repeat,
+            left_out=[tuple(parts.split(",")) for parts in left_out], steps=steps, precision=precision, repeat=repeat,
         )  # fmt: skip
         return
-    if set(stencils) - {"bor"} or schemes or no_ablations:
+    if set(stencils) - {"bor"} or schemes or no_ablations or left_out:
         raise ConfigurationError(
-            "--stencil, --scheme and --no-ablations choose kernels of a CUDA device; use --backend cuda, or "
+            "--stencil, --scheme, --without and --no-ablations choose kernels of a CUDA device; use --backend cuda, or "
             "`antennaopt bench sweep` for planar stencils on the CPU"
         )
     from antennaopt.bench.kernels import bench_kernels

@@ -23,6 +23,7 @@ from fdtd.tiling.limits import HOPPER
 from fdtd.tiling.machine import H200
 
 TMZ = Case(stencil="tmz", shape=(52, 60), batch=2)
+COPIED = Case(stencil="tmz", shape=(52, 60), batch=11)
 SUMS = Case(stencil="jacobi5", shape=(40, 33), batch=1)
 
 
@@ -54,6 +55,17 @@ def test_rows(device: HostDevice) -> None:
             assert row["difference_from_one_step"] < 1e-5
     assert len(told) == len(rows)
     json.dumps(rows, allow_nan=False)
+
+
+def test_copies_and_parts_by_name(device: HostDevice) -> None:
+    """Eleven copies of a problem end with the same bits, first and last; what is left out can be said."""
+    rows = bench_on_device(
+        [COPIED], schemes=["skewed"], left_out=[("record",)], steps=4, repeat=1, device=device
+    )  # fmt: skip
+    assert [row["copies_equal"] for row in rows if not row["without"]] == [True, True]
+    assert {tuple(row["without"]) for row in rows} == {(), ("record",)}
+    with pytest.raises(ConfigError, match="'lens' cannot be left out"):
+        bench_on_device([COPIED], left_out=[("lens",)], device=device)
 
 
 def test_fractions_are_of_the_device(device: HostDevice) -> None:
