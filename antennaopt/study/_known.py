@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,8 +23,8 @@ def design_digest(values: Mapping[str, float]) -> Digest:
     Args:
         values: Gene values, SI, by name, always in the order of the genes.
     """
-    packed = struct.pack(f"<{len(values)}d", *(value + 0.0 for value in values.values()))  # -0.0 is 0.0
-    return hashlib.blake2b(packed, digest_size=16).digest()
+    packed = np.fromiter(values.values(), "<f8", len(values)) + 0.0  # -0.0 is 0.0
+    return hashlib.blake2b(packed.tobytes(), digest_size=16).digest()
 
 
 class KnownDesigns:
@@ -41,7 +40,7 @@ class KnownDesigns:
 
     def add(self, digest: Digest, individual: str) -> None:
         """Note who has a design, unless somebody had it before."""
-        if digest in self._loose or self._in_table([digest])[0] is not None:
+        if digest in self._loose or self._is_in_table(digest):
             return
         generation, slot = individual.removeprefix("g").split("-s")
         self._loose[digest] = int(generation), int(slot)
@@ -56,6 +55,13 @@ class KnownDesigns:
             if born is not None:
                 found[place] = individual_id(*born)
         return found
+
+    def _is_in_table(self, digest: Digest) -> bool:
+        high = np.uint64(int.from_bytes(digest[:8], "big"))
+        at = self._high.searchsorted(high)
+        if at == len(self._high) or self._high[at] != high:  # nearly always
+            return False
+        return self._in_table([digest])[0] is not None
 
     def _in_table(self, digests: Sequence[Digest]) -> list[str | None]:
         found: list[str | None] = [None] * len(digests)
