@@ -30,7 +30,7 @@ def report_lines(summary: RunSummary) -> list[str]:
     if summary.reused:
         lines.append(f"not solved again: {reused_words(summary.reused)}")
     if summary.best is not None:
-        lines += ["", comparison(summary.best, summary.first_best), ""]
+        lines += ["", comparison(summary.best, summary.first_best, drawn=summary.first_drawn), ""]
     lines += certificate_lines(summary)
     if summary.report is not None:
         lines.append(f"report: {summary.report}")
@@ -48,16 +48,17 @@ def certificate_lines(summary: RunSummary) -> list[str]:
     return [f"certificate: {summary.certificate}"] if summary.certificate else []
 
 
-def comparison(best: Finalist, first: Finalist | None) -> str:
+def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True) -> str:
     """Return the table of the best antenna beside the best of the first generation; worst value over the frequencies.
 
     Args:
         best: Best of the run.
         first: Best of the first generation, or None.
+        drawn: Whether that was drawn at random; all of a fork's first generation may be planted.
     """
     columns = [("best of the run", best)]
     if first is not None:
-        columns.insert(0, ("best of the random first", first))
+        columns.insert(0, ("best of the random first" if drawn else "best of the first", first))
     rows = [["", *(name for name, _ in columns)], ["individual", *(one.individual for _, one in columns)]]
     for metric in COMPARED:
         label, unit, decimals = METRIC_LABELS[metric]

@@ -43,6 +43,7 @@ class RunSummary:
         reason: Why it stopped.
         best: The best individual, or None when nothing was `ok`.
         first_best: The best of the first generation.
+        first_drawn: Whether that one was drawn at random, and not planted.
         generations: How many were done.
         evaluations: Antennas solved.
         counts: Individuals by status.
@@ -70,6 +71,7 @@ class RunSummary:
     search_seconds: float
     solver_fraction: float
     stepping_fraction: float | None = None
+    first_drawn: bool = True
     certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
     certificate: str = ""
     report: Path | None = None
@@ -106,11 +108,13 @@ def summarise(
     """
     best = driver.evolution.best
     available = search_seconds * worker_count
+    first, drawn = _first_best(driver, experiment, objectives)
     return RunSummary(
         folder=folder,
         reason=reason,
         best=finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
-        first_best=_first_best(driver, experiment, objectives),
+        first_best=first,
+        first_drawn=drawn,
         generations=driver.evolution.generation,
         evaluations=driver.evolution.evaluations,
         counts=dict(sorted(driver.counts.items())),
@@ -135,14 +139,14 @@ def finalist(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objectiv
     )
 
 
-def _first_best(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective]) -> Finalist | None:
-    """Return the best of the first generation, planted designs left out unless there is nothing else."""
+def _first_best(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective]) -> tuple[Finalist | None, bool]:
+    """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
     population = experiment.evolution.population
     first = driver.recall(individual_id(0, slot) for slot in range(population))
     ok = {name: outcome for name, (_, outcome) in first.items() if outcome["status"] == "ok"}
     planted = set(driver.evolution.planted)
-    drawn = [name for name in ok if first[name][0] not in planted] or list(ok)
-    if not drawn:
-        return None
-    best = min(drawn, key=lambda name: (fitness(ok[name], objectives), name))
-    return finalist(driver, experiment, objectives, best)
+    drawn = [name for name in ok if first[name][0] not in planted]
+    if not ok:
+        return None, False
+    best = min(drawn or ok, key=lambda name: (fitness(ok[name], objectives), name))
+    return finalist(driver, experiment, objectives, best), bool(drawn)

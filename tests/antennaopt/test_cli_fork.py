@@ -84,6 +84,7 @@ def test_a_fork_with_nothing_changed_solves_nothing_of_the_old_population_again(
     assert folder.parent == old.resolve().parent
     assert f"forked from {old.name} after 2 generations: the best 5 of its 5" in err
     assert "it differs in evolution.generations: 2 -> 1" in err
+    assert "  best of the first  " in err
     first = rows(folder)
     assert first["genome"].map(tuple).tolist() == [tuple(one["candidate"]["genome"]) for one in population(old)]
     assert first["fitness"].tolist() == [one["fitness"] for one in population(old)]
