@@ -193,5 +193,7 @@ def _with(there: pa.Table, mine: pa.Array, table: pa.Table) -> pa.Table:
     flags = mine.to_numpy(zero_copy_only=False)
     at = int(flags.argmax()) if flags.any() else there.num_rows
     after = at + int(flags.sum())
-    parts = [there.slice(0, at), table, there.slice(after)]
+    parts = [part for part in (there.slice(0, at), table, there.slice(after)) if part is table or part.num_rows]
+    if len(parts) == 1:  # as it was written the first time, to the bit
+        return table
     return pa.concat_tables([part.replace_schema_metadata(table.schema.metadata) for part in parts]).combine_chunks()
