@@ -193,7 +193,6 @@ def _with(there: pa.Table, mine: pa.Array, table: pa.Table) -> pa.Table:
     flags = mine.to_numpy(zero_copy_only=False)
     at = int(flags.argmax()) if flags.any() else there.num_rows
     after = at + int(flags.sum())
-    parts = [part for part in (there.slice(0, at), table, there.slice(after)) if part is table or part.num_rows]
-    if len(parts) == 1:  # as it was written the first time, to the bit
-        return table
-    return pa.concat_tables([part.replace_schema_metadata(table.schema.metadata) for part in parts]).combine_chunks()
+    schema = table.schema  # what was read has numbers of fields in its own, which would be written too
+    parts = [part.cast(schema) for part in (there.slice(0, at), table, there.slice(after)) if part.num_rows]
+    return pa.concat_tables(parts).combine_chunks() if parts else table

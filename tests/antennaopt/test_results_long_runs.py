@@ -3,6 +3,7 @@
 import time
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from run_examples import new_run, row, someone
 
@@ -48,7 +49,10 @@ def test_a_generation_done_again_takes_the_place_of_its_rows_in_a_shared_file(tm
         for generation in range(6):
             folder.write_generation(generation, rows_of(folder, generation, 3))
         before = {path.name: path.read_bytes() for path in layout.files(folder.evals_folder)}
-        folder.write_generation(4, rows_of(folder, 4, 3))
+        for again in (4, 5, 2):
+            folder.write_generation(again, rows_of(folder, again, 3))
+        for path in layout.files(folder.evals_folder):
+            assert pq.read_schema(path).metadata[b"config_hash"].decode() == folder.config_hash
         assert {path.name: path.read_bytes() for path in layout.files(folder.evals_folder)} == before
         folder.write_generation(4, rows_of(folder, 4, 2, fitness=1.0))
         frame = load(folder)
