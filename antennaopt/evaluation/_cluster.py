@@ -58,6 +58,9 @@ hours and time of cores that are to solve.
 """
 
 
+START_ATTEMPTS = 3
+"""How often worker processes of this machine are started before none of them can be."""
+
 NOT_ONLY_AT_THE_START = {"distributed.deploy.lost-worker-timeout": "1h"}
 """Else Dask closes the nanny of a worker that is just coming back, because it was away so long before."""
 
@@ -202,22 +205,24 @@ class LocalWorkers(OwnScheduler):
             f"does {host} not belong to it?"
         )
         super().__init__(
-            lambda: LocalCluster(
-                n_workers=self.worker_count,
-                threads_per_worker=threads,
-                processes=True,
-                host=host,
-                scheduler_port=port,
-                protocol="tls://" if security else "tcp://",
-                security=security,
-                # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
-                dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
-                scheduler_kwargs={"dashboard": dashboard},
-                **pages,
-                silence_logs=logging.CRITICAL,
-                memory_limit=None,
-                env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
-                preload=["antennaopt.evaluation._worker"],
+            lambda: _with_all_workers(
+                lambda: LocalCluster(
+                    n_workers=self.worker_count,
+                    threads_per_worker=threads,
+                    processes=True,
+                    host=host,
+                    scheduler_port=port,
+                    protocol="tls://" if security else "tcp://",
+                    security=security,
+                    # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
+                    dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
+                    scheduler_kwargs={"dashboard": dashboard},
+                    **pages,
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=None,
+                    env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
+                    preload=["antennaopt.evaluation._worker"],
+                )
             ),
             dashboard=dashboard,
             timeout_s=timeout_s,
@@ -259,6 +264,18 @@ class LocalWorkers(OwnScheduler):
         return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
 
 
+def _with_all_workers(cluster: Callable[[], LocalCluster]) -> LocalCluster:
+    """Make a cluster; anew where Dask gives it up, as it does when a worker process is killed while it starts.
+
+    Raises:
+        RuntimeError: Given up each time.
+    """
+    for _ in range(START_ATTEMPTS - 1):
+        with suppress(RuntimeError):
+            return cluster()
+    return cluster()
+
+
 def is_stopped(pid: int) -> bool:
     """Whether a process of this machine is stopped by a signal; one under a debugger is not meant."""
     try:
@@ -287,7 +304,7 @@ def dashboard_port() -> int:
 def quieten() -> None:
     """Keep Dask's own logs off the terminal: what matters is reported as outcomes and errors."""
     warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # others than ours are refused, in one line
-    for name in ("distributed", "bokeh", "tornado.application"):
+    for name in ("distributed", "distributed.client", "bokeh", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended
     nanny.setLevel(logging.INFO)

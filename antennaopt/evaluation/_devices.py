@@ -6,12 +6,13 @@ from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from distributed import Client
+from distributed import Client, Future
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._device import kind_of_worker, room
+from fdtd.errors import DeviceError
 
 NO_ANSWER = (KilledWorker, TimeoutError, CancelledError, FutureCancelledError)
 """A worker died of a question, or does not answer."""
@@ -109,10 +110,18 @@ def ask_each(
         arguments: Its arguments.
 
     Raises:
-        Exception: One of `NO_ANSWER`, or what the question raised in a worker.
+        DeviceError: A worker has no device that it can use, or no room on it; the message names the worker.
+        Exception: One of `NO_ANSWER`, or what else the question raised in a worker.
     """
-    asked = [
-        client.submit(question, *arguments, workers=[one], allow_other_workers=False, pure=False, retries=0)
+    asked = {
+        one: client.submit(question, *arguments, workers=[one], allow_other_workers=False, pure=False, retries=0)
         for one in workers
-    ]
-    return [future.result(timeout=timeout_s) for future in asked]
+    }
+    return [_answer(one, future, timeout_s) for one, future in asked.items()]
+
+
+def _answer(worker: str, future: Future, timeout_s: float) -> Any:
+    try:
+        return future.result(timeout=timeout_s)
+    except DeviceError as problem:
+        raise type(problem)(f"worker {worker}: {problem}") from problem

@@ -131,7 +131,8 @@ class Round:
         try:
             for _ in range(MOST_SESSIONS):
                 code = self._session()
-                self.log.say("driver_ended", round=self.number, code=code)
+                said = self.errors.read_text().splitlines()[-1:] if code == 5 else []
+                self.log.say("driver_ended", round=self.number, code=code, **({"said": said[0]} if said else {}))
                 if code not in EXPECTED:
                     raise AssertionError(f"exit code {code}: {self.errors.read_text()[-3000:]}")
                 if code == 0:

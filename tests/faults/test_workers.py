@@ -104,6 +104,25 @@ def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
     assert not bits.events(folder, "quarantined", "attempt_failed")
 
 
+def test_a_worker_killed_while_it_starts_is_started_again(quiet, tmp_path):
+    """Dask gives up a cluster one of whose first processes dies before it is a worker; the run begins all the same."""
+    killed = []
+
+    def kill_the_first():
+        while not killed:
+            for pid in worker_pids()[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_the_first, daemon=True)
+    killer.start()
+    folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.0).folder
+    killer.join()
+    assert killed
+    bits.assert_equal(folder, quiet)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kill", "terminate"])
 def test_kills_from_outside_never_count(quiet, tmp_path, marker, kind):
