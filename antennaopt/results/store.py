@@ -8,7 +8,6 @@ In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `reso
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from antennaopt.results.generations import (
     write_generation,
 )
 from antennaopt.results.lock import FolderLock
+from antennaopt.results.manifest import columns_of, pretty, read_manifest, read_object
 from antennaopt.results.order import OrderLog
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
 from antennaopt.results.rows import EvaluationLike, evals_columns
@@ -113,10 +113,10 @@ class RunFolder:
         try:
             lock = FolderLock(path)
             write_text(path / "experiment.toml", source)
-            write_text(path / "resolved.json", _pretty(resolved))
+            write_text(path / "resolved.json", pretty(resolved))
             for file, text in (texts or {}).items():
                 write_text(path / file, text)
-            write_text(path / "manifest.json", _pretty(entries))
+            write_text(path / "manifest.json", pretty(entries))
         except BaseException:
             if lock is not None:
                 lock.release()
@@ -133,8 +133,8 @@ class RunFolder:
             RunInUseError: `write`, and another process is writing to it.
         """
         path = Path(path)
-        manifest = _read_manifest(path)
-        columns = _columns(path, manifest)
+        manifest = read_manifest(path)
+        columns = columns_of(path, manifest)
         lock = None
         if write:
             _refuse_links(path)
@@ -179,7 +179,7 @@ class RunFolder:
     @property
     def resolved(self) -> dict[str, Any]:
         """The experiment with every default, as `resolved.json` holds it."""
-        return _read_json(self.path / "resolved.json")
+        return read_object(self.path / "resolved.json")
 
     @property
     def source(self) -> str:
@@ -377,47 +377,8 @@ def _new_folder(parent: Path, name: str) -> Path:
     raise StorageError(f"{parent / name} and 999 like it exist already; remove some")
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
-    manifest = _read_json(path / "manifest.json")
-    version = manifest.get("schema_version")
-    if not isinstance(version, int) or not {"columns", "config_hash"} <= manifest.keys():
-        raise ResumeRefusedError(f"{path / 'manifest.json'} is damaged; restore it from a copy")
-    if version > SCHEMA_VERSION:
-        raise ResumeRefusedError(
-            f"{path} has schema version {version}, this program reads up to {SCHEMA_VERSION}; "
-            "use the newer antennaopt that wrote it"
-        )
-    return manifest
-
-
-def _columns(path: Path, manifest: Mapping[str, Any]) -> RunColumns:
-    try:
-        columns = RunColumns.from_dict(manifest["columns"])
-        columns.evals_schema(config_hash=str(manifest["config_hash"]))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        file = path / "manifest.json"
-        raise ResumeRefusedError(f"{file} is damaged ({problem}); restore it from a copy") from problem
-    return columns
-
-
 def _refuse_links(path: Path) -> None:
     """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
     for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl", "logs/order.jsonl"):
         if (path / name).is_symlink():
             raise ResumeRefusedError(f"{path / name} is a link; a run folder holds its own files, put them there")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise ResumeRefusedError(f"{path.parent} is not a run folder ({path.name} is missing)") from None
-    except (OSError, ValueError, RecursionError) as problem:
-        raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
-    if not isinstance(value, dict):
-        raise ResumeRefusedError(f"{path} is damaged: it does not hold an object")
-    return value
-
-
-def _pretty(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
