@@ -10,6 +10,9 @@ from typing import Any
 MOST_RATES = 2000
 """Points of the rate that are kept; older ones are forgotten."""
 
+LEAST_S = 0.5
+"""Over how long a rate is taken at least: a generation's last word follows the one before within moments."""
+
 RECENT_S = 60.0
 """Over how long the use of devices and the rate at the moment are taken, or one generation where that is longer."""
 
@@ -65,7 +68,7 @@ class Timeline:
         individual: Who is best, or None.
         spells: What is known of the inside of generations, by generation.
         devices: What each worker solves on.
-        rates: Elapsed seconds of the run and antennas a second between two events.
+        rates: Elapsed seconds of the run and antennas a second since the point before.
         certified: Antennas certified and how many are to be, or None.
         ended: The event that ended it, or None while it goes on.
         reason: Why it stopped, or None.
@@ -78,6 +81,7 @@ class Timeline:
         self.spells: dict[int, Spell] = {}
         self.devices: dict[str, str] = {}
         self.rates: deque[tuple[float, float]] = deque(maxlen=MOST_RATES)
+        self._point = (0.0, 0)  # elapsed seconds and antennas solved, where the last rate was taken
         self.certified: tuple[int, int] | None = None
         self.ended: str | None = None
         self.reason: str | None = None
@@ -235,8 +239,7 @@ class Timeline:
 
     def _progress(self, event: Mapping[str, Any]) -> None:
         generation = int(event["generation"])
-        before = self.spells.get(generation, Spell())
-        now = Spell(
+        self.spells[generation] = Spell(
             to_solve=int(event["to_solve"]),
             solved=int(event["solved"]),
             seconds=float(event["seconds"]),
@@ -244,9 +247,18 @@ class Timeline:
             busy={str(worker): float(seconds) for worker, seconds in event["busy"].items()},
         )
         self.devices |= {str(worker): str(device) for worker, device in event.get("devices", {}).items()}
-        self.spells[generation] = now
         self.ended = self.reason = None
-        if now.seconds > before.seconds and now.solved > before.solved:
-            past = sum(step.seconds for step in self.steps if step.generation < generation)
-            rate = (now.solved - before.solved) / (now.seconds - before.seconds)
-            self.rates.append((past + now.seconds, rate))
+        self._take_rate(generation)
+
+    def _take_rate(self, generation: int) -> None:
+        """Note the rate since the last point, once that is long enough ago; a resumed run begins anew."""
+        done = {step.generation: step.seconds for step in self.steps if step.generation < generation}
+        spans = {number: spell.seconds for number, spell in self.spells.items() if number <= generation} | done
+        elapsed = sum(spans.values())
+        solved = sum(spell.solved for number, spell in self.spells.items() if number <= generation)
+        since, before = self._point
+        if elapsed < since or solved < before:
+            self._point = elapsed, solved
+        elif elapsed - since >= LEAST_S and solved > before:
+            self.rates.append((elapsed, (solved - before) / (elapsed - since)))
+            self._point = elapsed, solved

@@ -19,6 +19,10 @@ from antennaopt.timeline import Timeline
 PAGE = "/antennaopt"
 TOPIC = "antennaopt-study"
 EVERY_MS = 1000
+TITLES = {"failures": "Antennas that are not ok, by status", "use": "Workers solving, % of the last minute"}
+MOST_LEVEL = 12
+"""Names below bars that fit side by side; of more each stands upright."""
+
 COLOURS = {"best": "#0b5fa5", "median": "#9aa5b1", "rate": "#2e7d32", "failures": "#c62828", "use": "#6a4fb3"}
 
 
@@ -116,6 +120,7 @@ class Figures:
         }
         self._text = Div(text="")
         self._categories: dict[str, Any] = {}
+        self._bar_plots: dict[str, Any] = {}
         plots = [self._convergence(), self._rate(), self._bars("failures"), self._bars("use")]
         grid = gridplot([plots[:2], plots[2:]], sizing_mode="stretch_both", toolbar_location=None)
         self.root = column(self._text, grid, sizing_mode="stretch_both")
@@ -141,6 +146,8 @@ class Figures:
     def _show(self, name: str, categories: list[str], data: dict[str, list]) -> None:
         if self._categories[name].factors != categories:
             self._categories[name].factors = categories
+            self._bar_plots[name].xaxis.major_label_orientation = "vertical" if len(categories) > MOST_LEVEL else 0.0
+        self._bar_plots[name].title.text = TITLES[name] if categories else f"{TITLES[name]}: none so far"
         self.sources[name].data = data
 
     def _convergence(self) -> Any:
@@ -165,11 +172,11 @@ class Figures:
         from bokeh.models import FactorRange, Range1d
         from bokeh.plotting import figure
 
-        titles = {"failures": "Antennas that are not ok, by status", "use": "Workers solving, % of the last minute"}
         keys = {"failures": ("status", "count"), "use": ("worker", "percent")}
         self._categories[name] = FactorRange(factors=[])
         heights = Range1d(start=0, end=100) if name == "use" else _from_zero()
-        plot = figure(title=titles[name], x_range=self._categories[name], y_range=heights, sizing_mode="stretch_both")
+        plot = figure(title=TITLES[name], x_range=self._categories[name], y_range=heights, sizing_mode="stretch_both")
+        self._bar_plots[name] = plot
         across, up = keys[name]
         plot.vbar(x=across, top=up, width=0.7, source=self.sources[name], color=COLOURS[name])
         plot.xgrid.grid_line_color = None

@@ -58,6 +58,13 @@ def test_events_come_to_counts_rate_use_and_time_left():
     assert "generation 1 of 4, 16 antennas" in made.headline()
 
 
+def test_two_words_at_the_same_moment_are_no_rate_of_thousands():
+    """A generation's last word came 4 ms after a timed one, and the page's axis went to 2,000 antennas a second."""
+    made = timeline(progress(0, 4, 2.0), progress(0, 10, 2.004), progress(1, 5, 1.0))
+    assert [seconds for seconds, _ in made.rates] == pytest.approx([2.0, 3.004])
+    assert [rate for _, rate in made.rates] == pytest.approx([4 / 2.0, 11 / 1.004])
+
+
 def test_the_log_of_a_generation_may_come_after_the_next_ones_first_word():
     """Rows are written while the next generation is solved, and the generation is logged after them."""
     made = timeline(progress(0, 10, 5.0), progress(1, 3, 1.0), generation(0, 10, 7.0))
