@@ -9,7 +9,7 @@ import bits
 import pandas as pd
 import pytest
 
-from antennaopt.results import RunFolder
+from antennaopt.results import RunFolder, generations
 
 HERE = Path(__file__).parent
 SIZES = (6, 5, 5, 5, 5)
@@ -18,12 +18,13 @@ SIZES = (6, 5, 5, 5, 5)
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_killed_at_any_write_of_a_shared_file_no_row_is_lost_or_twice(tmp_path):
+def test_killed_at_any_write_of_a_shared_file_no_row_is_lost_or_twice(tmp_path, monkeypatch):
     """Five generations in three files of each kind, killed before each of some 110 operations.
 
     What pandas reads of the folder as the kill left it are whole generations without a gap, each row once, and no fewer
     than the newest checkpoint counts. Resumed, rows, patterns and checkpoints equal those of the run left alone.
     """
+    monkeypatch.setattr(generations, "SINGLE", 1)  # as in the script
     command = [sys.executable, str(HERE / "compaction.py"), "kill", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1100)
     assert done.returncode == 0, done.stderr
