@@ -135,6 +135,16 @@ def test_a_smaller_population_takes_the_best_and_a_larger_one_draws_the_rest(cal
     assert rows(large)["operator"].tolist() == ["planted"] * POPULATION + ["random"]
 
 
+def test_from_generations_to_none_and_back(call, old):
+    without, err = forked(call, old, "--set", "evolution.generational=false", "--set", "evolution.generations=2")
+    assert 'evolution.algorithm: "ga" -> "steady_state"' in err
+    first = rows(without)[:POPULATION]
+    assert first["genome"].map(tuple).tolist() == [tuple(one["candidate"]["genome"]) for one in population(old)]
+    assert sorted(rows(without)["birth"]) == list(range(2 * POPULATION))
+    back, _ = forked(call, without, "--set", "evolution.generational=true", "--set", "evolution.generations=1")
+    assert rows(back)["fitness"].tolist() == [one["fitness"] for one in population(without)]
+
+
 def test_a_fork_is_resumed_as_any_run(call, old):
     """Also when it was stopped before its first generation was there: the parents stand in its own folder."""
     whole, _ = forked(call, old, "--set", "seed=5")
