@@ -37,14 +37,14 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
         free_bytes: Of its memory.
 
     Returns:
-        `scheme` and `reason` (why no faster one), `wave` (multiprocessors: antennas that are stepped at the same time),
+        `scheme` and `reason` (what stood against the others), `wave` (antennas that keep the device busy to the end),
         `antennas` (most in one batch, two of which are held at a time).
 
     Raises:
         OutOfMemory: There is too little memory for one antenna.
         Unsuitable: No scheme can step these antennas.
     """
-    from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose
+    from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
     from fdtd.backends.cuda.schemes import SCHEMES
 
     solver = SolverPlan.from_dict(plan)
@@ -52,8 +52,9 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
     scheme, reason = choose(problem, solver.precision, limits)
     made = SCHEMES[scheme](problem, solver.precision, limits)
     each = antenna_bytes(problem, solver.precision, made.doubled)
-    most = batch_limit(free_bytes, each, limits, BATCHES_AT_A_TIME)
-    return {"scheme": scheme, "reason": reason, "wave": limits.multiprocessors, "antennas": most}
+    wave = whole_waves(made, limits)
+    most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
+    return {"scheme": scheme, "reason": reason, "wave": wave, "antennas": most}
 
 
 def outline(layout: Layout) -> Problem:
@@ -62,7 +63,13 @@ def outline(layout: Layout) -> Problem:
     ones = np.broadcast_to(1.0, (1, 3, grid.nz, grid.nr))
     return Problem(
         grid=grid,
-        media=Media(permittivity=ones, conductivity=ones, open_length=ones, open_area=ones),
+        media=Media(
+            permittivity=ones,
+            conductivity=ones,
+            open_length=ones,
+            open_area=ones,
+            coupling=None if layout.surfaces == "diagonal" else 0 * ones[:, 0],
+        ),
         sampling=layout.sampling,
         radial_layer=layout.radial_layer,
         axial_layers=layout.axial_layers,

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from antennaopt.bench.kernels import reference_problem
 from antennaopt.evaluation.plan import plan
 from antennaopt.evaluation.room import room_of
 from antennaopt.evaluation.within_memory import evaluate_within_memory
-from fdtd.backends.cuda.choice import PREFERENCE, antenna_bytes, batch_limit, choose
+from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.tiling.limits import HOPPER
@@ -20,20 +21,11 @@ SOLVER = {
 }  # fmt: skip
 
 
-def test_preference_names_every_scheme():
-    assert set(SCHEMES) <= set(PREFERENCE)
-
-
-def test_populations_go_by_wavefront_where_it_fits():
-    problem = reference_problem((128, 160), 8, 1)
-    assert choose(problem, "float32", HOPPER)[0] == "wavefront"
-
-
 def test_whatever_else_steps_says_why_not_wavefront():
     """Rows of 490 columns before the layer are wider than a warp's registers."""
     scheme, reason = choose(reference_problem((500, 160), 8, 1), "float32", HOPPER)
-    assert scheme != "wavefront"
-    assert "wavefront holds rows of at most" in reason
+    assert scheme == "one_step"
+    assert "wavefront: wavefront holds rows of at most" in reason
 
 
 def test_the_choice_does_not_depend_on_the_batch():
@@ -46,21 +38,42 @@ def test_no_scheme_says_why_for_each(monkeypatch):
         raise Unsuitable("not today")
 
     monkeypatch.setattr("fdtd.backends.cuda.choice.SCHEMES", {"one_step": never, "wavefront": never})
-    with pytest.raises(Unsuitable, match="wavefront: not today; one_step: not today"):
+    with pytest.raises(Unsuitable, match="one_step: not today; wavefront: not today"):
         choose(reference_problem((128, 160), 8, 1), "float32", HOPPER)
 
 
 def test_batches_are_whole_waves_where_there_is_room():
     """Of 10 GB 80 % are used: 800 antennas of 10 MB are 6 waves of 132; in two batches 3 waves each."""
-    assert batch_limit(10 * 10**9, 10**7, HOPPER) == 792
-    assert batch_limit(10 * 10**9, 10**7, HOPPER, 2) == 396
-    assert batch_limit(10**9, 10**7, HOPPER) == 80
-    assert batch_limit(13 * 10**6, 10**7, HOPPER, 2) == 1, "one that fits is solved, if need be alone"
+    assert batch_limit(10 * 10**9, 10**7, 132) == 792
+    assert batch_limit(10 * 10**9, 10**7, 132, 2) == 396
+    assert batch_limit(10**9, 10**7, 132) == 80
+    assert batch_limit(13 * 10**6, 10**7, 132, 2) == 1, "one that fits is solved, if need be alone"
 
 
 def test_no_room_for_one_antenna_says_what_would_help():
     with pytest.raises(OutOfMemory, match=r"one antenna needs about 2 GB of device memory, and 1 GB are free; use a"):
-        batch_limit(10**9, 2 * 10**9, HOPPER)
+        batch_limit(10**9, 2 * 10**9, 132)
+
+
+def test_waves_of_clusters():
+    """Seven clusters of sixteen run side by side: 18 waves of 7 antennas are the most within 132."""
+    problem = reference_problem((256, 320), 8, 1)
+    waves = {name: whole_waves(SCHEMES[name](problem, "float32", HOPPER), HOPPER) for name in SCHEMES}
+    assert waves == {"one_step": 132, "wavefront": 132, "trapezoidal": 132, "resident": 126}
+
+
+def test_narrow_rows_go_by_wavefront_and_full_clusters_are_resident():
+    """As measured: a lane of the wavefront has as much to do in a row of 62 columns as in one of 128."""
+    chosen = {shape: choose(reference_problem(shape, 8, 1), "float32", HOPPER)[0] for shape in ((62, 130), (256, 320))}
+    assert chosen == {(62, 130): "wavefront", (256, 320): "resident"}
+
+
+def test_all_batches_of_a_study_go_one_way():
+    """Whether nodes are coupled hangs on the antennas, whether they may be on the study, which decides."""
+    problem = reference_problem((256, 320), 8, 1)
+    zero = np.zeros((1, 320, 256))
+    tilted = replace(problem, media=replace(problem.media, coupling=zero))
+    assert choose(tilted, "float32", HOPPER)[0] == "wavefront"
 
 
 def test_memory_grows_with_cells_and_record():

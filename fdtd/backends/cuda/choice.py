@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.backends.cuda.stepping import Scheme
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.problem import Problem
 from fdtd.tiling.limits import Limits
-
-PREFERENCE = ("wavefront", "resident", "trapezoidal", "one_step")
-"""Fastest first, as measured on batches of whole populations (`docs/performance.md`)."""
 
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
 _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
@@ -17,33 +15,34 @@ _SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
 
 def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
-    """The scheme that steps a problem.
+    """The scheme that steps large batches of a problem fastest, by its plan's pace.
 
-    It depends on the lattice, the precision and the device alone, not on how many antennas there are: an antenna gives
-    the same bits alone and in any batch.
+    It depends on the lattice, the precision and the device alone, not on how many antennas there are or what they hold:
+    all batches of a study go the same way.
 
     Args:
-        problem: What to step; its lattice, layers and sampling are looked at.
+        problem: What to step; its lattice, layers and sampling are looked at, and whether its nodes may be coupled.
         precision: "float32" or "float64".
         limits: Of the device.
 
     Returns:
-        Its name, and why no faster one was taken.
+        Its name, and what stood against each of the others.
 
     Raises:
         Unsuitable: There is none; the message says why for each.
     """
+    able: dict[str, Scheme] = {}
     reasons = []
-    for name in PREFERENCE:
-        if name not in SCHEMES:
-            continue
+    for name, made in SCHEMES.items():
         try:
-            SCHEMES[name](problem, precision, limits)
+            able[name] = made(problem, precision, limits)
         except Unsuitable as error:
             reasons.append(f"{name}: {error}")
-            continue
-        return name, "; ".join(reasons) or "the fastest there is for populations"
-    raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
+    if not able:
+        raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
+    best = max(able, key=lambda name: able[name].pace)
+    paces = [f"{name}: about {able[name].pace / 1e9:.0f} G cell-steps/s" for name in able if name != best]
+    return best, "; ".join([f"about {able[best].pace / 1e9:.0f} G cell-steps/s for populations", *paces, *reasons])
 
 
 def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> int:
@@ -65,13 +64,18 @@ def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> in
     return problem.grid.cells * 8 * _BYTES_PER_CELL + record * _RECORD_COPIES + sums * (size + 16) + second
 
 
-def batch_limit(free_bytes: int, per_antenna: int, limits: Limits, batches: int = 1) -> int:
-    """Antennas that a device can hold in one batch: whole waves of one antenna a multiprocessor, where it has room.
+def whole_waves(scheme: Scheme, limits: Limits) -> int:
+    """Antennas that keep a device busy to the end: as many as multiprocessors or, by whole waves, somewhat fewer."""
+    return limits.multiprocessors // scheme.at_once * scheme.at_once
+
+
+def batch_limit(free_bytes: int, per_antenna: int, wave: int, batches: int = 1) -> int:
+    """Antennas that a device can hold in one batch: whole waves, where it has room.
 
     Args:
         free_bytes: Device memory that is free.
         per_antenna: From `antenna_bytes`.
-        limits: Of the device.
+        wave: Antennas, from `whole_waves`.
         batches: Held at a time.
 
     Raises:
@@ -85,5 +89,4 @@ def batch_limit(free_bytes: int, per_antenna: int, limits: Limits, batches: int 
             f"one antenna needs about {per_antenna / 1e9:.2g} GB of device memory, and {free_bytes / 1e9:.2g} GB are "
             "free; use a larger cell, fewer steps, a smaller antenna, or --backend cpu"
         )
-    wave = limits.multiprocessors
     return room // wave * wave or room

@@ -15,17 +15,9 @@ from fdtd.stencils import BOR
 from fdtd.tiling import one_step, resident, trapezoidal, wavefront
 from fdtd.tiling.limits import Limits
 from fdtd.tiling.need import clusters_at_once
+from fdtd.tiling.pace import Plan, at_once, pace
 
 _BYTES = {"float32": 4, "float64": 8}
-
-Plan = (
-    one_step.OneStepPlan
-    | one_step.WholeStepPlan
-    | wavefront.WavefrontPlan
-    | trapezoidal.TrapezoidalPlan
-    | resident.ResidentPlan
-)
-"""How a scheme lays an antenna out."""
 
 
 def _planned(
@@ -33,11 +25,13 @@ def _planned(
     text: str,
     plan: Plan,
     advance: Advance,
+    where: tuple[Problem, str, Limits],
     *,
     records: bool,
     doubled: bool = False,
 ) -> Scheme:
-    """A scheme whose settings and layout are its plan's."""
+    """A scheme whose settings and layout are its plan's, for a problem, a precision and a device."""
+    problem, precision, limits = where
     return Scheme(
         name=name,
         text=text,
@@ -47,6 +41,8 @@ def _planned(
         advance=advance,
         records=records,
         doubled=doubled,
+        at_once=at_once(plan, limits),
+        pace=pace(plan, problem.grid.nr, problem.grid.nz, _BYTES[precision], limits),
     )
 
 
@@ -60,7 +56,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for n in range(step, end):
                 program.launch("whole_step", (batch,), whole.threads, n, shared=whole.shared_bytes)
 
-        return _planned("one_step", "whole_step.cu", whole, advance_whole, records=False)
+        return _planned("one_step", "whole_step.cu", whole, advance_whole, (problem, precision, limits), records=False)
     if launches != 2:
         raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
     plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, **tuning)
@@ -70,7 +66,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
-    return _planned("one_step", "one_step.cu", plan, advance, records=False)
+    return _planned("one_step", "one_step.cu", plan, advance, (problem, precision, limits), records=False)
 
 
 def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
@@ -96,7 +92,7 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         iterations = plan.iterations(grid.nz, count)
         program.launch("wavefront", (batch,), plan.threads, step, count, iterations, shared=plan.shared_bytes)
 
-    return _planned("wavefront", "wavefront.cu", plan, advance, records=True)
+    return _planned("wavefront", "wavefront.cu", plan, advance, (problem, precision, limits), records=True)
 
 
 def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
@@ -109,7 +105,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
         layer=problem.radial_layer.cells,
         axial=tuple((*layer.rows, layer.columns) for layer in problem.axial_layers),
         record_every=problem.sampling.record_every,
-        coupled=problem.media.spans.coupled,
+        coupled=problem.media.coupling is not None,
         size=_BYTES[precision],
         limits=limits,
         **tuning,
@@ -124,7 +120,9 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
             )  # fmt: skip
             step += count
 
-    return _planned("trapezoidal", "trapezoidal.cu", plan, advance, records=False, doubled=True)
+    return _planned(
+        "trapezoidal", "trapezoidal.cu", plan, advance, (problem, precision, limits), records=False, doubled=True
+    )
 
 
 def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
@@ -135,7 +133,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
         problem.grid.nz,
         layer=problem.radial_layer.cells,
         axial=bool(problem.axial_layers),
-        coupled=problem.media.spans.coupled,
+        coupled=problem.media.coupling is not None,
         size=_BYTES[precision],
         limits=limits,
         **tuning,
@@ -147,7 +145,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
             cluster=plan.cluster,
         )  # fmt: skip
 
-    return _planned("resident", "resident.cu", plan, advance, records=True)
+    return _planned("resident", "resident.cu", plan, advance, (problem, precision, limits), records=True)
 
 
 def _last(columns: np.ndarray) -> int:

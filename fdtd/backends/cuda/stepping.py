@@ -42,6 +42,8 @@ class Scheme:
         advance: Starts the launches.
         records: Whether its launches record; if not, `advance` is never taken past a sample.
         doubled: Whether it has two buffers of fields; `advance` ends in the first.
+        at_once: Antennas that the device steps at a time; 1 where any number keeps it busy.
+        pace: Cell-steps a second of a large batch, by the plan.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Scheme:
     advance: Advance
     records: bool
     doubled: bool = False
+    at_once: int = 1
+    pace: float = 0.0
 
 
 class Batch:
