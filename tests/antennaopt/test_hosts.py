@@ -19,6 +19,7 @@ from antennaopt.evaluation.farm import Farm
 from antennaopt.timeline import Timeline
 
 HERE = Path(__file__).parent
+QUICKSTART = HERE.parents[1] / "experiments" / "quickstart.toml"
 
 
 def free_port():
@@ -144,3 +145,19 @@ def test_the_page_draws_what_a_timeline_says():
     assert data["failures"] == {"status": ["lost", "undecayed"], "count": [2, 4]}
     assert data["use"] == {"worker": ["0", "1"], "percent": [75.0, 100.0]}
     json.dumps(timeline.to_dict(), allow_nan=False)
+
+
+def test_a_default_run_listens_on_loopback_only(tmp_path):
+    """Scheduler, workers, their nannies and every page, by `ss`, while a run with the default cluster goes on."""
+    small = ["--set", "evolution.population=8", "--set", "certificate.mode=off", "--set", "solver.cell=0.6 mm"]
+    more = ["--out", tmp_path, "--backend", "cpu", "--no-cache", "--set", "evolution.generations=50"]
+    run, _ = started("run", QUICKSTART, *small, *more, until="generation 1/")
+    try:
+        addresses = listening(run)
+    finally:
+        run.terminate()
+        run.wait(timeout=60)
+        run.stderr.close()
+    assert run.returncode == 143
+    assert len(addresses) >= 4, "the scheduler and its page, a worker and its nanny"
+    assert {one.rpartition(":")[0] for one in addresses} == {"127.0.0.1"}, addresses
