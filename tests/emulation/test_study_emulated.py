@@ -14,7 +14,7 @@ from host_device import HostDevice
 from antennaopt.config import load_experiment
 from antennaopt.evaluation import _devices
 from antennaopt.study import run
-from fdtd.backends.cuda import present
+from fdtd.backends.cuda import SCHEMES, present
 
 EXPERIMENT = """
 seed = 7
@@ -67,6 +67,7 @@ def test_a_study_on_a_device_is_that_of_the_cpu(tmp_path: Path, monkeypatch: pyt
     np.testing.assert_allclose(one[column].to_numpy(), other[column].to_numpy(), rtol=0.0, atol=1e-4)
     manifest = json.loads((ours.folder / "manifest.json").read_text())
     assert manifest["backend"] == "cuda"
-    assert (manifest["device"]["device"], manifest["device"]["scheme"]) == ("emulation", "wavefront")
+    assert manifest["device"]["device"] == "emulation"
+    assert manifest["device"]["scheme"] in SCHEMES
     assert (ours.folder / "best" / "field.npz").exists()
     assert ours.report is not None
