@@ -19,7 +19,8 @@ from fdtd.tiling.rates import SCHEMES, STENCILS, predict
 # Need, measured, what limited it. Predicted: 51, 221, 326 (its wait was taken from this one), 295, 360, 355 G.
 PROTOTYPES = {
     "one_step": (predict("bor", "one_step", H200, rows=320, columns=256, batch=264).need, 42.5e9, "memory"),
-    "trapezoidal": (tile_need(H200, 72, 64, 8, size=4), 206e9, "waits"),
+    # Whole rows with as many cells, and as many of them inside, as 64 x 72 with a halo on all sides.
+    "trapezoidal": (tile_need(H200, 38, 121, 8, size=4), 206e9, "waits"),
     "wavefront": (rows_need(H200, 256, 264, levels=11, cells=8, size=4), 326e9, "waits"),
     "narrow wavefront": (rows_need(H200, 128, 264, levels=19, cells=4, size=4), 364e9, "waits"),
     "resident": (cluster_need(H200, 256 * 320, 112, 16), 280e9, "waits"),
