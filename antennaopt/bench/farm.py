@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antennaopt.bench.kernels import device_name
+from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.evaluate import evaluate
@@ -122,7 +123,7 @@ def bench_farm(
         `million_cell_steps_per_s`, `stepping_share` of the workers' time, and `by_worker` what each did: antennas, and
         the shares of its time `stepping` and `solving` (which has `stepping` in it). With several batches at a time on
         a device `solving` may be above 1; a process on cores counts as often as it has threads. One row of each grid is
-        `best`, see `best_of`.
+        `best`, see `best_of`. `other_cores` is how many cores were busy with something else.
 
     Raises:
         ClusterError: No worker came up, or there are fewer devices than asked for.
@@ -238,12 +239,16 @@ def _timed(farm: Farm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tu
     """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
     walls: list[float] = []
     outcomes: list[dict[str, Any]] = []
+    used = [0.0, 0.0]
     for generation in range(repeat + 1):
+        if generation == 1:
+            used = _used(farm)
         began = time.perf_counter()
         done = [outcome for _, outcome in farm.run(farm.cut(jobs))]
         if generation:
             walls.append(time.perf_counter() - began)
             outcomes += done
+    ours, everybodys = (after - before for before, after in zip(used, _used(farm), strict=True))
     available, middle = threads * sum(walls), statistics.median(walls)
     by_worker = []
     for worker in sorted({str(one["worker"]) for one in outcomes}):
@@ -266,9 +271,15 @@ def _timed(farm: Farm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tu
         "statuses": dict(sorted(statuses.items())),
         "stepping_share": min(sum(one["stepping"] for one in by_worker) / farm.worker_count, 1.0),
         "by_worker": by_worker,
+        "other_cores": max(everybodys - ours, 0.0) / sum(walls),
         "best": False,
     }
     return found, sum(one.get("steps") or 0 for one in outcomes) / repeat / middle
+
+
+def _used(farm: Farm) -> list[float]:
+    """Processor time so far, s: of the driver and the workers, and of all that runs on this machine."""
+    return [time.process_time() + sum(farm.ask(time.process_time)), busy_seconds()]
 
 
 def _tell(told: Told | None, row: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.bench.kernels import device_name
+from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.results import RunFolder, stepping_of
 from antennaopt.study import Quiet, open_farm, run
@@ -106,7 +107,7 @@ class _Watch(Quiet):
     def look(self) -> None:
         """Note processor times: ours, the workers', everybody's."""
         workers = sum(self.farm.ask(time.process_time))
-        self.used.append((time.process_time(), workers, _busy_seconds()))
+        self.used.append((time.process_time(), workers, busy_seconds()))
         self.moment = time.monotonic()
 
     def close(self) -> None:
@@ -176,14 +177,6 @@ def resident_mib() -> float:
     """Return how much memory this process has, MiB; 0 where the system does not say."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    return 0.0
-
-
-def _busy_seconds() -> float:
-    """Return how long this machine's cores have worked, summed; 0 where the system does not say."""
-    with suppress(OSError):
-        ticks = [int(text) for text in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
-        return (sum(ticks[:3]) + sum(ticks[5:8])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 

@@ -31,6 +31,9 @@ MIXED = (
     "the bit; without cores beside the devices it does"
 )
 
+QUIET = 0.1
+"""Cores that may be busy with something else while figures still count."""
+
 
 @click.command(short_help="Best workers, streams and policy; cost of the farm.")
 @click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
@@ -230,8 +233,11 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
             f"{text}\n\nsimulated: workers slept, nothing was solved. {best['policy']} reached "
             f"{best['of_ideal']:.0%} of the sum of the speeds"
         )
-    note = f"\n{MIXED}" if isinstance(best["workers"], Mapping) else ""
-    return "\n".join([text, "", "the best here, for an experiment:", "", *cluster_lines(best)]) + note
+    notes = [MIXED] if isinstance(best["workers"], Mapping) else []
+    busiest = max(row["other_cores"] for row in rows)
+    if busiest > QUIET:
+        notes.append(f"note: up to {busiest:.1f} cores were busy with something else; repeat it on a quiet machine")
+    return "\n".join([text, "", "the best here, for an experiment:", "", *cluster_lines(best), *notes])
 
 
 def _overhead_table(rows: Sequence[Mapping[str, Any]]) -> str:

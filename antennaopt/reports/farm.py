@@ -111,7 +111,7 @@ def _draw_time(axes: Axes, rows: Rows, names: Sequence[str]) -> None:
         bars[name] = row["by_worker"]
         if len(names) == 1:
             bars = {f"worker {one['worker']}": [one] for one in row["by_worker"]}
-    labels = ("stepping", "rasterising, transforming", "waiting")
+    labels = ("stepping", "rasterise, transform", "waiting")
     for at, workers in enumerate(bars.values()):
         stepping, solving = (
             sum(100.0 * min(one[part], 1.0) for one in workers) / len(workers) for part in ("stepping", "solving")
@@ -145,6 +145,7 @@ def _draw_sizes(axes: Axes, rows: Rows) -> None:
             label=name,
         )
     axes.set_xscale("log")
+    axes.tick_params(which="minor", labelsize=8.5)
     axes.set_ylim(bottom=0.0)
     add_legend(axes)
 
