@@ -1,0 +1,66 @@
+"""Plans of the axisymmetric tiles and clusters fit what a block has, whatever layers a lattice has."""
+
+from __future__ import annotations
+
+import pytest
+
+from fdtd.errors import Unsuitable
+from fdtd.stencils import BOR
+from fdtd.tiling import resident, trapezoidal
+from fdtd.tiling.limits import HOPPER, registers_per_thread
+
+LATTICES = ((33, 106), (62, 130), (79, 166), (148, 312), (256, 320))
+_HELD = 14  # numbers of a cell of the radial layer: six components, eight filters
+
+
+def tiles(nr: int, nz: int, layer: int, axial: int, depth: int | None = None) -> trapezoidal.TrapezoidalPlan:
+    ends = ((0, axial, nr), (nz - axial, nz, nr)) if axial else ()
+    return trapezoidal.plan(
+        BOR, nr, nz, layer=layer, axial=ends, record_every=10, coupled=False, size=4, limits=HOPPER, depth=depth
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", LATTICES)
+@pytest.mark.parametrize("layer", [0, 6, 8, 10, 12])
+@pytest.mark.parametrize("axial", [0, 10, 16])
+def test_tiles_fit(shape: tuple[int, int], layer: int, axial: int) -> None:
+    """Shared memory and registers hold a block, in any depth.
+
+    Without a radial layer 24 rows of 256 columns with 10 of them in an axial layer needed 249,600 bytes of 232,448: the
+    kernel wrote beyond its memory (CUDA_ERROR_ILLEGAL_ADDRESS).
+    """
+    for depth in (3, 4, 5):
+        plan = tiles(*shape, layer, axial, depth)
+        assert plan.least_bytes <= plan.shared_bytes
+        assert _HELD * plan.march.strip_rows < registers_per_thread(plan.threads)
+        assert plan.stride == plan.cluster * plan.march.height - 2 * depth
+        assert (plan.tiles - 1) * plan.stride + plan.cluster * plan.march.height >= shape[1]
+
+
+def test_tiles_of_several_blocks_step_fewer_rows_twice() -> None:
+    """256 x 320 cells: 11 tiles of 40 rows in place of 31 of 20, measured 131 for 113 G."""
+    assert (tiles(256, 320, 10, 10).cluster, tiles(256, 320, 10, 10).tiles) == (2, 11)
+    old = trapezoidal.plan(
+        BOR, 256, 320, layer=10, axial=(), record_every=10, coupled=False, size=4, limits=HOPPER, cluster=1
+    )  # fmt: skip
+    assert old.tiles == 31
+
+
+@pytest.mark.parametrize("shape", [*LATTICES, (46, 148), (106, 359), (114, 240)])
+def test_clusters_hold_their_rows_in_registers(shape: tuple[int, int]) -> None:
+    """At most six rows of the radial layer a lane, and sixteen cells with all of eight warps' registers.
+
+    A lane had 44 rows of the layer at 79 x 166 cells, which took 1.1 s where 0.22 s are enough.
+    """
+    nr, nz = shape
+    plan = resident.plan(BOR, nr, nz, layer=10, axial=True, coupled=False, size=4, limits=HOPPER)
+    assert plan.cluster * plan.march.height >= nz
+    assert plan.march.strip_rows <= 6
+    assert plan.least_bytes <= plan.shared_bytes
+    if plan.march.cells == 4:
+        assert registers_per_thread(plan.threads) == 255
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(Unsuitable, match="do not fit in the registers of 16 blocks"):
+        resident.plan(BOR, 217, 458, layer=10, axial=True, coupled=False, size=4, limits=HOPPER)
