@@ -104,20 +104,36 @@ def usual_size(count: int, worker_count: int, batch_size: int | str) -> int:
 
 
 def cut_into_waves(
-    jobs: Sequence[Job], device_count: int, batch_size: int | str = "auto", *, wave: int, most: int
+    jobs: Sequence[Job],
+    device_count: int,
+    batch_size: int | str = "auto",
+    *,
+    wave: int,
+    most: int,
+    at_once: int | None = None,
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
     Args:
         jobs: All of a generation.
         device_count: Devices.
-        batch_size: Antennas a batch, or `auto`: whole waves, and about four rounds a device, so that preparing the
-            next batch has a batch's stepping to hide behind.
-        wave: Antennas that a device steps at the same time.
+        batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
+            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind.
+        wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
+        at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
     """
-    size = usual_waves(len(jobs), device_count, batch_size, wave=wave, most=most)
-    return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+    grain = at_once or wave
+    if batch_size != "auto" or most < grain:
+        size = usual_waves(len(jobs), device_count, batch_size, wave=wave, most=most)
+        return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
+    grains = -(-len(jobs) // grain)
+    rounds = min(max(-(-len(jobs) // (device_count * wave)), 1), ROUNDS)
+    rounds = max(rounds, -(-grains // (device_count * (most // grain))))
+    count = max(min(rounds * device_count, grains), 1)
+    small, larger = divmod(grains, count)
+    ends = accumulate(grain * (small + (place < larger)) for place in range(count))
+    return [list(jobs[begin:end]) for begin, end in pairwise((0, *ends)) if begin < len(jobs)]
 
 
 def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: int, most: int) -> int:

@@ -183,7 +183,8 @@ class Farm:
         if self.device is None:
             return cut(jobs, self.worker_count, batch_size)
         wave, most = self.device["wave"], batch_room(self.device["antennas"], self._streams)
-        return cut_into_waves(jobs, self.worker_count, batch_size, wave=wave, most=most)
+        at_once = self.device.get("at_once")
+        return cut_into_waves(jobs, self.worker_count, batch_size, wave=wave, most=most, at_once=at_once)
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
         """Solve one antenna in a worker with further options of `evaluate`; arrays come back as they are.

@@ -38,7 +38,8 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
 
     Returns:
         `scheme` and `reason` (what stood against the others), `wave` (antennas that keep the device busy to the end),
-        `antennas` (most in one batch, two of which are held at a time).
+        `at_once` (antennas that are stepped at the same time), `antennas` (most in one batch, two of which are held at
+        a time).
 
     Raises:
         OutOfMemory: There is too little memory for one antenna.
@@ -54,7 +55,7 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
     each = antenna_bytes(problem, solver.precision, made.doubled)
     wave = whole_waves(made, limits)
     most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
-    return {"scheme": scheme, "reason": reason, "wave": wave, "antennas": most}
+    return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": made.at_once, "antennas": most}
 
 
 def outline(layout: Layout) -> Problem:

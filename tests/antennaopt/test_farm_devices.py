@@ -44,17 +44,32 @@ def test_batches_are_whole_waves_about_four_rounds_a_device():
     assert {len(batch) for batch in cut_into_waves(jobs(6), 1, 3, wave=132, most=100)} == {3}
 
 
+def test_a_generation_is_the_same_work_for_every_device():
+    """2,110 antennas by sevens on four devices: four batches each, of 302 sevens in all 75 or 76 a device.
+
+    As waves of 126 they were nine batches, and one device had three of them, 598 antennas in place of 528.
+    """
+    sizes = [len(batch) for batch in cut_into_waves(jobs(2110), 4, wave=126, most=1764, at_once=7)]
+    assert sum(sizes) == 2110 and len(sizes) == 16
+    assert set(sizes) <= {133, 126, 122}, "the last is short"
+    shares = [sum(sizes[place::4]) for place in range(4)]
+    assert max(shares) - min(shares) <= 7 + 4
+    assert [len(batch) for batch in cut_into_waves(jobs(100), 4, wave=126, most=1764, at_once=7)] == [28, 28, 28, 16]
+    most = [len(batch) for batch in cut_into_waves(jobs(2110), 1, wave=126, most=300, at_once=7)]
+    assert sum(most) == 2110 and max(most) <= 300
+
+
 def test_one_process_takes_two_batches_at_a_time(started):
-    """With one device there is one process; of three batches of 0.3 s the second begins while the first runs."""
+    """With one device there is one process; of four batches of 0.3 s or less two are under way."""
     with started(sleep_s=0.05) as farm:
         assert (farm.worker_count, farm.device["device"], farm.device["count"]) == (1, "toy GPU-0", 1)
         batches = farm.cut(jobs(18))
         outcomes = dict(farm.run(batches))
-    assert [len(batch) for batch in batches] == [6, 6, 6]
+    assert [len(batch) for batch in batches] == [6, 6, 3, 3]
     assert {one["value"] for one in outcomes.values()} == {2.0 * place for place in range(18)}
     assert len({one["pid"] for one in outcomes.values()}) == 1
     spans = sorted({(one["began"], one["ended"]) for one in outcomes.values()})
-    assert len(spans) == 3
+    assert len(spans) == 4
     assert spans[1][0] < spans[0][1] <= spans[2][0], "two overlap, and the third waits for one of them"
 
 
