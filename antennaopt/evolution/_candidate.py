@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.evolution._genome import recorded
+
 
 def individual_id(generation: int, slot: int) -> str:
     """Name an individual by where it was born; the names sort in order of birth."""
@@ -58,7 +60,7 @@ class Candidate:
             individual=str(data["individual"]),
             generation=int(data["generation"]),
             slot=int(data["slot"]),
-            genome=tuple(float(gene) for gene in data["genome"]),
+            genome=recorded(data["genome"]),
             parents=tuple(str(parent) for parent in data["parents"]),
             operator=str(data["operator"]),
             birth=_number(data.get("birth")),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from antennaopt.errors import ConfigurationError
 
@@ -72,6 +72,19 @@ def encode(genes: Sequence[Gene], values: Mapping[str, float]) -> dict[int, floa
             )
         encoded[names[name]] = _encode(genes[names[name]], float(value))
     return encoded
+
+
+def recorded(genome: Iterable[Any]) -> tuple[float, ...]:
+    """Return a genome as a checkpoint has it.
+
+    Raises:
+        ValueError: A gene is no number in [0, 1].
+    """
+    genes = tuple(float(gene) for gene in genome)
+    for place, gene in enumerate(genes):
+        if not 0.0 <= gene <= 1.0:
+            raise ValueError(f"gene {place} = {gene} lies outside [0, 1]")
+    return genes
 
 
 def design_key(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

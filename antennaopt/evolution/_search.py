@@ -142,10 +142,11 @@ class Search:
                 f"version {STATE_VERSION} and seed {self.seed}"
             )
         population = [Scored.from_dict(one) for one in state["population"]]
-        if any(len(one.candidate.genome) != len(self.genes) for one in population):
+        hall_of_fame = [Scored.from_dict(one) for one in state["hall_of_fame"]]
+        if any(len(one.candidate.genome) != len(self.genes) for one in (*population, *hall_of_fame)):
             raise ResumeRefusedError(f"the checkpoint's genomes do not have the {len(self.genes)} genes of this run")
         self.population = population
-        self.hall_of_fame = [Scored.from_dict(one) for one in state["hall_of_fame"]]
+        self.hall_of_fame = hall_of_fame
         self.generation = int(state["generation"])
         self.evaluations = int(state["evaluations"])
         self.stagnation = int(state["stagnation"])

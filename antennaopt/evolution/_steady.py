@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from antennaopt.evolution._candidate import Candidate, Scored, individual_id, require_finite
-from antennaopt.evolution._genome import Gene
+from antennaopt.evolution._genome import Gene, recorded
 from antennaopt.evolution._individual import Individual
 from antennaopt.evolution._operators import tournament, vary
 from antennaopt.evolution._randomness import seeded
@@ -51,7 +51,7 @@ class Birth:
         return cls(
             number=int(data["number"]),
             bred_after=int(data["bred_after"]),
-            genome=tuple(float(gene) for gene in data["genome"]),
+            genome=recorded(data["genome"]),
             parents=tuple(str(parent) for parent in data["parents"]),
             operator=str(data["operator"]),
         )

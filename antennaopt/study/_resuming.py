@@ -65,20 +65,21 @@ def experiment_of(folder: RunFolder) -> Any:
     return original
 
 
-def plan_to_resume(folder: RunFolder) -> Mapping[str, Any]:
-    """Return on which lattice a run solves its antennas.
+def plan_to_resume(folder: RunFolder) -> tuple[Mapping[str, Any], str]:
+    """Return on which lattice a run solves its antennas, and with what backend.
 
     Raises:
         ResumeRefusedError: The manifest does not say.
     """
-    plan = folder.manifest.get("plan")
+    plan, backend = folder.manifest.get("plan"), folder.manifest.get("backend")
     sides = [plan.get(name) for name in ("nr", "nz")] if isinstance(plan, dict) else []
-    if not isinstance(plan, dict) or not all(type(cells) is int and cells > 0 for cells in sides):
+    whole = all(type(cells) is int and cells > 0 for cells in sides)
+    if not (isinstance(plan, dict) and whole and isinstance(backend, str)):
         raise ResumeRefusedError(
-            f"{folder.path / 'manifest.json'} is damaged: plan.nr and plan.nz must be whole numbers of cells; restore "
-            "it from a copy"
+            f"{folder.path / 'manifest.json'} is damaged: plan.nr and plan.nz must be whole numbers of cells, and "
+            "backend a name; restore it from a copy"
         )
-    return plan
+    return plan, backend
 
 
 def restore(session: Any, checkpoint: Checkpoint) -> None:

@@ -175,8 +175,8 @@ def resume(
         checkpoint = folder.load_checkpoint()
         for note in checkpoint.notes if checkpoint else ():
             told.note(note)
-        plan = plan_to_resume(folder)
-        solver = backend or str(folder.manifest["backend"])
+        plan, recorded = plan_to_resume(folder)
+        solver = backend or recorded
         opened = _allowing(farm, insecure)
         with (
             opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers,

@@ -183,7 +183,9 @@ class Round:
         with self.errors.open("w") as errors:
             self.driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
         try:
-            next_strike = time.monotonic() + self.chance.uniform(2.0, 8.0)
+            if self.chance.random() < 0.7:  # else while it begins
+                self._await_first_words()
+            next_strike = time.monotonic() + self.chance.uniform(0.5, 8.0)
             while self.driver.poll() is None:
                 time.sleep(0.05)
                 self._wake()
@@ -195,6 +197,13 @@ class Round:
         finally:
             end(self.driver)
         return self.driver.returncode
+
+    def _await_first_words(self):
+        """Wait until the driver is at work: on a busy machine none would be, were each struck after some seconds."""
+        while self.driver.poll() is None and not self.errors.stat().st_size:
+            time.sleep(0.05)
+            if self.fleet:
+                self.fleet.tend()
 
     def _strike(self):
         (what, number), pid = self.chance.choices(list(STRIKES), list(STRIKES.values()))[0], None

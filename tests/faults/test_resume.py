@@ -13,6 +13,8 @@ import bits
 import cheap_lens
 import pytest
 
+from antennaopt.results.checkpoint import canonical, digest
+
 HERE = Path(__file__).parent
 
 
@@ -82,6 +84,15 @@ def test_all_checkpoints_damaged_is_refused(stopped):
     for path in (stopped / "checkpoint").iterdir():
         path.write_bytes(path.read_bytes()[:-30])
     assert_refused(stopped, 4, "every checkpoint .* is damaged")
+
+
+def test_a_checkpoint_that_no_search_can_have_written_is_refused(stopped):
+    """A gene outside [0, 1] in both checkpoints, with the digests that belong to them."""
+    for path in (stopped / "checkpoint").iterdir():
+        payload = json.loads(path.read_text())["payload"]
+        payload["state"]["evolution"]["population"][0]["candidate"]["genome"][1] = -1e-9
+        path.write_text(json.dumps({"version": 1, "sha256": digest(canonical(payload)), "payload": payload}))
+    assert_refused(stopped, 4, r"gene 1 = -1e-09 lies outside \[0, 1\]")
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other"])
@@ -165,6 +176,7 @@ def begun(toml, root):
         ("manifest.json", lambda found: found | {"schema_version": 99}, "schema version 99"),
         ("manifest.json", lambda found: found | {"columns": {"genes": 7}}, r"manifest\.json is damaged"),
         ("manifest.json", lambda found: {}, r"manifest\.json is damaged"),
+        ("manifest.json", lambda found: found | {"backend": None}, r"manifest\.json is damaged: .* and backend a name"),
         (
             "manifest.json",
             lambda found: found | {"plan": {"nr": {}, "nz": 3}},
