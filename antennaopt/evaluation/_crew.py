@@ -131,6 +131,10 @@ class Crew:
             free = list(hands)
         for one in sorted(free, key=lambda one: (one.batches / one.places, -(one.speed or 0.0), one.address)):
             share = self.policy.share(one, hands, waiting)
+            if share and self.alike and one.backend == "cuda":
+                share = (
+                    WHOLE  # cut so that devices have the same work; the rest of a batch would be a launch of its own
+                )
             if share:
                 return one, share
         return None

@@ -85,6 +85,11 @@ def room(plan):
             "wave": 3, "antennas": plan.get("antennas", 12)}  # fmt: skip
 
 
+def room_one_by_one(plan):
+    """A device that is as busy with any number of antennas as with whole waves."""
+    return {**room(plan), "at_once": 1}
+
+
 def no_room(plan):
     from fdtd.errors import OutOfMemory
 

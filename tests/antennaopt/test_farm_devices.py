@@ -82,6 +82,14 @@ def test_every_device_has_a_process_of_its_own(started):
     assert len(of) == 2
 
 
+def test_devices_get_batches_as_they_were_cut(started):
+    """Eight of four antennas, also once the devices' speeds are known; towards the end they were cut in 3 and 1."""
+    with started(devices=2, room=farm_solvers.room_one_by_one, sleep_s=0.02) as farm:
+        for _ in range(2):
+            outcomes = dict(farm.run(farm.cut(jobs(32))))
+            assert {one["together"] for one in outcomes.values()} == {4}
+
+
 def test_a_batch_that_memory_cannot_hold_is_halved_and_nobody_is_lost(started):
     """12 antennas, room for 4: solved as 3 at a time, at the first attempt; later batches begin with 3."""
     with started(holds=4) as farm:
