@@ -82,8 +82,9 @@ def test_every_device_has_a_process_of_its_own(started):
     assert len(of) == 2
 
 
-def test_devices_get_batches_as_they_were_cut(started):
+def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
     """Eight of four antennas, also once the devices' speeds are known; towards the end they were cut in 3 and 1."""
+    monkeypatch.setattr("antennaopt.evaluation._dispatch.LEAST_S", 0.01)
     with started(devices=2, room=farm_solvers.room_one_by_one, sleep_s=0.02) as farm:
         for _ in range(2):
             outcomes = dict(farm.run(farm.cut(jobs(32))))
