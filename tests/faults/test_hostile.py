@@ -184,7 +184,7 @@ def harmed_rows(run, scratch, data):
         rows = changed(table.to_pylist(), data)
         try:
             hostile = pa.Table.from_pylist(rows, schema=data.draw(st.sampled_from([table.schema, None])))
-        except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
+        except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError, LookupError):
             hostile = table.slice(0, data.draw(st.integers(0, 2)))
         pq.write_table(hostile, path)
 
