@@ -56,7 +56,9 @@ __device__ inline LayerRow *slab_layer(int row, int half) {
     return reinterpret_cast<LayerRow *>(shared_base() + LAYERS_AT) + 2 * row + half;
 }
 #if RADIAL_WARPS
-__device__ inline LayerRow layer_of(const Strip &g, int r, int half) { return *slab_layer(g.table + g.row + r, half); }
+__device__ inline LayerRow layer_of(const Strip &g, int r, int half) {
+    return *slab_layer((TABLES > 1 ? g.table : 0) + g.row + r, half);
+}
 __device__ inline real *memory_of(const Strip &g, int r, int filter) {
     return reinterpret_cast<real *>(shared_base() + LAYERS_AT) + 8 * TABLES * HEIGHT + ((g.row + r) * 4 + filter) * RADIAL_COLUMNS + g.column;
 }

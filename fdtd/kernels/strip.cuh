@@ -33,7 +33,8 @@ struct Strip {
 __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int origin, int height) {
     g.antenna = antenna, g.lane = lane, g.group = lane / RADIAL_COLUMNS, g.column = lane % RADIAL_COLUMNS;
     const int row = warp * STRIP_HEIGHT + g.group * STRIP_ROWS;
-    g.works = g.group < GROUPS && row < height, g.top = g.group == GROUPS - 1 || row + STRIP_ROWS == height;
+    g.works = g.group < GROUPS && row < height;
+    g.top = g.works && (g.group == GROUPS - 1 || row + STRIP_ROWS == height);
     g.row = row, g.table = 0, g.first = origin + row, g.at = P.lead + P.radial_start + g.column;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) g.word[r] = g.first + r < P.nz ? row_word(antenna, g.first + r) : int(ROW_PLANE);

@@ -19,9 +19,9 @@ Plan = OneStepPlan | WholeStepPlan | WavefrontPlan | TrapezoidalPlan | ResidentP
 """How a scheme lays an antenna out."""
 
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
-_ROW_SECONDS = (1.6e-6, 1.6e-6, 2.4e-6)  # of a wavefront, by pieces a lane
-_STEP_SECONDS = {8: 3.0e-6, 12: 2.6e-6}  # of a cluster, by the most warps of a block
-_TILE_SECONDS = (6.5e-6, 3.7e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
+_ROW_SECONDS = (1.6e-6, 1.5e-6, 2.3e-6)  # of a wavefront, by pieces a lane
+_STEP_SECONDS = {8: 3.0e-6, 12: 2.9e-6}  # of a cluster, by the most warps of a block
+_TILE_SECONDS = (6.5e-6, 3.2e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
 _ONE_STEP = 1.6e10  # cell-steps a second, on the smallest lattice
 
 
