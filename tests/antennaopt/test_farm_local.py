@@ -137,7 +137,9 @@ def test_exception_costs_one_individual_and_comes_with_its_traceback(how):
 
 @pytest.mark.parametrize("how", ["hang_at", "stop_at"])
 def test_hang_and_stopped_process_time_out_alone(how, monkeypatch):
+    """A stopped process is woken by the next look after the workers, and then solves; here that look comes too late."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.5)
+    monkeypatch.setattr(farm_module, "WORKERS_CHECK_S", 60.0)
     with started(**{how: 1.0}, time_limit_s=0.7) as farm:
         outcomes = dict(farm.run([jobs(2)]))
     assert outcomes["i0"]["status"] == "ok"
