@@ -161,3 +161,30 @@ def test_a_default_run_listens_on_loopback_only(tmp_path):
     assert run.returncode == 143
     assert len(addresses) >= 4, "the scheduler and its page, a worker and its nanny"
     assert {one.rpartition(":")[0] for one in addresses} == {"127.0.0.1"}, addresses
+
+
+def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
+    """`antennaopt worker` where the driver lists two devices: each process sees one of them, by its UUID."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from fdtd.backends.cuda import present\n"
+        "from fdtd.tiling.limits import HOPPER\n"
+        "found = tuple(present.Found(uuid=f'GPU-{place}', name='toy', limits=HOPPER) for place in range(2))\n"
+        "present.devices = lambda: found\n"
+    )
+    address = f"tcp://127.0.0.1:{free_port()}"
+    scheduler, _ = started("scheduler", "--listen", address, "--dashboard-port", "0", until="dashboard")
+    processes = [scheduler]
+    try:
+        path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(HERE)])}
+        host, lines = started("worker", address, "--backend", "cuda", "--name", "node", until="at work", **path)
+        processes.append(host)
+        with Farm(farm_solvers.solve_on_device, family="test", plan={"sleep_s": 0.05}, address=address) as farm:
+            outcomes = dict(farm.run([[(f"i{n}", {"x": float(n)})] for n in range(24)]))
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(timeout=30)
+            process.stderr.close()
+    assert "2 CUDA devices of node at work" in lines[-1]
+    assert {(one["worker"], one["device"]) for one in outcomes.values()} == {("node-0", "GPU-0"), ("node-1", "GPU-1")}
+    assert len({one["pid"] for one in outcomes.values()}) == 2
