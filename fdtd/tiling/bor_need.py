@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import BOR
@@ -43,7 +44,8 @@ def bor_need(
         )
         height, width = tiles.cluster * tiles.march.height, tiles.march.wide
         need = tile_need(machine, height, width, tiles.depth, blocks=tiles.cluster, size=size)
-        return need, f"tiles of {height} x {width} in registers, depth {tiles.depth}"
+        busy = min(1.0, batch * tiles.tiles * tiles.cluster / machine.multiprocessors)
+        return replace(need, busy=busy), f"tiles of {height} x {width} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
         front = wavefront.plan(BOR, columns, rows, layer=layer, record_every=_RECORDED, size=size, limits=limits)
         need = rows_need(machine, columns, batch, levels=front.levels, cells=front.cells, size=size)
