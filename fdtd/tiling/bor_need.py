@@ -14,7 +14,7 @@ from fdtd.tiling.need import WAITS, Need, clusters_at_once
 _ISSUED = 24.5  # instructions of an update with operands in registers: 23 to 26 in machine code
 _OVERHEAD = {"trapezoidal": 1.2, "wavefront": 1.4, "resident": 1.2}  # instructions that only move and count
 _FILLED = 0.5  # part of the cells that are neither air nor metal, and read their six coefficients
-_RECORDED = 8  # steps between samples, which plans go by
+_RECORDED = 10  # steps between samples, which plans go by
 
 
 def bor_need(
@@ -42,27 +42,35 @@ def bor_need(
             size=size,
             limits=limits,
         )
-        height, width = tiles.cluster * tiles.march.height, tiles.march.wide
-        need = tile_need(machine, height, width, tiles.depth, blocks=tiles.cluster, size=size)
+        height, width = tiles.cluster * tiles.march.height, tiles.march.wide + tiles.march.radial_columns
+        useful = rows * columns / tiles.tiles
+        need = tile_need(machine, height, width, tiles.depth, useful=useful, blocks=tiles.cluster, size=size)
         busy = min(1.0, batch * tiles.tiles * tiles.cluster / machine.multiprocessors)
-        return replace(need, busy=busy), f"tiles of {height} x {width} in registers, depth {tiles.depth}"
+        return replace(need, busy=busy), f"tiles of {height} x {tiles.march.wide} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
         front = wavefront.plan(BOR, columns, rows, layer=layer, record_every=_RECORDED, size=size, limits=limits)
         need = rows_need(machine, columns, batch, levels=front.levels, cells=front.cells, size=size)
         return need, f"{front.levels} levels, {front.cells} cells a lane"
     if scheme == "resident":
         held = resident.plan(BOR, columns, rows, layer=layer, axial=layer > 0, coupled=False, size=size, limits=limits)
-        return cluster_need(machine, rows * columns, batch, held.cluster), f"clusters of {held.cluster}"
+        room = held.cluster * held.march.height * (held.march.wide + held.march.radial_columns)
+        return cluster_need(machine, rows * columns, batch, held.cluster, room=room), f"clusters of {held.cluster}"
     raise Unsuitable(f"{scheme} has no kernel for bor")
 
 
-def tile_need(machine: Machine, height: int, width: int, depth: int, *, blocks: int = 1, size: int) -> Need:
-    """Redundant computation in registers: one block a multiprocessor, so it waits for its own loads and stores."""
-    core, state = (height - 2 * depth) * width, len(BOR.fields) * size
-    transfer = (height * width + core) * state / (machine.memory_bytes_per_s / machine.multiprocessors)
+def tile_need(
+    machine: Machine, height: int, width: int, depth: int, *, useful: float | None = None, blocks: int = 1, size: int
+) -> Need:
+    """Redundant computation in registers: one block a multiprocessor, so it waits for its own loads and stores.
+
+    Of the cells that a tile holds, `useful` are the lattice's and no other tile's; all but its halo rows if None.
+    """
+    stored, state = (height - 2 * depth) * width, len(BOR.fields) * size
+    core = stored if useful is None else useful
+    transfer = (height * width + stored) * state / (machine.memory_bytes_per_s / machine.multiprocessors)
     return Need(
         memory_bytes=2 * state / depth,
-        cache_bytes=state * (height * width / core + 1) / depth,
+        cache_bytes=state * (height * width + stored) / core / depth,
         instructions=_OVERHEAD["trapezoidal"] * _ISSUED * height * width / core,
         wait=(2 * WAITS["barrier"] * blocks + transfer / depth) / core / machine.multiprocessors,
     )
@@ -79,12 +87,12 @@ def rows_need(machine: Machine, columns: int, batch: int, *, levels: int, cells:
     )
 
 
-def cluster_need(machine: Machine, cells: int, batch: int, cluster: int) -> Need:
-    """A lattice in the registers of a cluster, whose blocks meet twice a step."""
+def cluster_need(machine: Machine, cells: int, batch: int, cluster: int, *, room: int | None = None) -> Need:
+    """A lattice in the registers of a cluster, which has room for more cells, and whose blocks meet twice a step."""
     at_once = clusters_at_once(machine.multiprocessors, cluster)
     return Need(
         memory_bytes=0.0,
-        instructions=_OVERHEAD["resident"] * _ISSUED,
+        instructions=_OVERHEAD["resident"] * _ISSUED * (room or cells) / cells,
         wait=2 * WAITS["cluster"] / (cells / cluster) / machine.multiprocessors,
         busy=batch / math.ceil(batch / at_once) * cluster / machine.multiprocessors,
     )
