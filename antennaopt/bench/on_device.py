@@ -34,6 +34,9 @@ ARITHMETIC = "arithmetic"  # left out, a kernel moves its numbers and changes no
 ABLATIONS: tuple[tuple[str, ...], ...] = (("layers",), ("record",), ("media",), BARE, (*BARE, ARITHMETIC))
 """What is left out in turn: no layers, no record, air alone, the update only, memory only."""
 
+ALSO: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {"bor": (("one_step", {"launches": 1}),)}
+"""Other ways of a stencil's schemes: timed with nothing left out, and never chosen for a study."""
+
 _DISTINCT = 8  # problems; larger batches are these over and over
 _ROUND = {"bor": 480}  # steps of one timing; planar ones go by the clock
 _PLANAR_ROUND = 240  # every depth divides it
@@ -140,6 +143,11 @@ def bench_on_device(
         there = schemes_of(case.stencil)
         wanted = [name for name in there if not schemes or name in schemes or name == "one_step"]
         variants = [Variant(scheme=name, precision=precision) for name in wanted]
+        variants += [
+            Variant(scheme=name, choice=choice, precision=precision)
+            for name, choice in ALSO.get(case.stencil, ())
+            if not schemes or name in schemes
+        ]
         if ablations:
             variants += [
                 Variant(scheme=name, without=parts, precision=precision)
@@ -322,7 +330,7 @@ def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> d
     with contextlib.suppress(Unsuitable, TypeError):
         need = predict(
             case.stencil, variant.scheme, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size,
-            choice={} if case.stencil == "bor" else variant.choice,
+            choice=variant.choice,
         ).need  # fmt: skip
         moved = need.memory_bytes
     return {

@@ -202,12 +202,15 @@ def _device_table(rows: Sequence[Mapping[str, Any]]) -> str:
     def percent(value: float | None) -> str:
         return "-" if value is None else f"{value:.1%}"
 
-    lines = [["stencil", "scheme", "without", "cells", "batch", "G/s", "spread", "ratio", "arithmetic", "memory"]]
+    lines = [
+        ["stencil", "scheme", "choice", "without", "cells", "batch", "G/s", "spread", "ratio", "arithmetic", "memory"]
+    ]
     for row in rows:
         ratio = row["ratio_to_one_step"]
         lines.append([
-            row["stencil"], row["scheme"], ", ".join(row["without"]) or "-", " x ".join(map(str, row["shape"])),
-            str(row["batch"]), f"{row['cell_steps_per_s'] / 1e9:.1f}", percent(row["spread"]),
+            row["stencil"], row["scheme"], ", ".join(f"{key} {value}" for key, value in row["choice"].items()) or "-",
+            ", ".join(row["without"]) or "-", " x ".join(map(str, row["shape"])), str(row["batch"]),
+            f"{row['cell_steps_per_s'] / 1e9:.1f}", percent(row["spread"]),
             "-" if ratio is None else f"{ratio:.2f}", percent(row["fraction_of_arithmetic"]),
             percent(row["fraction_of_memory"]),
         ])  # fmt: skip

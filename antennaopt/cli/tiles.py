@@ -246,13 +246,15 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
             best: dict[tuple[Any, ...], float] = {}
             for entry in entries:
                 if entry["dtype"] == "float32" and entry["backend"] == "cuda" and not entry.get("without"):
-                    key = (entry["stencil"], entry["scheme"], *entry["shape"], entry["batch"])
+                    launches = (entry.get("choice") or {}).get("launches", 2)
+                    key = (entry["stencil"], entry["scheme"], launches, *entry["shape"], entry["batch"])
                     best[key] = max(best.get(key, 0.0), float(entry["cell_steps_per_s"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(f"--measured {file} holds no rows of `bench kernels --json` ({error})") from None
-        for (stencil, scheme, columns, height, batch), rate in best.items():
+        for (stencil, scheme, launches, columns, height, batch), rate in best.items():
+            choice = {"launches": launches} if stencil == "bor" else {}
             try:
-                found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch)
+                found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch, choice=choice)
             except FdtdError:
                 continue
             rows.append({

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from fdtd.errors import Unsuitable
 from fdtd.stencils import BOR
@@ -18,17 +20,31 @@ _RECORDED = 10  # steps between samples, which plans go by
 
 
 def bor_need(
-    scheme: str, machine: Machine, rows: int, columns: int, batch: int, layer: int, size: int
+    scheme: str,
+    machine: Machine,
+    rows: int,
+    columns: int,
+    batch: int,
+    layer: int,
+    size: int,
+    choice: Mapping[str, Any],
 ) -> tuple[Need, str]:
     """Of one useful cell-step, and the plan in words. What the layers cost beside their cells is not counted.
+
+    Of `choice` only the launches of `one_step` count; the other schemes are predicted in the plan of their own.
 
     Raises:
         Unsuitable: The scheme cannot step this lattice.
     """
     if scheme == "one_step":
-        moved = BOR.split_bytes(size) + _FILLED * BOR.coefficients * size
-        wait = 2 * WAITS["launch"] / (rows * columns * batch)
-        return Need(memory_bytes=moved, instructions=2 * _ISSUED, wait=wait), "two launches a step"
+        whole = choice.get("launches") == 1
+        moved = BOR.bytes_per_step(size) if whole else BOR.split_bytes(size)
+        need = Need(
+            memory_bytes=moved + _FILLED * BOR.coefficients * size,
+            instructions=2 * _ISSUED,
+            wait=(1 if whole else 2) * WAITS["launch"] / (rows * columns * batch),
+        )
+        return need, "one launch a step" if whole else "two launches a step"
     limits = machine.limits
     if scheme == "trapezoidal":
         tiles = trapezoidal.plan(

@@ -71,7 +71,7 @@ def predict(
         batch: Problems stepped together.
         layer: Absorbing layers, cells.
         size: Bytes of a number.
-        choice: What the plan of a planar scheme is told, such as `depth`.
+        choice: What the plan of a planar scheme is told, such as `depth`; of bor, the `launches` of one_step.
 
     Raises:
         ConfigError: No such stencil or scheme, or an empty lattice.
@@ -83,7 +83,7 @@ def predict(
     if min(rows, columns, batch) < 1:
         raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
     if stencil == "bor":
-        need, plan = bor_need(scheme, machine, rows, columns, batch, layer, size)
+        need, plan = bor_need(scheme, machine, rows, columns, batch, layer, size, choice or {})
     else:
         need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size, choice or {})
     rate, limit = need.rate(machine, size)

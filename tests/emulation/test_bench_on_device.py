@@ -57,6 +57,16 @@ def test_rows(device: HostDevice) -> None:
     json.dumps(rows, allow_nan=False)
 
 
+def test_one_step_in_one_launch_has_a_row(device: HostDevice) -> None:
+    """Beside the two launches a step, to their bits; its model moves 60 bytes a cell-step, theirs 84."""
+    case = Case(stencil="bor", shape=(64, 128), batch=1)
+    two, one = bench_on_device([case], schemes=["one_step"], ablations=False, steps=3, repeat=1, device=device)
+    assert (two["choice"], one["choice"]) == ({}, {"launches": 1})
+    assert one["difference_from_one_step"] == 0
+    moved = [row["fraction_of_memory"] / row["cell_steps_per_s"] * H200.memory_bytes_per_s for row in (one, two)]
+    assert moved == [pytest.approx(60), pytest.approx(84)]
+
+
 def test_copies_and_parts_by_name(device: HostDevice) -> None:
     """Eleven copies of a problem end with the same bits, first and last; what is left out can be said."""
     rows = bench_on_device(
