@@ -16,6 +16,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,8 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
     summary = run(at_work, root=out / f"{workers}", backend=backend, cache="off", progress=Lines(), report=False)
     wall = time.monotonic() - started
     events = [json.loads(line) for line in (summary.folder / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
-    counted = [one for one in events if one["event"] == "generation"][1:]
+    generations = [one for one in events if one["event"] == "generation"]
+    counted = generations[1:]
     rates = [one["evaluations_per_s"] for one in counted]
     device = next((one for one in events if one["event"] == "device"), {"device": backend})
     return {
@@ -67,7 +69,12 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
         "antennas_per_s": statistics.median(rates),
         "spread": (max(rates) - min(rates)) / 2 / statistics.median(rates),
         "generation_seconds": [one["seconds"] for one in counted],
+        "first_generation_seconds": generations[0]["seconds"],
         "stepping_share": stepping_share(summary.folder, {one["generation"]: one["seconds"] for one in counted}),
+        "stepping_share_with_first": summary.stepping_fraction,
+        "seconds_beside_busiest": beside_busiest(
+            summary.folder, {one["generation"]: one["seconds"] for one in generations}
+        ),
         "seconds": wall,
         "status": summary.counts,
         **{name: device[name] for name in ("device", "scheme", "wave") if name in device},
@@ -75,10 +82,22 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
     }
 
 
+def solved_rows(folder: Path, generations: Collection[int]) -> pd.DataFrame:
+    """What stepped which solved antenna of these generations for how long."""
+    rows = pd.read_parquet(folder / "evals", columns=["generation", "worker", "cached", "stepping_seconds"])
+    return rows[rows["generation"].isin(list(generations)) & ~rows["cached"]]
+
+
+def beside_busiest(folder: Path, seconds: dict[int, float]) -> list[float]:
+    """Wall time of each generation less what the worker stepped that stepped longest, s."""
+    stepped = solved_rows(folder, seconds).groupby(["generation", "worker"])["stepping_seconds"].sum()
+    longest = stepped.groupby(level="generation").max()
+    return [float(wall - longest[generation]) for generation, wall in seconds.items()]
+
+
 def stepping_share(folder: Path, seconds: dict[int, float]) -> float:
     """How much of the generations' wall time their workers stepped, by the rows."""
-    rows = pd.read_parquet(folder / "evals", columns=["generation", "worker", "cached", "stepping_seconds"])
-    solved = rows[rows["generation"].isin(list(seconds)) & ~rows["cached"]]
+    solved = solved_rows(folder, seconds)
     return float(solved["stepping_seconds"].sum() / (sum(seconds.values()) * solved["worker"].nunique()))
 
 

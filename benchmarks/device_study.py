@@ -38,6 +38,7 @@ def summary(run: Path, began: float, ended: float) -> dict:
         "wall_seconds": ended - began,
         "search_seconds": stopped.get("search_seconds"),
         "run_seconds": stopped.get("run_seconds"),
+        "stepping_fraction": stopped.get("stepping_fraction"),
         "generation_seconds": [one["seconds"] for one in generations],
         "evaluations": generations[-1]["evaluations"],
         "rows": len(rows),
@@ -45,9 +46,16 @@ def summary(run: Path, began: float, ended: float) -> dict:
         "evaluations_per_s": generations[-1]["evaluations"] / (ended - began),
         "steps": rows["steps"].describe().to_dict(),
         "best_fitness": [one["best"] for one in generations],
+        "best_of_first_generation": first_best(rows),
         "device": next((one for one in events if one["event"] == "device"), None),
         "crowned": stopped.get("crowned"),
     }
+
+
+def first_best(rows: pd.DataFrame) -> dict:
+    """Figures of the first generation's best antenna, by column, with its name."""
+    best = rows[(rows["generation"] == 0) & (rows["status"] == "ok")].nsmallest(1, "fitness").iloc[0]
+    return {name: best[name] for name in rows if name == "individual" or name.endswith("mhz")}
 
 
 def main() -> None:

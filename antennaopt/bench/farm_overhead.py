@@ -56,11 +56,12 @@ def bench_overhead(
     Returns:
         Two rows. `case` "nothing is stepped": `evaluations_per_s`, the median over the generations but the first, and
         `spread`, half of the range between its quartiles; processor time an evaluation of the driver and of the
-        workers, `driver_us` and `workers_us`, and `allowed_per_s`, the rate at which these fill as many cores as there
-        are workers; `memory_mib`, pairs of evaluations and the driver's memory, and `memory_growth`, the largest after
-        a tenth of the run over that at a tenth, less 1. `case` "stepping": `seconds_beside`, the median over the
-        generations of the wall time that the busiest worker did not step. Both: `other_cores`, how many cores were busy
-        with what is not ours, on average; with more than a tenth of one, figures are not to be quoted.
+        workers, `driver_us` and `workers_us`, and `allowed_per_s`, the rate at which the driver fills its core or both
+        as many cores as there are workers; `memory_mib`, pairs of evaluations and the driver's memory, and
+        `memory_growth`, the largest after a tenth of the run over that at a tenth, less 1. `case` "stepping":
+        `seconds_beside`, the median over the generations of the wall time that the busiest worker did not step. Both:
+        `other_cores`, how many cores were busy with what is not ours, on average; with more than a tenth of one,
+        figures are not to be quoted.
     """
     generations = -(-evaluations // population) + 1
     about = {"device": device_name(), "workers": workers, "population": population, "batch": batch}
@@ -138,7 +139,7 @@ class _Watch(Quiet):
             "spread": (quartiles[2] - quartiles[0]) / 2 / quartiles[1],
             "driver_us": 1e6 * driver / count,
             "workers_us": 1e6 * workers / count,
-            "allowed_per_s": cores * count / (driver + workers),
+            "allowed_per_s": count / max(driver, (driver + workers) / cores),  # one process drives
             "other_cores": self.other_cores,
             "memory_growth": max(self.memory_mib[warm:]) / self.memory_mib[warm] - 1.0,
             "memory_mib": [list(pair) for pair in zip(self.solved, self.memory_mib, strict=True)],
