@@ -164,7 +164,7 @@ def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str
         DeviceError: There is no device.
     """
     from antennaopt.bench.farm import Combination, usual_combinations
-    from antennaopt.cli.machine import usable_cores
+    from antennaopt.evaluation.cores import usable_cores
     from fdtd.backends.cuda.present import devices
 
     if not workers:

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.machine import memory_bytes, usable_cores
+from antennaopt.cli.machine import memory_bytes
 from antennaopt.cli.options import check_writable, json_option, write_out
 from antennaopt.errors import ClusterError
+from antennaopt.evaluation.cores import usable_cores
 
 
 @click.command(short_help="Show what this machine can run.")

@@ -9,14 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.evaluation.cores import usable_cores
 
 SWEEP_BYTES_PER_CELL = 640
 """Fields, coefficients and the float64 media that they are made from, about."""
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory_bytes() -> int | None:

@@ -195,6 +195,16 @@ def write_out(file: str, text: str) -> None:
     write_text(Path(file), text)
 
 
+def teller(*, quiet: bool) -> Callable[[str], None]:
+    """Return what prints a line on stderr, at once; nothing when quiet."""
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    return say
+
+
 def _can_open(path: Path) -> bool:
     try:
         with path.open("ab"):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from antennaopt.cli.options import insecure_option, quiet_option, tls_option
+from antennaopt.cli.options import insecure_option, quiet_option, teller, tls_option
 
 
 @click.command(short_help="Run the scheduler of a farm across machines.")
@@ -27,8 +25,4 @@ def scheduler(listen: str | None, tls: str | None, insecure: bool, dashboard_por
     """  # noqa: D301 - \b is click's
     from antennaopt.evaluation.hosts import serve_scheduler
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
-    serve_scheduler(listen, tls=tls, insecure=insecure, dashboard=dashboard_port, say=say)
+    serve_scheduler(listen, tls=tls, insecure=insecure, dashboard=dashboard_port, say=teller(quiet=quiet))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from antennaopt.cli.options import backend_option, chosen_backend, insecure_option, quiet_option, tls_option
+from antennaopt.cli.options import backend_option, chosen_backend, insecure_option, quiet_option, teller, tls_option
 
 
 @click.command(short_help="Let this host solve for a scheduler.")
@@ -40,10 +38,6 @@ def worker(
     """  # noqa: D301 - \b is click's
     from antennaopt.evaluation.hosts import serve_workers
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
     chosen = chosen_backend(backend, quiet=quiet)
     serve_workers(
         address,
@@ -54,5 +48,5 @@ def worker(
         tls=tls,
         insecure=insecure,
         wait_s=wait,
-        say=say,
+        say=teller(quiet=quiet),
     )

@@ -21,6 +21,7 @@ from antennaopt.errors import ClusterError
 from antennaopt.evaluation._connection import connect, page_link, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
+from antennaopt.evaluation.cores import usable_cores
 
 DASHBOARD_PORT = 8787
 
@@ -283,11 +284,6 @@ def is_stopped(pid: int) -> bool:
     except OSError:
         return False
     return state[:1] == ["T"]
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def dashboard_port() -> int:

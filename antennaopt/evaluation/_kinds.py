@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from antennaopt.evaluation._cluster import LocalWorkers, usable_cores
+from antennaopt.evaluation._cluster import LocalWorkers
 from antennaopt.evaluation._devices import enough_devices
 from antennaopt.evaluation._remote import RemoteScheduler
 from antennaopt.evaluation._security import host_and_port, security_for, security_for_listening
 from antennaopt.evaluation.cluster_settings import ClusterSettings
+from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 NO_DEVICE = "none"

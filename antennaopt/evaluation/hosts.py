@@ -15,7 +15,7 @@ from distributed import Nanny, Scheduler
 from distributed.utils import get_ip
 
 from antennaopt.errors import AntennaoptError, ClusterError
-from antennaopt.evaluation._cluster import SETTINGS, WORKER_ENVIRONMENT, dashboard_port, quieten, usable_cores
+from antennaopt.evaluation._cluster import SETTINGS, WORKER_ENVIRONMENT, dashboard_port, quieten
 from antennaopt.evaluation._devices import enough_devices
 from antennaopt.evaluation._security import (
     LOOPBACK,
@@ -27,6 +27,7 @@ from antennaopt.evaluation._security import (
     security_for,
     security_for_listening,
 )
+from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
 Say = Callable[[str], None]

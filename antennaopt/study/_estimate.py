@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evolution import HALL_OF_FAME_SIZE, EvolutionSettings, decode
 from antennaopt.study._planning import Evaluate, halved_plan, plan_for, standard_evaluate
 from antennaopt.study._progress import duration
@@ -167,4 +167,4 @@ def _batch_and_workers(plan: Mapping[str, Any], backend: str, cluster: Mapping[s
 
 def _workers(cluster: Mapping[str, Any]) -> int:
     asked = cluster.get("workers", "auto")
-    return int(asked) if str(asked).isdigit() else len(os.sched_getaffinity(0))
+    return int(asked) if str(asked).isdigit() else usable_cores()
