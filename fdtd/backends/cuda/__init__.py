@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,7 @@ def run(
     scheme: str | None = None,
     watch: Watch | None = None,
     on: Device | None = None,
+    **choice: Any,
 ) -> Records:
     """Step a batch to its end.
 
@@ -54,6 +56,7 @@ def run(
             `fdtd.backends.cuda.choice.choose`).
         watch: Told of every look at the first antenna's energy.
         on: Where to run; the CUDA device if None.
+        choice: What the scheme's plan is told.
 
     Returns:
         Records in the given precision; those of one antenna do not depend on its neighbours in the batch.
@@ -70,7 +73,7 @@ def run(
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = device() if on is None else on
     name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
-    batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits), precision)
+    batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits, **choice), precision)
     batch.running()  # waits until everything is in place
     with _STEPPING:
         start = time.perf_counter()
