@@ -109,18 +109,21 @@ def _schemes(backend: str, precision: str) -> dict[str, Callable[[Problem], obje
     raise Unsuitable(f"backend = {backend!r} has no kernels here (allowed: cpu, reference)")
 
 
-def reference_problem(grid: tuple[int, int], steps: int, batch: int) -> Problem:
-    """The reference lens, scaled down where the grid is too small for it, started from noise."""
+def reference_problem(grid: tuple[int, int], steps: int, batch: int, *, surfaces: str = "diagonal") -> Problem:
+    """The reference lens, scaled down where the grid is too small for it, started from noise.
+
+    Its surfaces are those of a search; "full" ones, those of certificates, couple nodes.
+    """
     scale, reason = 1.0, ""
     for _ in range(12):
         try:
-            return _scaled(grid, steps, batch, scale)
+            return _scaled(grid, steps, batch, scale, surfaces)
         except ConfigError as error:
             scale, reason = 0.8 * scale, str(error)
     raise ConfigError(f"--grid {grid[0]}x{grid[1]} holds the reference lens at no size: {reason}")
 
 
-def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float) -> Problem:
+def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float, surfaces: str) -> Problem:
     """The reference lens with its radii scaled, but never smaller than the feed's rim."""
     design = {
         name: max(4.0e-3, value * scale) if name.startswith("lens.radii") else value for name, value in _LENS.items()
@@ -142,7 +145,7 @@ def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float) -> Prob
         cell=_CELL,
         exact_steps=steps,
         shape=grid,
-        surfaces="diagonal",  # as in a search
+        surfaces=surfaces,
     )
     media = fill(layout, family.scene(designs))
     problem, _ = pose(layout, media)

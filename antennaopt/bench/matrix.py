@@ -33,7 +33,8 @@ def support_matrix(limits: Limits = HOPPER) -> list[dict[str, Any]]:
         limits: Of the device that the CUDA rows are for.
 
     Returns:
-        `stencil`, `scheme`, `backend`, `works`, and `reason` where it does not.
+        `stencil`, `scheme`, `backend`, `works`, and `reason` where it does not; `diagonal_only`, why it works for
+        surfaces = "diagonal" alone, where it does.
     """
     rows = []
     for stencil in STENCILS:
@@ -41,21 +42,30 @@ def support_matrix(limits: Limits = HOPPER) -> list[dict[str, Any]]:
             for backend in BACKENDS:
                 reason = _refusal(stencil, scheme, backend, limits)
                 row: dict[str, Any] = {"stencil": stencil, "scheme": scheme, "backend": backend}
-                rows.append({**row, "works": reason is None} | ({} if reason is None else {"reason": reason}))
+                row |= {"works": reason is None} | ({} if reason is None else {"reason": reason})
+                if stencil == "bor" and backend == "cuda" and reason is None:
+                    coupled = _said(_plan_bor, scheme, limits, "full")
+                    row |= {} if coupled is None else {"diagonal_only": coupled}
+                rows.append(row)
     return rows
 
 
 def matrix_table(rows: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:
-    """The matrix for people: the backends of each pair, and why pairs have none on a GPU."""
+    """The matrix for people: the backends of each pair, and why pairs have none on a GPU.
+
+    A star marks a backend that works for surfaces = "diagonal" alone.
+    """
     table, reasons = [["", *ALL_SCHEMES]], []
     for stencil in STENCILS:
         line = [stencil]
         for scheme in ALL_SCHEMES:
             pair = [row for row in rows if row["stencil"] == stencil and row["scheme"] == scheme]
-            line.append(" ".join(row["backend"] for row in pair if row["works"]) or "-")
+            works = [row["backend"] + ("*" if "diagonal_only" in row else "") for row in pair if row["works"]]
+            line.append(" ".join(works) or "-")
             reasons += [
                 f"{stencil}, {scheme}: {row['reason']}" for row in pair if row["backend"] == "cuda" and not row["works"]
             ]
+            reasons += [f"* {stencil}, {scheme}: {row['diagonal_only']}" for row in pair if "diagonal_only" in row]
         table.append(line)
     return table, reasons
 
@@ -68,20 +78,25 @@ def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | N
         if (stencil, scheme) in _ON_CPU:
             return None
         return "no kernel on the CPU" if stencil == "jacobi5" else f"the CPU has no {scheme} for {stencil}"
+    return _said(_plan_bor if stencil == "bor" else _plan_planar(stencil), scheme, limits)
+
+
+def _said(plan: Callable[..., None], *what: Any) -> str | None:
+    """Why a plan refuses, or None."""
     try:
-        (_plan_bor if stencil == "bor" else _plan_planar(stencil))(scheme, limits)
+        plan(*what)
     except Unsuitable as error:
         return str(error)
     return None
 
 
-def _plan_bor(scheme: str, limits: Limits) -> None:
+def _plan_bor(scheme: str, limits: Limits, surfaces: str = "diagonal") -> None:
     from antennaopt.bench.kernels import reference_problem
 
     check_pair("bor", scheme)
     if scheme not in SCHEMES:
         raise Unsuitable(f"{scheme} has no kernel for bor (allowed: {', '.join(SCHEMES)})")
-    SCHEMES[scheme](reference_problem((_POINTS, 2 * _POINTS), 8, 1), "float32", limits)
+    SCHEMES[scheme](reference_problem((_POINTS, 2 * _POINTS), 8, 1, surfaces=surfaces), "float32", limits)
 
 
 def _plan_planar(stencil: str) -> Callable[[str, Limits], None]:

@@ -25,7 +25,7 @@ _PROBES = 16
 
 
 def full_problem(
-    stencil: str, shape: tuple[int, int], steps: int, distinct: int
+    stencil: str, shape: tuple[int, int], steps: int, distinct: int, *, surfaces: str = "diagonal"
 ) -> Problem | PlanarProblem | JacobiProblem:
     """A batch with all that its stencil has, from noise.
 
@@ -38,12 +38,13 @@ def full_problem(
         shape: Columns and rows.
         steps: That it will be stepped, at most.
         distinct: Problems of the batch.
+        surfaces: Of lenses: "diagonal", or "full" with coupled nodes as in certificates.
 
     Raises:
         ConfigError: There is no such stencil, or the lens or the layers do not fit the lattice.
     """
     if stencil == "bor":
-        return _lenses(shape, steps, distinct)
+        return _lenses(shape, steps, distinct, surfaces)
     rng = np.random.default_rng(7)
     columns, rows = shape
     if stencil == "jacobi5":
@@ -72,8 +73,8 @@ def full_problem(
     )
 
 
-def _lenses(shape: tuple[int, int], steps: int, distinct: int) -> Problem:
-    problem = reference_problem(shape, steps, distinct)
+def _lenses(shape: tuple[int, int], steps: int, distinct: int, surfaces: str) -> Problem:
+    problem = reference_problem(shape, steps, distinct, surfaces=surfaces)
     k, i = np.nonzero((problem.media.conductivity > 0).any(axis=(0, 1)))
     box = FieldMap(
         rows=(int(k.min()), int(k.max()) + 1), columns=(int(i.min()), int(i.max()) + 1), frequencies=np.array([30e9])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from host_device import HostDevice
 from test_bor_schemes import SCHEMES as BOR_COVERED
+from test_bor_schemes import UNCOUPLED
 from test_planar_schemes import CHOICES as PLANAR_COVERED
 from test_planar_schemes import problem
 
@@ -54,6 +55,17 @@ def test_refusals_are_those_of_running(row) -> None:
         else:
             planar.run(problem(row["stencil"], steps=1), HostDevice(), scheme=row["scheme"])
     assert str(caught.value) == row["reason"]
+
+
+def test_schemes_that_refuse_coupled_nodes_are_marked() -> None:
+    """Those that the agreement tests see refuse surfaces = "full", and no others."""
+    refuse = {row["scheme"]: row["diagonal_only"] for row in matrix.support_matrix() if "diagonal_only" in row}
+    assert set(refuse) == set(UNCOUPLED)
+    for scheme, reason in refuse.items():
+        assert reason == f"{scheme} does not step coupled nodes; use surfaces = 'diagonal', or wavefront"
+    table, reasons = matrix.matrix_table(ON_A_GPU)
+    assert [table[1][1 + matrix.ALL_SCHEMES.index(scheme)] for scheme in UNCOUPLED] == ["cuda*", "cuda*"]
+    assert sum("coupled" in reason for reason in reasons) == 2
 
 
 def test_a_card_without_clusters_has_no_resident() -> None:
