@@ -9,16 +9,34 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from antennaopt.cli.options import check_writable, write_out
 from antennaopt.cli.tables import aligned
-from antennaopt.errors import ConfigurationError
+from antennaopt.errors import ClusterError, ConfigurationError
+
+SWITCHES = ("--tune", "--measured", "--stencil")
+"""What turns the command to another model; of several, the first decides."""
+
+OWN = {
+    "--region": (None,),
+    "--shared-floats": (None,),
+    "--frequencies": (None,),
+    "--formulas": (None,),
+    "--stencil": ("--tune", "--stencil"),
+    "--grid": ("--tune", "--stencil"),
+    "--batch": ("--tune", "--stencil"),
+    "--device": ("--measured", "--stencil"),
+    "--measured": ("--measured",),
+}
+"""Options that only some switches take; without a switch, None."""
 
 REGIONS = ("pml", "non_pml", "dft", "jacobi")
 NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
 
 
 @click.command(short_help="Best tile per scheme for an amount of shared memory.")
+@click.pass_context
 @click.option(
     "--region",
     "chosen",
@@ -64,7 +82,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     metavar="NAME",
     default="h200",
     show_default=True,
-    help="With --stencil: h200, `this` (the CUDA device here), or a JSON file with its numbers.",
+    help="With --stencil or --measured: h200, `this` (the CUDA device here), or a JSON file with its numbers.",
 )
 @click.option(
     "--tune",
@@ -89,6 +107,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     help="Write the data as JSON; without a file, or with -, to stdout.",
 )
 def tiles(
+    context: click.Context,
     chosen: tuple[str, ...],
     shared_floats: int,
     frequencies: int,
@@ -128,6 +147,7 @@ def tiles(
       antennaopt tiles --stencil jacobi5 --grid 8192x8192 --batch 1 --tune
       antennaopt tiles --measured results/benchmarks/h200/planar.json --plot rates.png
     """  # noqa: D301 - \b is click's
+    _check_options(context)
     check_writable(json_file, plot_file)
     if plot_file is not None and not measured_files:
         raise ConfigurationError("--plot draws prediction against measurement; give --measured FILE too")
@@ -136,8 +156,12 @@ def tiles(
     if tune:
         from antennaopt.bench.tuning import tune as compete
         from antennaopt.cli.bench import grid_shape
+        from fdtd.tiling.rates import STENCILS
 
-        rows = [compete(str(stencil), grid_shape(grid), batch)]
+        shape = grid_shape(grid)
+        if stencil in STENCILS:  # another is told of below
+            _check_device("--tune", "a prediction without it")
+        rows = [compete(str(stencil), shape, batch)]
         lines = aligned([[name, _words(value)] for name, value in rows[0].items()], header=False)
     elif measured_files:
         rows = _compared(_device(device), measured_files)
@@ -156,6 +180,42 @@ def tiles(
         write_out(json_file, json.dumps(rows, indent=1) + "\n")
     if json_file != "-":
         click.echo(lines)
+
+
+def _check_options(context: click.Context) -> None:
+    """Refuse options that would be ignored.
+
+    Raises:
+        ConfigurationError: One belongs to another model than the one asked for.
+    """
+    given = {
+        option
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        for option in parameter.opts
+    }
+    switch = next((option for option in SWITCHES if option in given), None)
+    for option, switches in OWN.items():
+        if option in given and switch not in switches:
+            if switch is not None:
+                raise ConfigurationError(f"{option} says nothing to {switch}; leave one of them out")
+            able = " or ".join(one for one in reversed(switches) if one != "--tune")
+            raise ConfigurationError(f"{option} needs {able}; add it")
+
+
+def _check_device(option: str, instead: str) -> None:
+    """Ask for a CUDA device here before anything of its backend is imported.
+
+    Raises:
+        ClusterError: There is none, or what it needs is missing; the message says what would help.
+    """
+    from fdtd.backends.cuda.present import devices
+    from fdtd.errors import DeviceError
+
+    try:
+        devices()
+    except DeviceError as error:
+        raise ClusterError(f"{option}: {str(error).replace('--backend cpu', instead)}") from None
 
 
 def _words(value: Any) -> str:
@@ -185,12 +245,14 @@ def _device(name: str) -> Any:
 
     Raises:
         ConfigurationError: The file cannot be read.
+        ClusterError: There is no CUDA device here.
     """
     from fdtd.tiling.machine import H200, Machine
 
     if name == "h200":
         return H200
     if name == "this":
+        _check_device("--device this", "--device h200")
         from fdtd.backends.cuda.description import describe
 
         return describe()
@@ -226,7 +288,19 @@ def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[s
             **row, "predicted_cell_steps_per_s": found.rate, "limit": found.limit, "plan": found.plan,
             **asdict(found.need),
         })  # fmt: skip
+    able = sorted((row for row in rows if "limit" in row), key=lambda row: -row["predicted_cell_steps_per_s"])
+    for row in rows:
+        if "unsuitable" in row:
+            row["unsuitable"] = _with_way_out(row["unsuitable"], [one["scheme"] for one in able])
     return rows
+
+
+def _with_way_out(reason: str, able: Sequence[str]) -> str:
+    """A reason whose advice is a scheme that works: its own, else the fastest; plans know only what they are of."""
+    what, _, advice = reason.partition("; use ")
+    if not advice or any(scheme in advice for scheme in able):
+        return reason
+    return f"{what}; use {able[0]}" if able else what
 
 
 def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
@@ -251,6 +325,11 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
                     best[key] = max(best.get(key, 0.0), float(entry["cell_steps_per_s"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(f"--measured {file} holds no rows of `bench kernels --json` ({error})") from None
+        if not best:
+            raise ConfigurationError(
+                f"--measured {file} holds no float32 rows of a CUDA device, which alone are predicted; "
+                "`antennaopt bench kernels --backend cuda --json FILE` makes them"
+            )
         for (stencil, scheme, launches, columns, height, batch), rate in best.items():
             choice = {"launches": launches} if stencil == "bor" else {}
             try:

@@ -1,11 +1,11 @@
 """`antennaopt tiles`: what it prints, and what it refuses."""
 
 import json
-import sys
 
 import pytest
 
 from antennaopt import cli
+from fdtd.errors import DeviceError
 
 
 @pytest.fixture
@@ -106,27 +106,61 @@ def test_measured_rows_are_compared_and_drawn(call, tmp_path):
         (("--tune", "--stencil", "heat"), "allowed: bor, tmz, tez, jacobi5"),
         (("--measured", "bad.json"), "holds no rows"),
         (("--plot", "rates.png"), "give --measured FILE too"),
-        (("--measured", "none.json", "--plot", "rates.png"), "nothing to draw"),
-        (("--measured", "none.json", "--plot", "rates.bmp"), "use png, svg, pdf"),
+        (("--measured", "none.json", "--plot", "rates.png"), "no float32 rows of a CUDA device"),
+        (("--measured", "cpu.json"), "`antennaopt bench kernels --backend cuda --json FILE` makes them"),
+        (("--stencil", "tmz", "--region", "pml"), "--region says nothing to --stencil; leave one of them out"),
+        (("--stencil", "bor", "--measured", "bad.json"), "--stencil says nothing to --measured"),
+        (("--tune", "--stencil", "bor", "--device", "h200"), "--device says nothing to --tune"),
+        (("--measured", "bad.json", "--batch", "1"), "--batch says nothing to --measured"),
+        (("--grid", "256x320"), "--grid needs --stencil; add it"),
+        (("--device", "h200"), "--device needs --stencil or --measured; add it"),
+        (("--measured", "cuda.json", "--plot", "rates.bmp"), "use png, svg, pdf"),
     ],
 )
 def test_bad_devices_and_files_are_one_line(call, tmp_path, arguments, says):
     (tmp_path / "bad.json").write_text('{"name": "a card"}')
     (tmp_path / "none.json").write_text("[]")
+    row = {"stencil": "bor", "scheme": "one_step", "dtype": "float32", "shape": [9, 9], "batch": 1}
+    for backend in ("cpu", "cuda"):
+        rows = [{**row, "backend": backend, "cell_steps_per_s": 1e9}]
+        (tmp_path / f"{backend}.json").write_text(json.dumps(rows))
     code, out, err = call("tiles", *arguments)
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
 
 
-def test_tuning_needs_a_device(call, monkeypatch):
-    import fdtd.backends.cuda.device  # noqa: F401 - whose name the package also gives to a function
-    from fdtd.errors import DeviceError
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--tune",), "--tune: there is no NVIDIA driver here; use a prediction without it, or a machine with one"),
+        (("--device", "this"), "--device this: there is no NVIDIA driver here; use --device h200, or a machine with"),
+    ],
+)
+def test_a_device_is_asked_for_before_anything_needs_it(call, monkeypatch, arguments, says):
+    """The driver's answer, not that a package is missing, and no option that the command has not."""
 
     def none():
-        raise DeviceError("there is no CUDA device")
+        raise DeviceError("there is no NVIDIA driver here; use --backend cpu, or a machine with one")
 
-    monkeypatch.setattr(sys.modules["fdtd.backends.cuda.device"], "CudaDevice", none)
-    code, out, err = call("tiles", "--stencil", "tmz", "--tune")
-    assert (code, out) == (5, "")
-    assert "no CUDA device" in err
+    monkeypatch.setattr("fdtd.backends.cuda.present.devices", none)
+    code, out, err = call("tiles", "--stencil", "tmz", *arguments)
+    assert (code, out, err.count("\n")) == (5, "", 1)
+    assert says in err
+
+
+@pytest.mark.parametrize("grid", ["5000x10", "300x10"])
+def test_what_is_refused_names_what_works(call, grid):
+    """Where all but one_step are refused no reason sends to another that is."""
+    code, out, _ = call("tiles", "--stencil", "bor", "--grid", grid)
+    assert code == 0
+    advice = [line.partition("; use ")[2] for line in out.splitlines() if "; use " in line]
+    assert advice == ["one_step"] * 3
+    code, out, _ = call("tiles", "--stencil", "bor", "--grid", "10x5000")
+    assert "use trapezoidal or wavefront" in out, "advice that holds stays"
+
+
+def test_one_launch_is_one(call):
+    _, out, _ = call("tiles", "--stencil", "jacobi5")
+    assert "one launch a step" in out
+    assert "launches" not in out

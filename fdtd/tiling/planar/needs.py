@@ -52,7 +52,7 @@ def planar_need(
             moved += (2 * (cell.planes - cell.kept) + 5) * size
         wait = cell.phases * WAITS["launch"] / (rows * columns * batch)
         need = Need(memory_bytes=moved, instructions=_FROM_MEMORY[stencil], wait=wait)
-        return need, f"{cell.phases} launches a step"
+        return need, "one launch a step" if cell.phases == 1 else f"{cell.phases} launches a step"
     if scheme == "trapezoidal":
         plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=machine.limits, **choice)
         shape = f"depth {plan.depth}, tiles up to {plan.kinds[0].height} x {plan.kinds[0].width}"
