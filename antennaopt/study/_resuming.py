@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
@@ -118,6 +119,7 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Any:
 
     Raises:
         ResumeRefusedError: It cannot be read any more.
+        ConfigurationError: It can, and `overrides` are what cannot be accepted.
     """
     from antennaopt.config import load_experiment
 
@@ -125,7 +127,20 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Any:
     edited = digest != folder.manifest.get("source_sha256")
     if not edited and not overrides:
         return None
+    file, before = folder.path / "experiment.toml", tuple(folder.manifest.get("overrides", ()))
     try:
-        return load_experiment(folder.path / "experiment.toml", (*folder.manifest.get("overrides", ()), *overrides))
+        return load_experiment(file, (*before, *overrides))
     except ConfigurationError as error:
+        if overrides and _can_be_read(file, before):
+            raise
         raise ResumeRefusedError(f"the experiment was changed and cannot be read any more: {error}") from None
+
+
+def _can_be_read(file: Path, overrides: Sequence[str]) -> bool:
+    from antennaopt.config import load_experiment
+
+    try:
+        load_experiment(file, overrides)
+    except ConfigurationError:
+        return False
+    return True

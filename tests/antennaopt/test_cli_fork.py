@@ -179,7 +179,9 @@ def test_parents_that_no_fork_can_have_written_are_refused(call, old, text):
     ("arguments", "code", "says"),
     [
         (["--out", "elsewhere"], 2, "add --fork"),
-        (["--fork", "--set", "antenna.lens.radius=5"], 4, "antenna.lens.radius"),
+        (["--fork", "--set", "antenna.lens.radius=5"], 2, "antenna.lens.radius"),
+        (["--fork", "--set", "evolution.population=1"], 2, "evolution.population"),
+        (["--set", "evolution.population=1"], 2, "evolution.population"),
         (["--set", 'solver.frequencies=["29 GHz"]'], 4, "with --fork"),
     ],
 )
@@ -189,6 +191,16 @@ def test_what_is_refused(call, old, arguments, code, says):
     assert (returned, out, err.count("\n")) == (code, "", 1)
     assert says in err
     assert contents(old) == before
+
+
+def test_a_file_that_cannot_be_read_any_more_is_not_the_fault_of_a_change(call, old):
+    """Bad usage is exit code 2; a folder that was edited into nonsense is refused with 4, whatever else is asked."""
+    file = old / "experiment.toml"
+    file.write_text(file.read_text() + "\nnonsense = 1\n")
+    for more in ([], ["--set", "evolution.generations=3"]):
+        code, out, err = call("resume", old, "--fork", *more)
+        assert (code, out, err.count("\n")) == (4, "", 1)
+        assert "cannot be read any more" in err
 
 
 def test_before_its_first_generation_there_is_nothing_to_fork(call, old):
