@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import ssl
 import stat
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ SCHEDULER_PORT = 8786
 """Where a scheduler that other machines may join listens, unless another port is asked for."""
 
 ENCRYPTED = ("tls", "wss")
+_ADDRESS = re.compile(r"(?:(?:tcp|ws|tls|wss)://)?(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,9})(?:/\S*)?")
 FOLDER_FILES = {"ca": "ca.pem", "certificate": "certificate.pem", "key": "key.pem"}
 """What `antennaopt tls` calls its files."""
 
@@ -110,8 +112,13 @@ def security_for(address: str, tls: TlsFiles | None, *, insecure: bool = False) 
         insecure: The user said that an open connection is all right.
 
     Raises:
-        ConfigurationError: It leads to another machine without TLS, or TLS has no certificates.
+        ConfigurationError: It is none, it leads to another machine without TLS, or TLS has no certificates.
     """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise ConfigurationError(f"{address} is no scheduler's address; write for example tls://10.0.0.5:8786")
+    if not 0 < int(found["port"]) < 65536:
+        raise ConfigurationError(f"{address} has port {found['port']} (allowed: 1 to 65535); write for example :8786")
     scheme, _, rest = address.partition("://")
     if scheme in ENCRYPTED and rest:
         if tls is None:

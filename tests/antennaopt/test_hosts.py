@@ -107,6 +107,23 @@ def test_beyond_loopback_needs_certificates(command, capsys):
     assert time.monotonic() - began < 5.0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["worker", "nonsense", "--backend", "cpu"], "nonsense is no scheduler's address"),
+        (["worker", "tcp://127.0.0.1:99999", "--backend", "cpu"], "has port 99999 (allowed: 1 to 65535)"),
+        (["run", str(QUICKSTART), "--scheduler", "nonsense", "--quiet"], "nonsense is no scheduler's address"),
+    ],
+)
+def test_what_is_no_address_is_refused_at_once(arguments, says, capsys, tmp_path, monkeypatch):
+    """Without a wait for a scheduler that cannot be there."""
+    monkeypatch.chdir(tmp_path)
+    began = time.monotonic()
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
+    assert time.monotonic() - began < 5.0
+
+
 def test_a_worker_without_its_scheduler_says_so(capsys):
     address = f"tcp://127.0.0.1:{free_port()}"
     assert main(["worker", address, "--backend", "cpu", "--workers", "1", "--wait", "1"]) == 5

@@ -73,6 +73,22 @@ def test_another_machine_in_the_open_is_refused(address, folder):
     assert security_for(address, None, insecure=True) is None
 
 
+@pytest.mark.parametrize("address", ["nonsense", "", "node1", "tcp://node1", "tls://:8786", "tcp://node1:x", "ftp://a:1",
+                                     "tcp://2001:db8::1", "tcp://node 1:8786"])  # fmt: skip
+def test_what_is_no_address_is_called_that(address, folder):
+    """Not another machine without encryption, and nobody waits for it."""
+    for tls in (None, TlsFiles.of(str(folder))):
+        with pytest.raises(ConfigurationError, match=r"is no scheduler's address; write for example tls://"):
+            security_for(address, tls, insecure=True)
+
+
+@pytest.mark.parametrize("port", [0, 65536, 99999])
+def test_ports_that_there_are_not(port, folder):
+    with pytest.raises(ConfigurationError, match=rf"has port {port} \(allowed: 1 to 65535\)"):
+        security_for(f"tls://127.0.0.1:{port}", TlsFiles.of(str(folder)))
+    assert security_for("tls://127.0.0.1:65535", TlsFiles.of(str(folder))) is not None
+
+
 def test_tls_without_certificates_and_listening_without_them_are_refused(folder):
     with pytest.raises(ConfigurationError, match="no certificates are named"):
         security_for("tls://127.0.0.1:8786", None, insecure=True)
