@@ -41,8 +41,15 @@ def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
     if not able:
         raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
     best = max(able, key=lambda name: able[name].pace)
-    paces = [f"{name}: about {able[name].pace / 1e9:.0f} G cell-steps/s" for name in able if name != best]
-    return best, "; ".join([f"about {able[best].pace / 1e9:.0f} G cell-steps/s for populations", *paces, *reasons])
+    others = [f"{name}: {_speed(able[name])}" for name in able if name != best]
+    return best, "; ".join([_speed(able[best]), *others, *reasons])
+
+
+def _speed(scheme: Scheme) -> str:
+    """How fast a scheme is, as far as its plan tells."""
+    if scheme.name == "one_step":
+        return "all numbers through memory in every step"
+    return f"about {scheme.pace / 1e9:.0f} G cell-steps/s for populations"
 
 
 def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> int:
