@@ -11,6 +11,7 @@ from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dre
 from antennaopt.results.atomic import write_atomically
 
 KINDS = ("png", "svg", "pdf")
+MARKERS = ("o", "s", "^", "D")
 LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}
 
 
@@ -29,6 +30,8 @@ def check_kind(path: Path | str) -> str:
 
 def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
     """Draw million cells a second against the number of cells, a curve a stencil, scheme, backend and precision.
+
+    Colours tell stencils apart; dashes and markers the curves of one, in the legend too.
 
     The bars are half of the range of the timings. The same axes as Elsherbeni & Demir, The FDTD Method for
     Electromagnetics, 2nd ed., figure 16.6, logarithmic in size.
@@ -55,15 +58,16 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
     stencils = list(dict.fromkeys(key[0] for key in keys))
     for key in keys:
         curve = sorted((row for row in rows if _key(row) == key), key=lambda row: row["cells"])
-        kin = [other for other in keys if other[0] == key[0]]
+        place = [other for other in keys if other[0] == key[0]].index(key)
         axes.errorbar(
             [row["cells"] for row in curve],
             [row["million_cells_per_s"] for row in curve],
             yerr=[row["spread"] * row["million_cells_per_s"] for row in curve],
             color=FREQUENCY_COLOURS[stencils.index(key[0]) % len(FREQUENCY_COLOURS)],
-            linestyle=DASHES[kin.index(key) % len(DASHES)],
-            marker="o",
-            markersize=3.5,
+            linestyle=DASHES[place % len(DASHES)],
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4.5,
+            markerfacecolor=None if place == 0 else "white",
             linewidth=1.5,
             capsize=2.0,
             label=", ".join([LABELS.get(key[0], key[0]), *key[1:]]),

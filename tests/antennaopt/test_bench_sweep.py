@@ -8,7 +8,7 @@ import pytest
 from antennaopt import cli
 from antennaopt.bench import kernels, sweep
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports.throughput import plot_throughput
+from antennaopt.reports import throughput
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
 from fdtd.errors import Unsuitable
@@ -71,6 +71,25 @@ def test_bad_usage(call, arguments, code, says):
     assert err.count("\n") == 1
 
 
+def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatch):
+    """One colour a stencil; a short piece of a dashed curve looks whole in a legend, so markers differ too."""
+    drawn = []
+    monkeypatch.setattr(throughput, "render", lambda figure, kind, dpi: drawn.append(figure) or b"")
+    rows = [
+        {"stencil": stencil, "scheme": scheme, "backend": "cpu", "dtype": "float32", "device": "a processor",
+         "cells": cells, "million_cells_per_s": 300.0, "spread": 0.01}
+        for stencil, scheme in (("tmz", "one_step"), ("bor", "one_step"), ("bor", "skewed")) for cells in (100, 400)
+    ]  # fmt: skip
+    throughput.plot_throughput(tmp_path / "sweep.png", rows)
+    looks = [
+        (container.lines[0].get_color(), container.lines[0].get_marker(), container.lines[0].get_linestyle())
+        for container in drawn[0].axes[0].containers
+    ]
+    assert looks[1][0] == looks[2][0] != looks[0][0]
+    assert looks[1][1] != looks[2][1]
+    assert looks[1][2] != looks[2][2]
+
+
 def test_sizes_double_in_two_steps():
     assert sweep.sizes_up_to(256) == [64, 88, 128, 184, 256]
     assert sweep.sizes_up_to(64) == [64]
@@ -93,4 +112,4 @@ def test_what_cannot_be_swept_says_so(tmp_path):
     with pytest.raises(Unsuitable, match="no planar kernels"):
         sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="abacus")
     with pytest.raises(ConfigurationError, match="no rows"):
-        plot_throughput(tmp_path / "none.png", [])
+        throughput.plot_throughput(tmp_path / "none.png", [])
