@@ -13,6 +13,7 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,11 @@ def kernels_of(stencil: str) -> tuple[str, ...]:
     return schemes_of(stencil) + ((WHOLE_STEP,) if stencil == "bor" else ())
 
 
+def way_of(kernel: str) -> tuple[str, dict[str, Any]]:
+    """Scheme of one of `kernels_of`, and what its plan is told."""
+    return ("one_step", {"launches": 1}) if kernel == WHOLE_STEP else (kernel, {})
+
+
 def antennas_worst(schemes: list[str], shape: tuple[int, int], order: int, batch: int, steps: int, real: str) -> float:
     """Largest difference of fields and records from the oracle, over each component's largest magnitude."""
     coupled = random_problem(7, order, batch, shape=shape, steps=steps)
@@ -47,7 +53,7 @@ def antennas_worst(schemes: list[str], shape: tuple[int, int], order: int, batch
         nodes = "plain" if problem.media.coupling is None else "coupled"
         expected = reference.run(problem)
         for scheme in schemes:
-            name, choice = ("one_step", {"launches": 1}) if scheme == WHOLE_STEP else (scheme, {})
+            name, choice = way_of(scheme)
             try:
                 measured = cuda.run(problem, precision=real, scheme=name, **choice)
             except Unsuitable as refused:
