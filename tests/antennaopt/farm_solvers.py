@@ -10,6 +10,11 @@ from pathlib import Path
 import numpy as np
 
 
+def jobs(count):
+    """Ask for so many, x = 0, 1, 2, ..."""
+    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
+
+
 def solve(family, designs, plan, *, backend):
     """Double x; misbehave as the plan says."""
     outcomes = []
@@ -30,18 +35,13 @@ def misbehave(x, plan):
     if x == plan.get("exit_at"):
         os._exit(3)
     if x == plan.get("hold_at"):
-        hold_the_interpreter()
+        ctypes.PyDLL(None).sleep(600)  # in C, without letting go of the interpreter's lock, as compiled code may
     if x == plan.get("raise_once_at") and first_time(plan["marker"]):
         raise RuntimeError("only once")
     if x == plan.get("hang_at"):
         time.sleep(600.0)
     if x == plan.get("stop_at"):
         os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def hold_the_interpreter():
-    """Sleep for ten minutes in C without letting go of the interpreter's lock, as compiled code may."""
-    ctypes.PyDLL(None).sleep(600)
 
 
 def first_time(marker):

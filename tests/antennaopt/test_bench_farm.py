@@ -1,10 +1,10 @@
 """`bench farm`: combinations, policies, made-up speeds, what the farm itself costs; rows, figures, words."""
 
+import functools
 import json
 
 import pytest
 
-from antennaopt import cli
 from antennaopt.bench.farm import Combination, bench_farm, bench_simulated, best_of, cluster_lines, usual_combinations
 from antennaopt.bench.farm_overhead import bench_overhead
 from antennaopt.bench.null_solver import null_evaluate
@@ -20,13 +20,8 @@ def experiment():
 
 
 @pytest.fixture
-def call(capsys):
-    def run(*arguments):
-        code = cli.main(["bench", "farm", *arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+def call(call):
+    return functools.partial(call, "bench", "farm")
 
 
 def test_real_antennas_on_two_combinations(experiment, tmp_path):

@@ -1,11 +1,11 @@
 """`bench sweep`: rows, figure, table; the problem that it times is a real one."""
 
+import functools
 import json
 
 import numpy as np
 import pytest
 
-from antennaopt import cli
 from antennaopt.bench import kernels, sweep
 from antennaopt.errors import ConfigurationError
 from antennaopt.reports import throughput
@@ -15,17 +15,10 @@ from fdtd.errors import Unsuitable
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, monkeypatch):
     for module in (kernels, sweep):
         monkeypatch.setattr(module, "_TARGET_CELL_STEPS", 1e5)
-
-    def run(*arguments):
-        code = cli.main(["bench", "sweep", *arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    return functools.partial(call, "bench", "sweep")
 
 
 def test_rows_and_figure(call, tmp_path):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from test_study_reuse import EXPERIMENT, TOML, serial, stepped  # noqa: F401 - a fixture
 
-from antennaopt import cli, study
+from antennaopt import study
 from antennaopt.config import load_experiment
 from antennaopt.results import RunFolder
 
@@ -21,19 +21,12 @@ POPULATION = EXPERIMENT["evolution"]["population"]
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path, monkeypatch):
     monkeypatch.setenv("ANTENNAOPT_CACHE", str(tmp_path / "cache"))
     here = {"farm": serial, "report": False}
     monkeypatch.setattr(study, "run", functools.partial(study.run, **here))
     monkeypatch.setattr(study, "resume", functools.partial(study.resume, **here))
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    return call
 
 
 @pytest.fixture(scope="module")

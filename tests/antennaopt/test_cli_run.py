@@ -10,7 +10,7 @@ import cheap_evaluation
 import pytest
 from config_files import LENS
 
-from antennaopt import cli, study
+from antennaopt import study
 from antennaopt.evaluation import _kinds  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.evaluation.serial import SerialFarm
 from antennaopt.results.lock import FolderLock
@@ -23,8 +23,7 @@ def serial(experiment, *, plan, backend, scheduler, evaluate):
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
@@ -33,13 +32,7 @@ def call(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "resume", functools.partial(study.resume, **here))
     cheap_evaluation.CALLS.clear()
     (tmp_path / "lens.toml").write_text(LENS)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    return call
 
 
 @pytest.fixture

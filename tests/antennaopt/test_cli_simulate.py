@@ -8,7 +8,6 @@ import cheap_evaluation
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
-from antennaopt import cli
 from antennaopt.certificate import certify
 
 FIXED = replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["17 mm", "16 mm", "9 mm"]')
@@ -20,21 +19,14 @@ KEYS = (
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
     cheap_evaluation.CALLS.clear()
     (tmp_path / "lens.toml").write_text(FIXED)
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    return call
 
 
 def test_prints_a_table_on_stdout_and_progress_on_stderr(call):

@@ -5,22 +5,14 @@ import json
 import pytest
 from config_files import LENS, WAVEGUIDE
 
-from antennaopt import cli
 from antennaopt.config import load_experiment
 from antennaopt.study import plan_for
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path, monkeypatch):
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
-
-    def run(*arguments):
-        code = cli.main(list(arguments))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+    return call
 
 
 def test_an_open_waveguide_comes_out_as_published(call, tmp_path):

@@ -4,20 +4,7 @@ import json
 
 import pytest
 
-from antennaopt import cli
 from fdtd.errors import DeviceError
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def test_rows_on_stdout(call):

@@ -9,21 +9,9 @@ import time
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
-from antennaopt import cli, errors
+from antennaopt import errors
 from antennaopt.cli.entry import COMMANDS
 from fdtd import errors as solver_errors
-
-
-@pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """`antennaopt doctor` on machines that have devices, or nearly: a made-up driver answers in place of the real one."""
 
+import functools
 import json
 
 import pytest
 
-from antennaopt import cli
 from antennaopt.bench import self_test
 from antennaopt.cli.options import chosen_backend
 from antennaopt.errors import ClusterError
@@ -60,13 +60,8 @@ def machine(monkeypatch):
 
 
 @pytest.fixture
-def doctor(capsys):
-    def call(*arguments):
-        code = cli.main(["doctor", *arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+def doctor(call):
+    return functools.partial(call, "doctor")
 
 
 def test_devices_come_from_the_driver(machine):

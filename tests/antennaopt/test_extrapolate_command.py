@@ -52,17 +52,14 @@ class Solver:
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
     (tmp_path / "lens.toml").write_text(FIXED)
 
     def run(*arguments, solver=None):
         fake = SimpleNamespace(evaluate=(solver or Solver()).evaluate)
         monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
-        code = cli.main(["simulate", "lens.toml", "--extrapolate", *arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
+        return call("simulate", "lens.toml", "--extrapolate", *arguments)
 
     return run
 

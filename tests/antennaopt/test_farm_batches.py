@@ -2,16 +2,13 @@
 
 import farm_solvers
 import pytest
+from farm_solvers import jobs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antennaopt.evaluation._batches import Batch, Queue, cut
 from antennaopt.evaluation._task import plain
 from antennaopt.evaluation.serial import SerialFarm
-
-
-def jobs(count):
-    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
 
 
 def serial(evaluate=farm_solvers.solve, **plan):

@@ -8,6 +8,7 @@ import time
 import farm_solvers
 import numpy as np
 import pytest
+from farm_solvers import jobs
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation import _devices
@@ -16,10 +17,6 @@ from antennaopt.evaluation.farm import Farm
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, OutOfMemory
 from fdtd.tiling.limits import HOPPER
-
-
-def jobs(count):
-    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import time
 import farm_solvers
 import pytest
 from config_files import LENS
+from farm_solvers import jobs
 
 from antennaopt.config import load_experiment
 from antennaopt.errors import ConfigurationError
@@ -16,10 +17,6 @@ from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.farm import Farm
 from fdtd.backends.cuda import present
 from fdtd.tiling.limits import HOPPER
-
-
-def jobs(count):
-    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
 
 
 def generation(hands, policy, count, speeds):

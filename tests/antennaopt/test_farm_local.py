@@ -9,15 +9,12 @@ import urllib.request
 import farm_solvers
 import psutil
 import pytest
+from farm_solvers import jobs
 
 from antennaopt.evaluation import _cluster
 from antennaopt.evaluation import farm as farm_module
 from antennaopt.evaluation.farm import Farm
 from antennaopt.evaluation.serial import SerialFarm
-
-
-def jobs(count):
-    return [(f"i{place}", {"x": float(place)}) for place in range(count)]
 
 
 def started(evaluate=farm_solvers.solve, *, dashboard=False, time_limit_s=120.0, **plan):

@@ -10,17 +10,12 @@ from pathlib import Path
 
 import farm_solvers
 import pytest
+from loopback import free_port
 
-from antennaopt.errors import ClusterError
+from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.evaluation.farm import Farm
 
 HERE = Path(__file__).parent
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -82,9 +77,14 @@ def test_no_answer_is_a_cluster_error_that_names_the_address():
     assert time.monotonic() - began < 10.0
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
-def test_bad_address_is_a_cluster_error(address):
+def test_an_address_where_nobody_is_is_a_cluster_error():
     with pytest.raises(ClusterError, match="scheduler"):
+        connected("tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
+def test_what_is_no_address_is_bad_usage(address):
+    with pytest.raises(ConfigurationError, match="is no scheduler's address"):
         connected(address)
 
 

@@ -1,7 +1,6 @@
 """Schedulers and workers that are not as ours: refused by the command line in one line, with nothing left behind."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import farm_solvers
 import pytest
+from loopback import free_port
 
 from antennaopt.cli import main
 from antennaopt.errors import ClusterError
@@ -70,9 +70,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def address():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    return f"tcp://127.0.0.1:{free_port()}"
 
 
 def scheduler(start, address, **more):

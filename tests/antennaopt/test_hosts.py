@@ -13,6 +13,7 @@ from pathlib import Path
 import farm_solvers
 import psutil
 import pytest
+from loopback import free_port
 
 from antennaopt.cli import main
 from antennaopt.evaluation.farm import Farm
@@ -20,12 +21,6 @@ from antennaopt.timeline import Timeline
 
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parents[1] / "experiments" / "quickstart.toml"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def started(*arguments, until, **environment):

@@ -5,14 +5,13 @@ Schedulers and workers that are not as ours are in `tests/antennaopt/test_foreig
 
 import os
 import re
-import socket
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import bits
 import pytest
+from loopback import free_port
 from test_resume import TOML
 
 HERE = Path(__file__).parent
@@ -25,9 +24,7 @@ class Host:
     """The program's own scheduler and workers, as processes."""
 
     def __init__(self):
-        with closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+        self.address = f"tcp://127.0.0.1:{free_port()}"
         self.processes = []
 
     def scheduler(self):
