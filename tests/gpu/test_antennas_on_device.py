@@ -2,8 +2,8 @@
 
 Random media, metal, layers, source, port and records for the oracle, with and without coupled nodes, which tiles and
 clusters refuse; reference lenses of full size against `one_step`, as searches have them (diagonal surfaces) and as
-certificates do (full ones, whose nodes are coupled). Measured on an H200 without coupled nodes (not yet measured: coupled
-nodes, and one step in one launch): 1.8e-14 and 1.0e-5 from the oracle after 400 steps in double and single precision,
+certificates do (full ones, whose nodes are coupled). Measured on an H200 without coupled nodes (not yet measured: with
+them, and one step in one launch): 1.8e-14 and 1.0e-5 from the oracle after 400 steps in double and single precision,
 equal bits alone and in a batch, figures of merit within 2e-5 dB of the CPU's.
 """
 
