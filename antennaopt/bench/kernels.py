@@ -27,7 +27,8 @@ _LENS = {
     **{f"lens.radii.{place}": radius for place, radius in enumerate(_RADII)},
 }
 _CELL = 0.3e-3
-_LEVELS = 16
+LEVELS = 16
+"""Time levels that follow each other in `skewed`, as `run` has them."""
 _TARGET_CELL_STEPS = 150e6  # of one timing, unless steps are given
 
 
@@ -39,6 +40,7 @@ def bench_kernels(
     batch: int = 1,
     precision: str = "float32",
     repeat: int = 5,
+    levels: int = LEVELS,
 ) -> list[dict[str, Any]]:
     """Time the reference lens from random start fields on one core.
 
@@ -52,10 +54,11 @@ def bench_kernels(
         batch: Antennas stepped one after the other.
         precision: "float32" or "float64".
         repeat: Timings of each scheme.
+        levels: Of `skewed`; as many as steps is time skewing over the whole run.
 
     Returns:
         One row a scheme: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`,
-        `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step`.
+        `levels`, `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step`.
 
     Raises:
         ConfigError: The reference lens does not fit the grid.
@@ -64,10 +67,14 @@ def bench_kernels(
     cells = grid[0] * grid[1] * batch
     count = steps or max(64, int(_TARGET_CELL_STEPS / cells / (100 if backend == "reference" else 1)))
     problem = reference_problem(grid, count, batch)
-    schemes = _schemes(backend, precision)
+    if levels > problem.sampling.check_every:  # looks at the energy end a trip
+        sampling = problem.sampling
+        looks = -(-levels // sampling.record_every) * sampling.record_every
+        problem = replace(problem, sampling=replace(sampling, check_every=looks))
+    schemes = _schemes(backend, precision, levels)
     rates: dict[str, list[float]] = {name: [] for name in schemes}
     for name, step in schemes.items():
-        step(_shortened(problem, 2 * _LEVELS))  # compile and touch the memory
+        step(_shortened(problem, 2 * LEVELS))  # compile and touch the memory
         del name
     for _ in range(repeat):
         for name, step in schemes.items():
@@ -85,6 +92,7 @@ def bench_kernels(
             "shape": list(grid),
             "batch": batch,
             "steps": count,
+            "levels": levels if name == "skewed" else 1,
             "cell_steps_per_s": statistics.median(measured),
             "spread": (max(measured) - min(measured)) / 2 / statistics.median(measured),
             "ratio_to_one_step": statistics.median(measured) / base,
@@ -93,7 +101,7 @@ def bench_kernels(
     ]
 
 
-def _schemes(backend: str, precision: str) -> dict[str, Callable[[Problem], object]]:
+def _schemes(backend: str, precision: str, levels: int) -> dict[str, Callable[[Problem], object]]:
     """The traversals that a backend offers."""
     if backend == "reference":
         from fdtd.backends import reference
@@ -104,7 +112,7 @@ def _schemes(backend: str, precision: str) -> dict[str, Callable[[Problem], obje
 
         return {
             "one_step": lambda problem: cpu.run(problem, precision=precision, steps_per_sweep=1),
-            "skewed": lambda problem: cpu.run(problem, precision=precision, steps_per_sweep=_LEVELS),
+            "skewed": lambda problem: cpu.run(problem, precision=precision, steps_per_sweep=levels),
         }
     raise Unsuitable(f"backend = {backend!r} has no kernels here (allowed: cpu, reference)")
 

@@ -89,6 +89,12 @@ bench.add_command(farm)
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
 )
+@click.option(
+    "--levels",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="On the CPU: time levels of skewed, up to --steps.  [default: 16]",
+)
 @click.option("--no-ablations", is_flag=True, help="On a device: only whole kernels, none with parts left out.")
 @click.option(
     "--without",
@@ -109,6 +115,7 @@ def kernels(
     batches: tuple[int, ...],
     precision: str,
     repeat: int,
+    levels: int | None,
     no_ablations: bool,
     left_out: tuple[str, ...],
     json_file: str | None,
@@ -135,6 +142,8 @@ def kernels(
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
     check_writable(json_file)
+    if name != "cpu" and levels is not None:
+        raise ConfigurationError("--levels is of skewed on the CPU; use --backend cpu")
     if name == "cuda":
         _kernels_on_device(
             stencils, schemes, shapes, batches, json_file, ablations=not no_ablations, quiet=quiet,
@@ -146,13 +155,14 @@ def kernels(
             "--stencil, --scheme, --without and --no-ablations choose kernels of a CUDA device; use --backend cuda, or "
             "`antennaopt bench sweep` for planar stencils on the CPU"
         )
-    from antennaopt.bench.kernels import bench_kernels
+    from antennaopt.bench.kernels import LEVELS, bench_kernels
 
     rows: list[dict[str, Any]] = []
     for shape in shapes or [(150, 250)]:
         for batch in batches or (1,):
             rows += bench_kernels(
-                backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat
+                backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat,
+                levels=levels or LEVELS,
             )  # fmt: skip
     finish(rows, json_file, quiet=quiet)
 

@@ -49,6 +49,22 @@ def test_bench_kernels_prints_the_promised_rows(call):
         assert keys <= set(row)
 
 
+def test_bench_kernels_skews_over_as_many_levels_as_it_is_told(call, monkeypatch):
+    """All 200 steps in one trip, past the looks at the energy 160 steps apart."""
+    trips = []
+    monkeypatch.setattr(
+        "fdtd.backends.cpu.run",
+        lambda problem, **told: trips.append(min(told["steps_per_sweep"], problem.sampling.check_every)),
+    )
+    timed = ("--backend", "cpu", "--grid", "60x100", "--steps", "200", "--repeat", "1", "--json", "-")
+    code, out, _ = call("bench", "kernels", *timed, "--levels", "200")
+    assert code == 0
+    assert [row["levels"] for row in json.loads(out)] == [1, 200]
+    assert trips[-1] == 200
+    code, _, err = call("bench", "kernels", "--backend", "reference", "--levels", "4")
+    assert (code, "--levels is of skewed on the CPU" in err) == (2, True)
+
+
 def test_bench_evaluate_tells_the_stages_apart(call):
     code, out, _ = call(
         "bench", "evaluate", "guide.toml", "--batch", "1", "--repeat", "1", "--set", "solver.cell=0.72 mm"
