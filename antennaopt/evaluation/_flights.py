@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ Task = tuple[Evaluate, str, dict[str, Any], str]
 
 ANSWER_S = 10.0
 """How long a scheduler may take to answer a question."""
+
+STRANDED_S = 2.0
+"""How long a batch may wait for a worker that is gone before it is sent anew."""
 
 Landed = tuple["Flight", Mapping[str, Any] | None, BaseException | None]
 """A batch that came back: which, the worker's reply, or what Dask raised in its place."""
@@ -180,6 +183,25 @@ class Flights:
                 flight.future.release()
         self._flying.clear()
         self._given_up.clear()
+        return batches
+
+    def stranded(self, present: Container[str]) -> list[Batch]:
+        """Take back the batches that wait for a worker that is gone; what comes of them is not looked at any more.
+
+        A batch whose worker has just gone is given to another by the scheduler, if one is there at that moment. If
+        there is none, it lies there for ever: of workers that come later Dask's scheduler asks only whether the batch
+        was sent to them (`Scheduler.bulk_schedule_unrunnable_after_adding_worker`).
+
+        Args:
+            present: Addresses of the workers that are there.
+        """
+        batches = []
+        for token, flight in list(self._flying.items()):
+            waits = flight.started is None and flight.ended is None and flight.to not in present
+            if waits and flight.under_way_s > STRANDED_S and self.worker_of(token) is None:
+                del self._flying[token]
+                flight.future.cancel()
+                batches.append(flight.batch)
         return batches
 
     def worker_of(self, token: str) -> str | None:

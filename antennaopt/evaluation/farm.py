@@ -308,6 +308,7 @@ class Farm:
             self._looked = now
             self._flights.read_starts()
             yield from self._give_up_overdue()
+            self._waiting.put_back(self._flights.stranded(self._crew.hands))
             if self._crew.worker_count < self._cluster.worker_count or self._crew.is_asking:
                 self._crew.refresh(self._cluster.accepted(self._presence.workers()))
         if now - self._workers_checked >= WORKERS_CHECK_S:

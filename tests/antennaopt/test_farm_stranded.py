@@ -1,0 +1,67 @@
+"""Batches sent to a worker that has just gone, while there is no other."""
+
+import time
+
+import pytest
+from distributed import Client, LocalCluster
+
+from antennaopt.evaluation import _flights
+from antennaopt.evaluation._batches import Batch
+from antennaopt.evaluation._endings import Coroner
+from antennaopt.evaluation._flights import Flights
+
+GONE = "tcp://127.0.0.1:1"
+
+
+def ok(family, designs, plan, backend, **_):
+    return [{"status": "ok"} for _ in designs]
+
+
+@pytest.fixture
+def client():
+    with (
+        LocalCluster(n_workers=0, processes=False, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkeypatch):
+    """Dask's scheduler never gives it to the worker that comes next: it would lie there for ever."""
+    monkeypatch.setattr(_flights, "STRANDED_S", 0.5)
+    flights = Flights(client, Coroner(client, here=True))
+    batch = Batch(jobs=(("a", {"length": 1.0}),))
+    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=GONE)
+    assert flights.stranded(()) == []  # not yet: the scheduler may still find another
+    until = time.monotonic() + 30
+    while [task.state for task in client.cluster.scheduler.tasks.values()] != ["no-worker"]:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    client.cluster.scale(1)
+    client.wait_for_workers(1, timeout=30)
+    present = list(client.scheduler_info()["workers"])
+    assert flights.landed(1.0) is None
+    assert flights.stranded(present) == [batch]
+    assert len(flights) == 0
+    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=present[0])
+    until = time.monotonic() + 30
+    landed = None
+    while landed is None and time.monotonic() < until:
+        landed = flights.landed(1.0)  # what comes of the first is not looked at
+    assert landed is not None
+    flight, reply, problem = landed
+    assert flight.batch == batch
+    assert problem is None
+    assert reply is not None
+    assert not reply.get("broken")
+
+
+def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):
+    """It waits its turn behind another one, for however long that takes."""
+    monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
+    client.cluster.scale(1)
+    client.wait_for_workers(1, timeout=30)
+    (there,) = client.scheduler_info()["workers"]
+    flights = Flights(client, Coroner(client, here=True))
+    flights.send(Batch(jobs=(("a", {}),)), (ok, "t", {}, "cpu"), {}, 60.0, to=there)
+    assert flights.stranded([there]) == []
