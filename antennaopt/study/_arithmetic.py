@@ -46,10 +46,13 @@ def is_mixed(farm: Any) -> bool:
 
 
 def recorded_class(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's arithmetic class; of one begun with an earlier version, what its manifest tells of it."""
+    """Return a run's arithmetic class; of one begun with an earlier version, what its manifest tells of it.
+
+    What is no table there tells nothing: the class then differs from any other, and a resume says so.
+    """
     if isinstance(manifest.get("arithmetic"), dict):
         return manifest["arithmetic"]
-    device, versions, machine = ({**(manifest.get(name) or {})} for name in ("device", "versions", "machine"))
+    device, versions, machine = (_table(manifest, name) for name in ("device", "versions", "machine"))
     return {
         "backend": manifest.get("backend"),
         "precision": manifest.get("precision"),
@@ -61,10 +64,15 @@ def recorded_class(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def class_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return what differs between two classes, each as `numpy 2.4.6 -> 2.5.0`; nothing when bits are the same."""
-    before, after = ({**one, **(one.get("versions") or {})} for one in (then, now))
+    before, after = ({**one, **_table(one, "versions")} for one in (then, now))
     names = [name for name in dict.fromkeys((*before, *after)) if name != "versions"]
     return [
         f"{name} {before.get(name) or 'none'} -> {after.get(name) or 'none'}"
         for name in names
         if before.get(name) != after.get(name)
     ]
+
+
+def _table(of: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = of.get(name)
+    return dict(value) if isinstance(value, Mapping) else {}
