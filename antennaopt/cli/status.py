@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
+from antennaopt.events import read_events
 
 REUSED = ("cache", "cells")
 """Origins of outcomes that nobody solved, twins left out."""
@@ -119,13 +120,6 @@ def _locked(path: Path) -> bool:
 
 def _finished(path: Path) -> bool:
     """Look whether the last thing that the log tells of starting or stopping is a stop."""
-    log = path / "logs" / "run.jsonl"
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    events = []
-    for line in lines:
-        try:
-            events.append(json.loads(line).get("event"))
-        except (ValueError, AttributeError):
-            continue
-    marks = [event for event in events if event in ("stopped", "resumed", "generation")]
+    told = [event.get("event") for event in read_events(path)]
+    marks = [event for event in told if event in ("stopped", "resumed", "generation")]
     return bool(marks) and marks[-1] == "stopped"

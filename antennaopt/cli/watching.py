@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from antennaopt.events import events_in, log_of
 from antennaopt.timeline import Timeline
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -35,15 +36,7 @@ class Log:
             return []
         whole = data[: data.rfind(b"\n") + 1]
         self._read += len(whole)
-        found = []
-        for line in whole.splitlines():
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, Mapping):
-                found.append(event)
-        return found
+        return events_in(whole.splitlines())
 
 
 def watch(run: Path, interval_s: float, state: Callable[[], str], *, json_file: str | None, quiet: bool) -> None:
@@ -56,7 +49,7 @@ def watch(run: Path, interval_s: float, state: Callable[[], str], *, json_file: 
         json_file: Gets an object a change, a line each; `-` is stdout.
         quiet: Whether to show nothing else.
     """
-    log, timeline = Log(run / "logs" / "run.jsonl"), Timeline()
+    log, timeline = Log(log_of(run)), Timeline()
     show = _chosen(run, json_file, quiet=quiet)
     try:
         while True:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from distributed import Client, Future
@@ -60,12 +61,8 @@ def ask_devices(
         DeviceError: A worker has no device, or no room on it for one antenna.
         Unsuitable: A device cannot step these antennas.
     """
-    try:
+    with _told_by_doctor("start its device"):
         answers = ask_each(client, workers, timeout_s, room, dict(plan))
-    except NO_ANSWER as problem:
-        raise ClusterError(
-            f"a worker could not start its device ({type(problem).__name__}); `antennaopt doctor` may say why"
-        ) from problem
     return one_for_all(answers) or {}
 
 
@@ -79,13 +76,20 @@ def ask_kinds(
         DeviceError: A worker has no room on its device for one antenna.
         Unsuitable: A device cannot step these antennas.
     """
-    try:
+    with _told_by_doctor("say what it solves with"):
         answers = ask_each(client, workers, timeout_s, kind_of_worker, dict(plan))
+    return dict(zip(workers, answers, strict=True))
+
+
+@contextmanager
+def _told_by_doctor(what: str) -> Iterator[None]:
+    """Say in a sentence that a worker could not do something, where it gives no answer."""
+    try:
+        yield
     except NO_ANSWER as problem:
         raise ClusterError(
-            f"a worker could not say what it solves with ({type(problem).__name__}); `antennaopt doctor` may say why"
+            f"a worker could not {what} ({type(problem).__name__}); `antennaopt doctor` may say why"
         ) from problem
-    return dict(zip(workers, answers, strict=True))
 
 
 def one_for_all(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, TypeGuard
 
 from antennaopt.certificate import crowned
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.events import read_events
 from antennaopt.exports.field_map import FieldMap, read_field_map
 from antennaopt.reports.goals import Goal, goals_of
 from antennaopt.results import RunFolder, certificate_mode, certified, load, pattern
@@ -185,24 +185,9 @@ def read_run(path: Path | str) -> RunRecord:
         resolved=resolved,
         source=source_file.read_text(encoding="utf-8", errors="replace") if source_file.exists() else "",
         goals=goals_of(resolved, folder.columns.shortfall_columns),
-        events=tuple(read_events(folder.path / "logs" / "run.jsonl")),
+        events=tuple(read_events(folder.path)),
         warnings=tuple(warnings),
     )
-
-
-def read_events(path: Path) -> list[Mapping[str, Any]]:
-    """Return the entries of a log of JSON lines; a line that a crash cut short is passed over."""
-    if not path.exists():
-        return []
-    events = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            events.append(event)
-    return events
 
 
 def lowest(rows: Frame) -> Row | None:

@@ -158,6 +158,9 @@ IDENTITY: Sequence[tuple[str, pa.DataType]] = (
     ("genome", pa.list_(pa.float64())),
 )
 
+NEVER_EMPTY = ("run", "generation", "slot", "individual", "status", "genome", "frequency_hz")
+"""Columns of evaluations or patterns that say of what a row is: a row without one of them is damaged."""
+
 CERTIFICATE: Sequence[tuple[str, pa.DataType]] = (
     ("certificate", pa.string()),
     ("certificate_reason", pa.string()),

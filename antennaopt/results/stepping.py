@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow.compute as pc
 
+from antennaopt.events import read_events
 from antennaopt.results.generations import column_names, files
 from antennaopt.results.store import RunFolder
 
@@ -67,13 +67,9 @@ def stepping_of(folder: RunFolder) -> Stepping | None:
 
 def _generation_seconds(folder: RunFolder) -> dict[int, float]:
     """Wall time of each generation, by the run's log; one that was done again after a crash counts once."""
-    path = folder.path / "logs" / "run.jsonl"
     found: dict[int, float] = {}
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
-        try:
-            event: Mapping[str, Any] = json.loads(line)
-            if event["event"] == "generation":
+    for event in read_events(folder.path):
+        if event.get("event") == "generation":
+            with suppress(ValueError, TypeError, KeyError, OverflowError):  # damaged
                 found[int(event["generation"])] = float(event["seconds"])
-        except (ValueError, TypeError, KeyError):
-            continue  # another event, or a line that a crash cut short
     return found

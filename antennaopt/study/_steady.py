@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError
@@ -221,16 +221,7 @@ class SteadyDriver(Bookkeeping):
         """Note a row of the block under way."""
         candidate = scored.candidate
         values = decode(self.evolution.genes, candidate.genome) if values is None else values
-        missed, fitness = score(outcome, self._objectives)
-        one = Evaluation(
-            candidate=candidate,
-            values=values,
-            outcome=outcome,
-            shortfalls=missed,
-            fitness=fitness,
-            cached=scored.cached,
-            twin=twin,
-        )
+        one = replace(self._evaluation(candidate, values, outcome), cached=scored.cached, twin=twin)
         self._block.append(one)
         self._here[candidate.individual] = one
         self._note(candidate.individual, values, outcome["status"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.events import read_events
 from antennaopt.results import RunColumns, RunFolder, generation_of, pattern
 from antennaopt.results.schema import FREQUENCY_METRICS
 from antennaopt.study._parties import Evaluation, Outcome, Recalled
@@ -99,16 +100,11 @@ class FolderStore:
 
     def seconds_before(self) -> float:
         """Return the wall time of earlier sessions; it is in the log so that checkpoints hold the search only."""
-        path = self.folder.path / "logs" / "run.jsonl"
-        if not path.exists():
-            return 0.0
         last = 0.0
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                seconds = float(json.loads(line).get("run_seconds", 0.0))
-            except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
-                continue  # a line cut short by a crash
-            last = max(last, seconds if math.isfinite(seconds) else 0.0)
+        for event in read_events(self.folder.path):
+            with suppress(ValueError, TypeError, OverflowError):  # damaged
+                seconds = float(event.get("run_seconds", 0.0))
+                last = max(last, seconds if math.isfinite(seconds) else 0.0)
         return last
 
 

@@ -5,35 +5,20 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from host_device import HostDevice
+from emulated import agree, stepped
 
 from fdtd.backends import reference
 from fdtd.backends.cuda.schemes import SCHEMES
-from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import Unsuitable
-from fdtd.problem import Problem, Records
 from fdtd.stencils import BOR
 from fdtd.tiling import one_step
 from fdtd.tiling.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import error, part, random_problem, record_errors
-
-# Relative to each component's largest magnitude at the end. Measured: 3e-15 and 3e-6.
-TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
-
-
-def stepped(problem: Problem, precision: str, **tuning: Any) -> Records:
-    device = HostDevice()
-    batch = Batch(device, problem, SCHEMES["one_step"](problem, precision, device.limits, **tuning), precision)
-    sampling = problem.sampling
-    while batch.steps < sampling.steps and batch.running().any():
-        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
-    return batch.records()
+from random_problems import part, random_problem
 
 
 @pytest.mark.parametrize(
@@ -48,21 +33,16 @@ def stepped(problem: Problem, precision: str, **tuning: Any) -> Records:
 def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str, int]) -> None:
     """Everything on, coupled nodes too; teams of some rows, rings of a few rows to all of them."""
     problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81)
-    measured, expected = stepped(problem, precision, launches=1, **tuning), reference.run(problem)
-    assert measured.final is not None and expected.final is not None
-    np.testing.assert_array_equal(measured.steps, expected.steps)
-    components = [error(measured.final[:, c], expected.final[:, c]) for c in range(6)]
-    assert max(components) < TOLERANCE[precision], components
-    errors = record_errors(measured, expected)
-    assert max(errors.values()) < TOLERANCE[precision], errors
+    measured, expected = stepped(problem, "one_step", precision, launches=1, **tuning), reference.run(problem)
+    agree(measured, expected, precision)
 
 
 def test_an_antenna_has_its_bits_in_any_place() -> None:
     """Alone, in a batch, in two launches: all of it the same numbers, since each cell is updated in the same way."""
     problem = random_problem(seed=3, order=1, batch=3, steps=40, shape=(27, 38))
-    together = stepped(problem, "float32", launches=1)
-    alone = stepped(part(problem, [1]), "float32", launches=1, rows=3)
-    apart = stepped(problem, "float32")
+    together = stepped(problem, "one_step", "float32", launches=1)
+    alone = stepped(part(problem, [1]), "one_step", "float32", launches=1, rows=3)
+    apart = stepped(problem, "one_step", "float32")
     assert together.final is not None and alone.final is not None and apart.final is not None
     np.testing.assert_array_equal(alone.final[0], together.final[1])
     np.testing.assert_array_equal(alone.contour[0], together.contour[1])

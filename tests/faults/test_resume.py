@@ -11,6 +11,8 @@ from pathlib import Path
 
 import bits
 import cheap_lens
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from antennaopt.results.checkpoint import canonical, digest
@@ -95,7 +97,7 @@ def test_a_checkpoint_that_no_search_can_have_written_is_refused(stopped):
     assert_refused(stopped, 4, r"gene 1 = -1e-09 lies outside \[0, 1\]")
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other", "empty"])
 def test_damaged_rows_are_refused_by_name(stopped, damage):
     path = stopped / "evals" / "gen-000001.parquet"
     data = bytearray(path.read_bytes())
@@ -106,9 +108,12 @@ def test_damaged_rows_are_refused_by_name(stopped, damage):
         path.write_bytes(data)
     elif damage == "gone":
         path.unlink()
+    elif damage == "empty":
+        rows = pq.read_table(path, partitioning=None)
+        pq.write_table(pa.Table.from_pylist([row | {"status": None} for row in rows.to_pylist()], rows.schema), path)
     else:
         shutil.copy(stopped / "patterns" / "gen-000001.parquet", path)
-    assert_refused(stopped, 4, r"generation 1|gen-000001\.parquet (is damaged|have other columns)")
+    assert_refused(stopped, 4, r"generation 1|gen-000001\.parquet (is damaged|have other columns|have no status)")
 
 
 def test_a_second_writer_is_refused(stopped):

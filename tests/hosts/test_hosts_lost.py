@@ -14,39 +14,23 @@ import psutil
 import pytest
 from namespaces import (
     ADDRESS,
-    DRIVER,
     ENVIRONMENT,
     EXPERIMENT,
     ROOT,
-    WORKER,
     ended,
     program,
     run,
     start_scheduler,
     start_worker,
     table,
-    two_hosts,
 )
 
 pytestmark = pytest.mark.slow
 
 SMALL = [
-    *("--set", "evolution.population=8", "--set", "evolution.generations=5", "--set", "certificate.mode=off"),
+    *("--set", "evolution.population=8", "--set", "evolution.generations=30", "--set", "certificate.mode=off"),
     *("--set", "solver.cell=0.6 mm", "--backend", "cpu", "--seed", "5", "--no-cache"),
 ]
-
-
-@pytest.fixture(scope="module")
-def hosts():
-    with two_hosts() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tls") / "farm"
-    assert run(program("tls", folder, "--host", DRIVER, "--host", WORKER)).returncode == 0
-    return folder
 
 
 @pytest.fixture(scope="module")

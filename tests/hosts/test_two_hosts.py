@@ -23,7 +23,6 @@ from namespaces import (
     start_scheduler,
     start_worker,
     table,
-    two_hosts,
 )
 
 pytestmark = pytest.mark.slow
@@ -32,20 +31,6 @@ SMALL = [
     *("--set", "evolution.population=6", "--set", "evolution.generations=3", "--set", "certificate.mode=off"),
     *("--set", "solver.cell=0.6 mm", "--backend", "cpu", "--seed", "5", "--no-cache"),
 ]
-
-
-@pytest.fixture(scope="module")
-def hosts():
-    with two_hosts() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tls") / "farm"
-    done = run(program("tls", folder, "--host", DRIVER, "--host", WORKER))
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
