@@ -47,15 +47,16 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
 
     Raises:
         ConfigurationError: There is no such individual.
-        ResumeRefusedError: It is not a run folder, or its rows are damaged.
+        ResumeRefusedError: It is not a run folder, or its rows or plan are damaged.
     """
     from antennaopt.config import Experiment
     from antennaopt.evolution import decode
     from antennaopt.results import RunFolder
-    from antennaopt.study import FolderStore, outcome_of_row
+    from antennaopt.study import FolderStore, outcome_of_row, plan_to_resume
 
     check_run_folder(path)
     folder = RunFolder.open(path)
+    plan, backend = plan_to_resume(folder)
     row = _row(folder, _best(folder) if individual == BEST else individual)
     experiment = Experiment.from_resolved(folder.resolved)
     outcome = outcome_of_row(folder.columns, row)
@@ -69,8 +70,8 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         individual=row["individual"],
         experiment=experiment,
         design=experiment.design(decode(experiment.genes, row["genome"])),
-        plan=folder.manifest["plan"],
-        backend=str(folder.manifest["backend"]),
+        plan=plan,
+        backend=backend,
         outcome=outcome,
         fitness=row["fitness"],
     )

@@ -8,7 +8,7 @@ from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Recalled, Store
 from antennaopt.study._planning import halved_plan, plan_for
 from antennaopt.study._progress import Bar, GenerationReport, Lines, Progress, Quiet, duration, for_terminal
-from antennaopt.study._resuming import differences
+from antennaopt.study._resuming import differences, plan_to_resume
 from antennaopt.study._run import open_farm, resume, run
 from antennaopt.study._steady import SteadyDriver
 from antennaopt.study._store import FolderStore, outcome_of_row
@@ -44,6 +44,7 @@ __all__ = [
     "open_farm",
     "outcome_of_row",
     "plan_for",
+    "plan_to_resume",
     "result_object",
     "resume",
     "run",

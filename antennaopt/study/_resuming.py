@@ -10,6 +10,7 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.results import Checkpoint, RunFolder
+from antennaopt.results.checkpoint import canonical, digest
 
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
@@ -66,21 +67,33 @@ def experiment_of(folder: RunFolder) -> Any:
     return original
 
 
-def plan_to_resume(folder: RunFolder) -> tuple[Mapping[str, Any], str]:
+def plan_to_resume(folder: RunFolder) -> tuple[dict[str, Any], str]:
     """Return on which lattice a run solves its antennas, and with what backend.
 
     Raises:
-        ResumeRefusedError: The manifest does not say.
+        ResumeRefusedError: The manifest does not say, or its plan is not the one that the run began with.
     """
     plan, backend = folder.manifest.get("plan"), folder.manifest.get("backend")
-    sides = [plan.get(name) for name in ("nr", "nz")] if isinstance(plan, dict) else []
-    whole = all(type(cells) is int and cells > 0 for cells in sides)
-    if not (isinstance(plan, dict) and whole and isinstance(backend, str)):
+    damaged = f"{folder.path / 'manifest.json'} is damaged"
+    if not (isinstance(plan, dict) and _is_lattice(plan) and isinstance(backend, str)):
         raise ResumeRefusedError(
-            f"{folder.path / 'manifest.json'} is damaged: plan.nr and plan.nz must be whole numbers of cells, and "
-            "backend a name; restore it from a copy"
+            f"{damaged}: plan.nr and plan.nz must be whole numbers of cells, plan.cell a length, and backend a name; "
+            "restore it from a copy"
         )
+    if folder.manifest.get("plan_sha256", plan_digest(plan)) != plan_digest(plan):
+        raise ResumeRefusedError(f"{damaged}: its plan is not the one that the run began with; restore it from a copy")
     return plan, backend
+
+
+def plan_digest(plan: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a plan, by which a change to it is noticed."""
+    return digest(canonical(plan))
+
+
+def _is_lattice(plan: Mapping[str, Any]) -> bool:
+    cell = plan.get("cell")
+    sides = (plan.get(name) for name in ("nr", "nz"))
+    return type(cell) is float and cell > 0.0 and all(type(cells) is int and cells > 0 for cells in sides)
 
 
 def restore(session: Any, checkpoint: Checkpoint) -> None:

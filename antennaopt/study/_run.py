@@ -19,7 +19,7 @@ from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import Progress, Quiet
-from antennaopt.study._resuming import experiment_to_resume, plan_to_resume, restore
+from antennaopt.study._resuming import experiment_to_resume, plan_digest, plan_to_resume, restore
 from antennaopt.study._session import Session
 from antennaopt.study._summary import RunSummary
 
@@ -254,6 +254,7 @@ def _new_folder(
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
             "plan": dict(plan),
+            "plan_sha256": plan_digest(plan),
             **lineage,
         },
         texts=texts,

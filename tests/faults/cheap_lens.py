@@ -32,7 +32,7 @@ EXPERIMENT = {
     "objective": [{"metric": "directivity_dbi", "at_least": 30.0}],
     "certificate": {"mode": "off"},
 }
-PLAN = {"nr": 100, "nz": 200, "sleep_s": 0.05}
+PLAN = {"nr": 100, "nz": 200, "cell": 3e-4, "sleep_s": 0.05}
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 THETA = [float(theta) for theta in range(0, 181, 15)]
 

@@ -187,6 +187,11 @@ def begun(toml, root):
             lambda found: found | {"plan": {"nr": {}, "nz": 3}},
             r"manifest\.json is damaged: plan\.nr and",
         ),
+        (
+            "manifest.json",
+            lambda found: found | {"plan": found["plan"] | {"cell": 3.1e-4}},
+            "its plan is not the one that the run began with",
+        ),
         ("resolved.json", lambda found: found | {"seed": 8}, "was changed since the run began"),
         ("resolved.json", lambda found: [], "does not hold an object"),
     ],
