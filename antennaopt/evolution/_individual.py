@@ -1,36 +1,32 @@
-"""DEAP's view of an individual. Module-level classes: `deap.creator` rebinds its own when they are unpickled."""
+"""DEAP's view of an individual: a genome with what its operators and its selection read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deap import base
-
 from antennaopt.evolution._candidate import Scored, require_finite
 
 
-class MinimisedFitness(base.Fitness):
-    """One number, minimised. Weights stay +-1: others lose bits of the stored value."""
-
-    weights = (-1.0,)
-
-
 class Individual(list):
-    """A genome with the fitness and the id that DEAP's operators carry along."""
+    """A genome with the id and the standing that DEAP's operators carry along.
 
-    def __init__(self, genome: Iterable[float], individual: str = "") -> None:
+    Attributes:
+        individual: Its id, or its parent's while it is bred.
+        standing: Its fitness with the other sign, so that the largest is the best; None before it is solved. Selection
+            compares these: DEAP's own `Fitness` takes as long to make and compare as all the rest of breeding.
+    """
+
+    def __init__(self, genome: Iterable[float], individual: str = "", standing: float | None = None) -> None:
         super().__init__(genome)
         self.individual = individual
-        self.fitness = MinimisedFitness()
+        self.standing = standing
 
     @classmethod
     def from_scored(cls, scored: Scored) -> Individual:
         """Build DEAP's form."""
         require_finite(scored.candidate.individual, scored.fitness)
-        one = cls(scored.candidate.genome, scored.candidate.individual)
-        one.fitness.values = (scored.fitness,)
-        return one
+        return cls(scored.candidate.genome, scored.candidate.individual, -scored.fitness)
 
     def child(self) -> Individual:
-        """Copy the genes only: a child has no fitness until it is solved."""
+        """Copy the genes only: a child has no standing until it is solved."""
         return Individual(self, self.individual)

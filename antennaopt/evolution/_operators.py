@@ -80,7 +80,7 @@ def tournament(population: Sequence[Individual], count: int, size: int) -> list[
 
     DEAP returns the individuals themselves; vary their `child()` only.
     """
-    return tools.selTournament(population, k=count, tournsize=size)
+    return tools.selTournament(population, k=count, tournsize=size, fit_attr="standing")
 
 
 def vary(

@@ -10,7 +10,7 @@ from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.evolution import Candidate, Search
 from antennaopt.objectives import Objective, score
 from antennaopt.study._interrupt import StopSignals
-from antennaopt.study._known import KnownDesigns, design_digest
+from antennaopt.study._known import Digest, KnownDesigns
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Outcome, Recalled, Store
 from antennaopt.study._progress import GenerationReport, Progress, median
 
@@ -105,10 +105,10 @@ class Bookkeeping:
         wanted = [one.candidate.individual for one in (*self.evolution.population, *self.evolution.hall_of_fame)]
         self._kept = {name: known[name] for name in wanted if name in known}
 
-    def _note(self, individual: str, values: Mapping[str, float], status: str) -> None:
+    def _note(self, individual: str, design: Digest, status: str) -> None:
         self.counts[status] += 1
         if status in REPEATABLE:
-            self._known.add(design_digest(values), individual)
+            self._known.add(design, individual)
 
     def _refuse_failures(self, number: int, evaluations: Sequence[Evaluation]) -> None:
         """Give up when a generation says nothing about the search."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from antennaopt.errors import ClusterError
 from antennaopt.evolution import Candidate, Evolution, Scored, decode
 from antennaopt.study._bookkeeping import Bookkeeping, listed
 from antennaopt.study._garbage import rare_collections
-from antennaopt.study._known import design_digest
+from antennaopt.study._known import Digest, design_digest
 from antennaopt.study._parties import Evaluation, Job, Outcome
 from antennaopt.study._progress import GenerationReport
 
@@ -35,8 +36,7 @@ class Driver(Bookkeeping):
         """
         super().__init__(evolution=evolution, **parties)
         self._partial: dict[str, Outcome] = {}
-        self._state: dict[str, Any] | None = None
-        self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
+        self._unsaved: tuple[Sequence[Evaluation], Evolution, GenerationReport] | None = None
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go back to a checkpoint; which designs are known is read from the store.
@@ -46,9 +46,8 @@ class Driver(Bookkeeping):
         """
         self.evolution.restore(state["evolution"])
         self._partial = dict(state["partial"])
-        self._state = None
         for individual, genome, status in self._store.history(self.evolution.generation):
-            self._note(individual, decode(self.evolution.genes, genome), status)
+            self._note(individual, design_digest(decode(self.evolution.genes, genome)), status)
 
     def run(self) -> str:
         """Go on until a stop; return its reason.
@@ -78,10 +77,11 @@ class Driver(Bookkeeping):
         """Carry one generation through, up to what the next one needs; the one before is saved meanwhile."""
         began = self._clock()
         number = self.evolution.generation
-        state = self._state or self.evolution.state()
+        before = copy(self.evolution)  # a search replaces what it knows, so this stays as it is
         candidates = self.evolution.ask()
         values = {one.individual: decode(self.evolution.genes, one.genome) for one in candidates}
-        twins = self._twins(candidates, values)
+        digests = {individual: design_digest(of_it) for individual, of_it in values.items()}
+        twins = self._twins(digests)
         jobs = [(one.individual, self._design(values[one.individual])) for one in candidates]
         jobs = [job for job in jobs if job[0] not in twins and job[0] not in self._partial]
         by_name = {one.individual: one for one in candidates}
@@ -90,17 +90,17 @@ class Driver(Bookkeeping):
         def arrived(individual: str, outcome: Outcome) -> None:
             done[individual] = self._evaluation(by_name[individual], values[individual], outcome)
 
-        self._solve(number, jobs, state, arrived)
+        self._solve(number, jobs, before, arrived)
         self._copy_twins(twins, done, by_name, values)
         evaluations = [done[one.individual] for one in candidates]
         self._refuse_failures(number, evaluations)
         self.evolution.tell([_scored(one) for one in evaluations])
         for one in evaluations:
-            self._note(one.candidate.individual, one.values, one.outcome["status"])
+            individual = one.candidate.individual
+            self._note(individual, digests[individual], one.outcome["status"])
         self._partial = {}
-        self._state = self.evolution.state()
         report = self._report(number, evaluations, self._clock() - began)
-        self._unsaved = evaluations, self._state, report
+        self._unsaved = evaluations, copy(self.evolution), report
         self._progress.generation_done(report)
 
     def _save(self) -> None:
@@ -108,15 +108,14 @@ class Driver(Bookkeeping):
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
-        evaluations, state, report = unsaved
+        evaluations, after, report = unsaved
         self._keep_outcomes(evaluations)
         self._store.write_generation(report.generation, evaluations)
-        self._store.checkpoint(report.generation, {"evolution": state, "partial": {}})
+        self._store.checkpoint(report.generation, {"evolution": after.state(), "partial": {}})
         self._store.log("generation", **asdict(report), run_seconds=self.seconds)
 
-    def _twins(self, candidates: Sequence[Candidate], values: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+    def _twins(self, digests: Mapping[str, Digest]) -> dict[str, str]:
         """Find the candidates whose antenna is known or stands earlier in this generation: twin's id by id."""
-        digests = {one.individual: design_digest(values[one.individual]) for one in candidates}
         known = self._known.find(list(digests.values()))
         twins: dict[str, str] = {}
         here: dict[bytes, str] = {}
@@ -127,7 +126,7 @@ class Driver(Bookkeeping):
         return twins
 
     def _solve(
-        self, number: int, jobs: Sequence[Job], state: Mapping[str, Any], arrived: Callable[[str, Outcome], None]
+        self, number: int, jobs: Sequence[Job], before: Evolution, arrived: Callable[[str, Outcome], None]
     ) -> None:
         """Send what is to be solved to the farm and wait; on a signal or without workers save what came back."""
         solved = dict(self._partial)
@@ -153,20 +152,20 @@ class Driver(Bookkeeping):
         except KeyboardInterrupt:
             self._signals.request()
         except ClusterError:
-            self._keep(number, state, solved)
+            self._keep(number, before, solved)
             raise
         if missing and self._signals.requested:
-            self._keep(number, state, solved)
+            self._keep(number, before, solved)
             raise self._interrupted(self._signals.exit_code or 130)
         if missing:
             raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
 
-    def _keep(self, number: int, state: Mapping[str, Any], solved: Mapping[str, Outcome]) -> None:
+    def _keep(self, number: int, before: Evolution, solved: Mapping[str, Outcome]) -> None:
         """Store what came back of an unfinished generation; a resume solves the others."""
         self._save()
         plain = ((individual, listed(outcome)) for individual, outcome in solved.items())
         kept = {individual: outcome for individual, outcome in plain if _fits_json(outcome)}
-        self._store.checkpoint(number, {"evolution": state, "partial": kept})
+        self._store.checkpoint(number, {"evolution": before.state(), "partial": kept})
 
     def _copy_twins(
         self,

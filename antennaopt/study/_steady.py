@@ -56,7 +56,7 @@ class SteadyDriver(Bookkeeping):
         """
         self.evolution.restore(state["evolution"])
         for individual, genome, status in self._store.history(self.evolution.generation):
-            self._note(individual, decode(self.evolution.genes, genome), status)
+            self._note(individual, design_digest(decode(self.evolution.genes, genome)), status)
         for entry in state["block"]:
             scored = Scored.from_dict(entry["scored"])
             self._record(scored, state["partial"][scored.candidate.individual], entry["twin"])
@@ -224,7 +224,7 @@ class SteadyDriver(Bookkeeping):
         one = replace(self._evaluation(candidate, values, outcome), cached=scored.cached, twin=twin)
         self._block.append(one)
         self._here[candidate.individual] = one
-        self._note(candidate.individual, values, outcome["status"])
+        self._note(candidate.individual, design_digest(values), outcome["status"])
 
     def _close_block(self) -> None:
         """Store a full block and the state after it."""
