@@ -89,7 +89,8 @@ class Policy:
         """
         others = [one for one in hands if one is not hand]
         rest_s = _seconds_for_the_rest(others, waiting)
-        if hand.speed and others and hand.grain / hand.speed > rest_s and any(one.batches for one in others):
+        smallest_s = hand.grain / hand.speed if hand.speed and _is_known(hand, others) else 0.0
+        if smallest_s > rest_s and any(one.batches for one in others):
             return 0
         wanted = float(hand.usual)
         if self.name == "assignment":
@@ -97,8 +98,18 @@ class Policy:
         if others and hand.speed and all(one.speed for one in others):
             part = hand.speed / (hand.speed + sum(one.speed or 0.0 for one in others))
             wanted = min(wanted, max(0.5 * part * waiting, LEAST_S * hand.speed))
+        wanted = min(wanted, -(-waiting // max(hand.places - hand.batches, 1)))  # its other places are to have some too
         whole = max(round(wanted / hand.grain), 1) * hand.grain
         return min(whole, max(hand.most, 1), waiting)
+
+
+def _is_known(hand: Hand, others: Iterable[Hand]) -> bool:
+    """Whether a worker's speed may hold work back from it.
+
+    Its first batch compiled kernels: among workers of its kind that alone would keep a small generation away from it
+    for good. On hardware of several kinds a first batch that is slower than all others' rest is taken at its word.
+    """
+    return hand.measured > 1 or any(one.backend != hand.backend for one in others)
 
 
 def _seconds_for_the_rest(others: Iterable[Hand], waiting: int) -> float:

@@ -66,9 +66,27 @@ def test_assignment_keeps_each_busy_for_the_target_time():
     assert policy.share(crew["fast"], crew.values(), 120) == 50, "half of its five sixths when little is left"
 
 
+def test_a_worker_with_two_places_has_both_filled():
+    """Of 48 antennas, 1 s of work, a lone worker that takes two batches gets two of 24, not one of 48."""
+    crew = hands(lone={"speed": 48.0, "measured": 2, "places": 2})
+    policy = Policy(name="assignment", target_s=10.0)
+    assert policy.share(crew["lone"], crew.values(), 48) == 24
+    crew["lone"].batches = 1
+    assert policy.share(crew["lone"], crew.values(), 24) == 24
+
+
+def test_a_first_batch_that_compiled_does_not_keep_a_core_idle_for_good():
+    """Two like cores of 12/s, one of which took 0.6 s for its first antenna: of the next six it gets some too."""
+    crew = hands(one={"speed": 12.0, "measured": 4, "batches": 1, "antennas": 1}, other={"speed": 1.6, "measured": 1})
+    policy = Policy()
+    assert policy.share(crew["other"], crew.values(), 5) > 0
+    crew["other"].measured = 2
+    assert policy.share(crew["other"], crew.values(), 5) == 0, "measured again it is slow indeed"
+
+
 def test_nobody_is_idle_for_ever():
     """A core that would take longer than all others gets nothing while these work, and all when they are gone."""
-    crew = hands(device={"speed": 100.0, "batches": 1, "antennas": 50}, core={"speed": 0.1})
+    crew = hands(device={"speed": 100.0, "batches": 1, "antennas": 50}, core={"speed": 0.1, "measured": 2})
     policy = Policy()
     assert policy.share(crew["core"], crew.values(), 10) == 0
     crew["device"].batches = crew["device"].antennas = 0
