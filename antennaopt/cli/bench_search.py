@@ -91,7 +91,7 @@ def search(
         return
     rows = bench_search(experiment, seeds=numbers, backend=name, scheduler=scheduler, progress=progress)
     progress.close()
-    from antennaopt.cli.bench import finish
+    from antennaopt.cli.measured import finish
 
     finish(rows, json_file, quiet=quiet)
 

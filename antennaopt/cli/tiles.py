@@ -155,7 +155,7 @@ def tiles(
         raise ConfigurationError("--tune needs --stencil; use for example --stencil jacobi5 --grid 8192x8192 --batch 1")
     if tune:
         from antennaopt.bench.tuning import tune as compete
-        from antennaopt.cli.bench import grid_shape
+        from antennaopt.cli.bench_kernels import grid_shape
         from fdtd.tiling.rates import STENCILS
 
         shape = grid_shape(grid)
@@ -269,7 +269,7 @@ def _device(name: str) -> Any:
 
 def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[str, Any]]:
     """One row a scheme: its rate, or why there is none."""
-    from antennaopt.cli.bench import grid_shape
+    from antennaopt.cli.bench_kernels import grid_shape
     from fdtd.errors import Unsuitable
     from fdtd.tiling.rates import SCHEMES, predict
 

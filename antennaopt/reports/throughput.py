@@ -12,6 +12,9 @@ from antennaopt.results.atomic import write_atomically
 
 KINDS = ("png", "svg", "pdf")
 MARKERS = ("o", "s", "^", "D")
+DRAWN = ("stencil", "scheme", "backend", "dtype", "device", "cells", "million_cells_per_s", "spread")
+"""What a row must have."""
+
 LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}
 
 

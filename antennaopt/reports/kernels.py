@@ -1,0 +1,115 @@
+"""The figure of `bench kernels`: what each scheme reaches, whole and with parts left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.reports.canvas import FREQUENCY_COLOURS, GREY, INK, dress, new_figure, render
+from antennaopt.reports.throughput import LABELS, check_kind
+from antennaopt.results.atomic import write_atomically
+
+Rows = Sequence[Mapping[str, Any]]
+
+DRAWN = ("stencil", "scheme", "device", "shape", "batch", "cell_steps_per_s", "spread")
+"""What a row must have."""
+
+UPDATE, MEMORY = "update only", "memory only"
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "no records": {"marker": "<", "color": FREQUENCY_COLOURS[3]},
+    "no media": {"marker": "s", "color": FREQUENCY_COLOURS[2]},
+    "no layers": {"marker": "D", "color": FREQUENCY_COLOURS[1]},
+    UPDATE: {"marker": "|", "markersize": 11, "markeredgewidth": 1.8, "color": INK},
+    MEMORY: {"marker": "x", "color": GREY},
+}
+"""How each part left out is marked; others are not drawn."""
+
+
+def plot_kernels(path: Path | str, rows: Rows) -> Path:
+    """Draw the rate of every scheme, a panel a stencil, lattice and batch: a bar for the whole, marks without parts.
+
+    Args:
+        path: Target; its ending chooses the format.
+        rows: Of `bench kernels`; of stencils with several cases the largest batch is drawn.
+
+    Raises:
+        ConfigurationError: The ending is not known, or there are no rows.
+        StorageError: It cannot be written.
+    """
+    kind = check_kind(path)
+    whole = [row for row in rows if not row.get("without")]
+    if not whole:
+        raise ConfigurationError("there is nothing to plot: no row is of a whole kernel")
+    cases = _cases(whole)
+    figure = new_figure(4.4 * min(len(cases), 2), 1.0 + 2.5 * -(-len(cases) // 2))
+    panels = figure.subplots(-(-len(cases) // 2), min(len(cases), 2), squeeze=False).flat
+    for axes, case in zip(panels, cases, strict=False):
+        _draw(axes, [row for row in rows if _case(row) == case])
+    for axes in list(panels)[len(cases) :]:
+        axes.set_visible(False)
+    handles = {
+        label: handle for one in figure.axes for handle, label in zip(*one.get_legend_handles_labels(), strict=True)
+    }
+    names = [name for name in ("everything on", *STYLES) if name in handles]
+    figure.legend(
+        [handles[name] for name in names], names, loc="outside lower left", ncols=len(names), fontsize=8, frameon=False
+    )
+    devices = ", ".join(sorted({str(row["device"]) for row in rows}))
+    figure.suptitle(f"Kernels, everything on and in part ({devices})", fontsize=10, color=INK, x=0.01, ha="left")
+    data = render(figure, kind, dpi=160)
+    write_atomically(Path(path), lambda file: file.write(data))
+    return Path(path)
+
+
+def _draw(axes: Axes, rows: Rows) -> None:
+    stencil, (nr, nz), batch = _case(rows[0])
+    dress(axes, x_label="G cell-steps/s", title=f"{LABELS.get(stencil, stencil)}, {nr} x {nz} cells, batch {batch}")
+    schemes = list(dict.fromkeys(str(row["scheme"]) for row in rows))
+    for at, scheme in enumerate(schemes):
+        mine = {_part(row): row for row in rows if row["scheme"] == scheme}
+        rate, spread = (_rate(mine["whole"]), mine["whole"]["spread"]) if "whole" in mine else (0.0, 0.0)
+        axes.barh(
+            at, rate, xerr=spread * rate, height=0.45, color=FREQUENCY_COLOURS[0], ecolor=INK,
+            label="everything on",
+        )  # fmt: skip
+        for part, style in STYLES.items():
+            if part in mine:
+                axes.plot(
+                    _rate(mine[part]), at, linestyle="", **{"markersize": 6, **style}, label=part if at == 0 else None
+                )
+    axes.set_yticks(range(len(schemes)), schemes)
+    axes.set_ylim(len(schemes) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0.0)
+
+
+def _rate(row: Mapping[str, Any]) -> float:
+    return 1e-9 * float(row["cell_steps_per_s"])
+
+
+def _part(row: Mapping[str, Any]) -> str:
+    """What is left out of a row's kernel, in words."""
+    without = set(row.get("without") or ())
+    if not without:
+        return "whole"
+    if {"layers", "record", "media"} <= without or (row["stencil"] == "jacobi5" and "arithmetic" in without):
+        return MEMORY if "arithmetic" in without else UPDATE
+    return {"record": "no records"}.get(name := next(iter(without)), f"no {name}") if len(without) == 1 else "others"
+
+
+def _case(row: Mapping[str, Any]) -> tuple[str, tuple[int, int], int]:
+    return str(row["stencil"]), tuple(row["shape"]), int(row["batch"])
+
+
+def _cases(rows: Rows) -> list[tuple[str, tuple[int, int], int]]:
+    """Of each stencil the case with the most cells."""
+    largest: dict[str, tuple[str, tuple[int, int], int]] = {}
+    for case in map(_case, rows):
+        known = largest.setdefault(case[0], case)
+        if case[1][0] * case[1][1] * case[2] > known[1][0] * known[1][1] * known[2]:
+            largest[case[0]] = case
+    return list(largest.values())
