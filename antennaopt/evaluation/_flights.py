@@ -23,6 +23,9 @@ Task = tuple[Evaluate, str, dict[str, Any], str]
 ANSWER_S = 10.0
 """How long a scheduler may take to answer a question."""
 
+UNDER_WAY = ("pending", "lost")
+"""What Dask says of a batch that is being solved, or is to be solved again because its reply was lost."""
+
 STRANDED_S = 2.0
 """How long a batch may wait for a worker that is gone before it is sent anew."""
 
@@ -188,16 +191,16 @@ class Flights:
     def stranded(self, present: Container[str]) -> list[Batch]:
         """Take back the batches that wait for a worker that is gone; what comes of them is not looked at any more.
 
-        A batch whose worker has just gone is given to another by the scheduler, if one is there at that moment. If
-        there is none, it lies there for ever: of workers that come later Dask's scheduler asks only whether the batch
-        was sent to them (`Scheduler.bulk_schedule_unrunnable_after_adding_worker`).
+        A batch whose worker has just gone, perhaps with its reply, is given to another by the scheduler, if one is
+        there at that moment. If there is none, it lies there for ever: of workers that come later Dask's scheduler asks
+        only whether the batch was sent to them (`Scheduler.bulk_schedule_unrunnable_after_adding_worker`).
 
         Args:
             present: Addresses of the workers that are there.
         """
         batches = []
         for token, flight in list(self._flying.items()):
-            waits = flight.started is None and flight.ended is None and flight.to not in present
+            waits = flight.ended is None and flight.future.status in UNDER_WAY and flight.to not in present
             if waits and flight.under_way_s > STRANDED_S and self.worker_of(token) is None:
                 del self._flying[token]
                 flight.future.cancel()

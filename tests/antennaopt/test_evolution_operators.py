@@ -70,7 +70,7 @@ def test_parents_are_left_as_they_are():
     for child, parents, operator in made:
         assert parents == ("g0000-s000", "g0000-s001")
         assert operator == "simulated_binary+polynomial"
-        assert not child.fitness.valid
+        assert child.standing is None
 
 
 def test_a_child_that_nothing_touched_is_a_clone_of_one_parent():

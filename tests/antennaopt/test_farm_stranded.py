@@ -33,10 +33,7 @@ def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkey
     batch = Batch(jobs=(("a", {"length": 1.0}),))
     flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=GONE)
     assert flights.stranded(()) == []  # not yet: the scheduler may still find another
-    until = time.monotonic() + 30
-    while [task.state for task in client.cluster.scheduler.tasks.values()] != ["no-worker"]:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_for(lambda: [task.state for task in client.cluster.scheduler.tasks.values()] == ["no-worker"])
     client.cluster.scale(1)
     client.wait_for_workers(1, timeout=30)
     present = list(client.scheduler_info()["workers"])
@@ -54,6 +51,38 @@ def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkey
     assert problem is None
     assert reply is not None
     assert not reply.get("broken")
+
+
+def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeypatch):
+    """Solved, but nobody had fetched the reply yet: with no other worker there the scheduler keeps it for ever."""
+    monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
+    client.cluster.scale(1)
+    client.wait_for_workers(1, timeout=30)
+    (there,) = client.scheduler_info()["workers"]
+    flights = Flights(client, Coroner(client, here=True))
+
+    async def later(*_):
+        """Nobody fetches it for now."""
+
+    monkeypatch.setattr(flights, "_fetch", later)
+    batch = Batch(jobs=(("a", {"length": 1.0}),))
+    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=there)
+    scheduler = client.cluster.scheduler
+    wait_for(lambda: [task.state for task in scheduler.tasks.values()] == ["memory"])
+    wait_for(lambda: not flights._started.empty())
+    flights.read_starts()
+    assert flights.stranded(()) == [], "it is there to be fetched"
+    client.cluster.sync(scheduler.remove_worker, there, stimulus_id="lost", close=False)
+    wait_for(lambda: [task.state for task in scheduler.tasks.values()] == ["no-worker"])
+    wait_for(lambda: all(flight.future.status == "lost" for flight in flights._flying.values()))
+    assert flights.stranded(()) == [batch]
+
+
+def wait_for(condition):
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):

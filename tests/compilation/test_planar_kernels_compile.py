@@ -45,10 +45,11 @@ class Recorder:
         pass
 
 
-def texts(stencil: str, scheme: str, precision: str, capability: int) -> list[str]:
-    problem: PlanarProblem | JacobiProblem = JacobiProblem(initial=np.zeros((1, 90, 90)), steps=8)
+def texts(stencil: str, scheme: str, precision: str, capability: int, shape: tuple[int, int] = (90, 70)) -> list[str]:
+    nx, ny = shape
+    problem: PlanarProblem | JacobiProblem = JacobiProblem(initial=np.zeros((1, nx, nx)), steps=8)
     if stencil != "jacobi5":
-        grid = PlanarGrid(nx=90, ny=70, cell=1e-3, polarisation="TM" if stencil == "tmz" else "TE")
+        grid = PlanarGrid(nx=nx, ny=ny, cell=1e-3, polarisation="TM" if stencil == "tmz" else "TE")
         media = free_space(grid)
         if stencil == "coupled tez":
             media = dielectric_cylinder(grid, centre=(45, 35), radius=10, permittivity=2.0)
@@ -87,3 +88,17 @@ def test_missing_settings_are_refused_by_name():
 def test_clusters_are_refused_below_9_0():
     with pytest.raises(RefusedError):
         compile_for(texts("tmz", "resident", "float32", 90)[0], "sm_80")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("stencil", STENCILS)
+def test_compiles_for_the_lattice_that_is_timed(stencil, scheme):
+    """256 x 320 cells; what does not fit in a cluster there says so."""
+    try:
+        found = texts(stencil, scheme, "float32", 90, (256, 320))
+    except Unsuitable as error:
+        assert scheme == "resident", error
+        return
+    for text in found:
+        assert compile_for(text, "sm_90").startswith(b"\x7fELF")
