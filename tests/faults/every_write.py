@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,7 @@ class Strike:
     def __init__(self, root, number, *, tear=False):
         self.root, self.left, self.tear = str(root), number, tear
         self.report = os.open(Path(root).with_suffix(".strike"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        self.one = threading.RLock()  # of two threads that write at once, one is struck
         self.flush = os.fsync
         os.fsync = self.synced
         sys.addaudithook(self.seen)
@@ -53,17 +55,19 @@ class Strike:
     def count(self, event, path, torn=None):
         if not path.startswith(self.root):
             return
-        self.left -= 1
-        if self.left > 0:
-            return
-        if self.tear and isinstance(torn, int):
-            os.ftruncate(torn, os.fstat(torn).st_size // 2)
-        elif self.tear and torn:
-            self.left = 10**9  # the next opening is ours
-            with open(torn, "ab") as file:
-                file.write(b'{"event":"gener')
-        os.write(self.report, json.dumps([event, path[len(self.root) :]]).encode())
-        os.kill(os.getpid(), signal.SIGKILL)
+        with self.one:
+            self.left -= 1
+            if self.left > 0:
+                return
+            if self.tear and isinstance(torn, int):
+                os.ftruncate(torn, os.fstat(torn).st_size // 2)
+            elif self.tear and torn:
+                self.left = 10**9  # the next opening is ours
+                with open(torn, "ab") as file:
+                    file.write(b'{"event":"gener')
+            os.write(self.report, json.dumps([event, path[len(self.root) :]]).encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+            signal.pause()  # nothing more is done until it has come
 
 
 def in_child(action):
