@@ -25,6 +25,7 @@ import pandas as pd
 from antennaopt.config import Experiment
 from antennaopt.config.load import load_file
 from antennaopt.evaluation.farm import Farm
+from antennaopt.events import read_events
 from antennaopt.study import Lines, plan_for, run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +60,7 @@ def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict
     at_work = Experiment.from_resolved({**experiment.resolved(), "cluster": {"workers": workers}})
     summary = run(at_work, root=out / f"{workers}", backend=backend, cache="off", progress=Lines(), report=False)
     wall = time.monotonic() - started
-    events = [json.loads(line) for line in (summary.folder / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
+    events = read_events(summary.folder)
     generations = [one for one in events if one["event"] == "generation"]
     counted = generations[1:]
     rates = [one["evaluations_per_s"] for one in counted]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from antennaopt.events import read_events
+
 KEPT = {
     "logs/run.jsonl": "timeline.jsonl",
     "manifest.json": "manifest.json",
@@ -30,7 +32,7 @@ def summary(run: Path, began: float, ended: float) -> dict:
         began: When the command was started, seconds since 1970.
         ended: When it ended.
     """
-    events = [json.loads(line) for line in (run / "logs" / "run.jsonl").read_text("utf-8").splitlines()]
+    events = read_events(run)
     generations = [one for one in events if one["event"] == "generation"]
     stopped = next((one for one in events if one["event"] == "stopped"), {})
     rows = pd.read_parquet(run / "evals")

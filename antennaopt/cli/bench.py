@@ -12,12 +12,14 @@ import click
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels
 from antennaopt.cli.bench_search import search
-from antennaopt.cli.measured import check_plot, finish, measured_option, plot_option, stored_rows
+from antennaopt.cli.measured import draw_measured, finish, measured_option
 from antennaopt.cli.options import (
     backend_option,
+    check_plot,
     check_writable,
     chosen_backend,
     json_option,
+    plot_option,
     quiet_option,
     set_option,
     write_out,
@@ -100,6 +102,7 @@ def evaluate(
 
 
 @bench.command(short_help="Throughput against problem size.")
+@click.pass_context
 @backend_option()
 @click.option(
     "--stencil", "stencils", metavar="NAME", multiple=True, help="tmz, tez or bor; may be repeated. Default: all."
@@ -117,6 +120,7 @@ def evaluate(
 @json_option
 @quiet_option
 def sweep(
+    context: click.Context,
     backend: str,
     stencils: tuple[str, ...],
     sizes: tuple[int, ...],
@@ -138,12 +142,12 @@ def sweep(
       antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
-    from antennaopt.reports.throughput import DRAWN, plot_throughput
-
-    check_plot(plot, measured)
     if measured is not None:
-        plot_throughput(str(plot), stored_rows(measured, *DRAWN))
+        from antennaopt.reports.throughput import DRAWN, plot_throughput
+
+        draw_measured(context, measured, plot, plot_throughput, DRAWN)
         return
+    check_plot(plot)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     check_writable(json_file)
     from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
@@ -162,10 +166,12 @@ def sweep(
         repeat=repeat,
         told=None if quiet else lambda line: click.echo(line, err=True),
     )
-    if plot is not None:
-        plot_throughput(plot, rows)
     if json_file is not None:
         write_out(json_file, json.dumps(rows, indent=1, allow_nan=False) + "\n")
+    if plot is not None:
+        from antennaopt.reports.throughput import plot_throughput
+
+        plot_throughput(plot, rows)
     if json_file != "-" and not quiet:
         click.echo(_sweep_table(rows))
 

@@ -13,9 +13,11 @@ import click
 
 from antennaopt.cli.options import (
     backend_option,
+    check_plot,
     check_writable,
     chosen_backend,
     json_option,
+    plot_option,
     quiet_option,
     set_option,
     write_out,
@@ -70,7 +72,7 @@ QUIET = 0.1
     "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."
 )
 @set_option
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf).")
+@plot_option
 @json_option
 @quiet_option
 def farm(
@@ -113,11 +115,8 @@ def farm(
       antennaopt bench farm --simulate 100,10,10
       antennaopt bench farm --null --evaluations 500000 --json overhead.json --plot overhead.svg
     """  # noqa: D301 - \b is click's
-    check_writable(json_file, plot)
-    if plot is not None:
-        from antennaopt.reports.throughput import check_kind
-
-        check_kind(plot)
+    check_writable(json_file)
+    check_plot(plot)
     if nothing and (simulate or workers or threads or policies or grids):
         raise ConfigurationError(
             "--null times the farm itself, on two workers: leave --simulate, --workers and others out"

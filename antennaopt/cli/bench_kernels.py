@@ -11,12 +11,14 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.measured import check_plot, finish, measured_option, plot_option, stored_rows
+from antennaopt.cli.measured import draw_measured, finish, measured_option
 from antennaopt.cli.options import (
     backend_option,
+    check_plot,
     check_writable,
     chosen_backend,
     json_option,
+    plot_option,
     quiet_option,
     write_out,
 )
@@ -25,6 +27,7 @@ from antennaopt.errors import ConfigurationError
 
 
 @click.command(short_help="Time the update kernels.")
+@click.pass_context
 @backend_option()
 @click.option(
     "--stencil",
@@ -70,6 +73,7 @@ from antennaopt.errors import ConfigurationError
 @json_option
 @quiet_option
 def kernels(
+    context: click.Context,
     backend: str,
     stencils: tuple[str, ...],
     schemes: tuple[str, ...],
@@ -95,7 +99,8 @@ def kernels(
 
     A row has the median rate, SPREAD (half of the range over the median), the ratio to one_step of the same run, and
     the fraction of what the device could compute (ARITHMETIC: operations of the bare update) and move (MEMORY: bytes
-    that the scheme must move). Schemes that cannot step a stencil are named on stderr with the reason.
+    that the scheme must move). Schemes that cannot step a stencil are named on stderr with the reason. --plot draws of
+    each stencil the case with the most cells.
 
     \b
     Examples:
@@ -105,12 +110,12 @@ def kernels(
       antennaopt bench kernels --backend cuda --stencil bor --without axial --without axial,media --json parts.json
       antennaopt bench kernels --measured results/benchmarks/h200/kernels.json --plot kernels.png
     """  # noqa: D301 - \b is click's
-    from antennaopt.reports.kernels import DRAWN, plot_kernels
-
-    check_plot(plot, measured)
     if measured is not None:
-        plot_kernels(str(plot), stored_rows(measured, *DRAWN))
+        from antennaopt.reports.kernels import DRAWN, plot_kernels
+
+        draw_measured(context, measured, plot, plot_kernels, DRAWN)
         return
+    check_plot(plot)
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
     check_writable(json_file)
@@ -121,8 +126,7 @@ def kernels(
             stencils, schemes, shapes, batches, json_file, ablations=not no_ablations, quiet=quiet,
             left_out=[tuple(parts.split(",")) for parts in left_out], steps=steps, precision=precision, repeat=repeat,
         )  # fmt: skip
-        if plot is not None:
-            plot_kernels(plot, rows)
+        _draw(plot, rows)
         return
     if set(stencils) - {"bor"} or schemes or no_ablations or left_out:
         raise ConfigurationError(
@@ -138,9 +142,15 @@ def kernels(
                 backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat,
                 levels=levels or LEVELS,
             )  # fmt: skip
-    if plot is not None:
-        plot_kernels(plot, rows)
     finish(rows, json_file, quiet=quiet)
+    _draw(plot, rows)
+
+
+def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    if plot is not None:
+        from antennaopt.reports.kernels import plot_kernels
+
+        plot_kernels(plot, rows)
 
 
 def _kernels_on_device(

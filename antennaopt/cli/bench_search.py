@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.measured import finish
 from antennaopt.cli.options import (
     backend_option,
+    check_plot,
     check_writable,
     chosen_backend,
     json_option,
@@ -70,11 +72,8 @@ def search(
     if plot is not None and not workers:
         raise ConfigurationError("--plot draws what --workers measures; add --workers N")
     name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    check_writable(json_file, plot)
-    if plot is not None:
-        from antennaopt.reports.throughput import check_kind
-
-        check_kind(plot)
+    check_writable(json_file)
+    check_plot(plot)
     from antennaopt.cli.demo import quickstart
     from antennaopt.config import load_experiment
 
@@ -91,8 +90,6 @@ def search(
         return
     rows = bench_search(experiment, seeds=numbers, backend=name, scheduler=scheduler, progress=progress)
     progress.close()
-    from antennaopt.cli.measured import finish
-
     finish(rows, json_file, quiet=quiet)
 
 

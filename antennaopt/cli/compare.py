@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
+from antennaopt.cli.options import (
+    check_plot,
+    check_run_folder,
+    check_writable,
+    json_option,
+    plot_option,
+    quiet_option,
+    write_out,
+)
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
@@ -18,7 +26,7 @@ FEWEST = 2
 
 @click.command(short_help="Put runs side by side.")
 @click.argument("runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf).")
+@plot_option
 @json_option
 @quiet_option
 def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, quiet: bool) -> None:
@@ -33,16 +41,14 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     """  # noqa: D301 - \b is click's
     if len(runs) < FEWEST:
         raise ConfigurationError(f"compare takes two run folders or more, not {len(runs)}")
-    check_writable(json_file, plot)
+    check_writable(json_file)
+    check_plot(plot)
     for run in runs:
         check_run_folder(run)
     from antennaopt.reports.comparison import compared, plot_comparison, same_rows
     from antennaopt.reports.record import read_run
-    from antennaopt.reports.throughput import check_kind
     from antennaopt.study import differences
 
-    if plot is not None:
-        check_kind(plot)
     records = [read_run(run) for run in runs]
     first, *others = records
     data = {

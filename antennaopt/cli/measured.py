@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, write_out
+from antennaopt.cli.options import check_plot, given_options, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
-plot_option = click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf)."
-)
 measured_option = click.option(
     "--measured",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -24,33 +21,40 @@ measured_option = click.option(
 )
 
 
-def check_plot(plot: Path | None, measured: Path | None) -> None:
-    """Refuse a figure that cannot be written, and rows that nobody asks to draw, before anything is timed.
-
-    Raises:
-        ConfigurationError: The ending is not known, or --measured is without --plot.
-        StorageError: It cannot be written.
-    """
-    if plot is None:
-        if measured is not None:
-            raise ConfigurationError("--measured draws stored rows; give --plot FILE too")
-        return
-    check_writable(plot)
-    from antennaopt.reports.throughput import check_kind
-
-    check_kind(plot)
-
-
-def stored_rows(file: Path, *entries: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a file that a bench's --json wrote, or of one under `results/benchmarks`.
+def draw_measured(
+    context: click.Context,
+    measured: Path,
+    plot: Path | None,
+    draw: Callable[[Path, list[Mapping[str, Any]]], object],
+    entries: Mapping[str, Any],
+) -> None:
+    """Draw stored rows in place of timing.
 
     Args:
-        file: Which.
-        entries: That each of its rows must have.
+        context: Of the command: no other option goes with it.
+        measured: A file that a bench's --json wrote, or one under `results/benchmarks`.
+        plot: The figure.
+        draw: Draws it.
+        entries: That each row must have, with their types.
 
     Raises:
-        ConfigurationError: It holds none.
+        ConfigurationError: Other options are given, or the file holds no such rows.
+        StorageError: The figure cannot be written.
     """
+    others = sorted(given_options(context) - {"--measured", "--plot", "--quiet"})
+    if others:
+        raise ConfigurationError(f"{others[0]} says nothing to --measured, which times nothing; leave one of them out")
+    if plot is None:
+        raise ConfigurationError("--measured draws stored rows; give --plot FILE too")
+    check_plot(plot)
+    rows = _stored_rows(measured, entries)
+    try:
+        draw(plot, rows)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ConfigurationError(f"--measured {measured}: a row is not one of this bench ({error})") from error
+
+
+def _stored_rows(file: Path, entries: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -58,9 +62,9 @@ def stored_rows(file: Path, *entries: str) -> list[Mapping[str, Any]]:
     rows = data.get("rows") if isinstance(data, dict) else data
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ConfigurationError(f"--measured {file} holds no rows; give a file that --json wrote")
-    for name in entries:
-        if any(name not in row for row in rows):
-            raise ConfigurationError(f"--measured {file}: a row has no entry {name}; give a file of this bench")
+    for name, kind in entries.items():
+        if not all(isinstance(row.get(name), kind) for row in rows):
+            raise ConfigurationError(f"--measured {file}: a row has no such entry {name}; give a file of this bench")
     return rows
 
 

@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from antennaopt.errors import ClusterError, ConfigurationError, StorageError
 
 BACKENDS = ("auto", "cpu", "reference", "cuda")
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors and what was asked for.")
+plot_option = click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf)."
+)
 json_option = click.option("--json", "json_file", metavar="FILE", help="Write the data as JSON; - is stdout.")
 set_option = click.option(
     "--set",
@@ -141,6 +145,31 @@ def check_writable(*files: Path | str | None) -> None:
         check_folder(path.parent)
         if not path.parent.exists():
             raise StorageError(f"{path.parent} does not exist, so {path} cannot be written; make that folder first")
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a figure that could not be written, before anything is done for it.
+
+    Raises:
+        ConfigurationError: Its ending is not known.
+        StorageError: It cannot be written.
+    """
+    if plot is None:
+        return
+    check_writable(plot)
+    from antennaopt.reports.throughput import check_kind
+
+    check_kind(plot)
+
+
+def given_options(context: click.Context) -> set[str]:
+    """Return the options that stand on the command line."""
+    return {
+        option
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        for option in parameter.opts
+    }
 
 
 def check_folder(folder: Path | str) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from antennaopt.cli.options import check_writable, write_out
+from antennaopt.cli.options import check_writable, given_options, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ClusterError, ConfigurationError
 
@@ -188,12 +187,7 @@ def _check_options(context: click.Context) -> None:
     Raises:
         ConfigurationError: One belongs to another model than the one asked for.
     """
-    given = {
-        option
-        for parameter in context.command.params
-        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        for option in parameter.opts
-    }
+    given = given_options(context)
     switch = next((option for option in SWITCHES if option in given), None)
     for option, switches in OWN.items():
         if option in given and switch not in switches:

@@ -18,7 +18,7 @@ from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._connection import connect, page_link, within
+from antennaopt.evaluation._connection import connect, page_link, threads_of, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.evaluation._worker import DEVICES
 from antennaopt.evaluation.cores import usable_cores
@@ -125,8 +125,7 @@ class OwnScheduler:
         """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
         with suppress(TimeoutError):
             self.client.wait_for_workers(self.worker_count, timeout=20.0)
-        threads: Any = self.client.nthreads()
-        return dict(threads)
+        return threads_of(self.client)
 
     def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
         """Return those of the workers that are there which may get work: all, as their text and packages are ours."""

@@ -12,7 +12,11 @@ import dask.config
 from distributed import Client
 from distributed.security import Security
 
+from antennaopt.errors import ClusterError
 from antennaopt.evaluation.dashboard import PAGE, add_page
+
+ANSWER_S = 10.0
+"""How long a scheduler may take to answer a question."""
 
 
 def connect(target: Any, timeout_s: float, security: Security | None = None) -> Client:
@@ -55,6 +59,20 @@ def connect_in_time(address: str, timeout_s: float, security: Security | None = 
     if isinstance(outcome[0], Exception):
         raise outcome[0]
     return outcome[0]
+
+
+def threads_of(client: Any) -> dict[str, int]:
+    """Return the threads of each worker by its address, as the scheduler knows them.
+
+    Raises:
+        ClusterError: The scheduler does not answer, or went that moment.
+    """
+    try:
+        return dict(client.sync(client.scheduler.ncores, workers=None, callback_timeout=ANSWER_S))
+    except OSError as problem:  # a timeout too
+        raise ClusterError(
+            f"the scheduler does not say who is there ({type(problem).__name__}); start it again and resume"
+        ) from problem
 
 
 def within(seconds: float, action: Any) -> bool:

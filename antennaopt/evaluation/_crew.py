@@ -130,7 +130,7 @@ class Crew:
         if not free and nothing_under_way:
             free = list(hands)
         for one in sorted(free, key=lambda one: (one.batches / one.places, -(one.speed or 0.0), one.address)):
-            share = self.policy.share(one, hands, waiting)
+            share = self.policy.share(one, hands, waiting, somebody_must=nothing_under_way)
             if share and self.alike and one.backend == "cuda":
                 share = (
                     WHOLE  # cut so that devices have the same work; the rest of a batch would be a launch of its own

@@ -4,7 +4,7 @@
 speed S is measured, and it is given what should keep it busy for a target time T, F = S x T. With both, batches become
 smaller when little is left, in proportion to the speeds (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans.
 Computers C-36 (1987) 1425), and a worker that would take longer for its smallest batch than all others take for the
-rest gets none.
+rest gets none, unless its speed is that of a first batch, which compiled kernels.
 """
 
 from __future__ import annotations
@@ -79,18 +79,19 @@ class Policy:
     name: str = "greedy"
     target_s: float = 10.0
 
-    def share(self, hand: Hand, hands: Iterable[Hand], waiting: int) -> int:
+    def share(self, hand: Hand, hands: Iterable[Hand], waiting: int, *, somebody_must: bool = False) -> int:
         """Return how many antennas a worker gets next; 0 to let it wait.
 
         Args:
             hand: Has a free place.
             hands: All workers.
             waiting: Antennas that nobody has yet, at least one.
+            somebody_must: Nobody is at work on anything that is still wanted: it is not to wait for others.
         """
         others = [one for one in hands if one is not hand]
         rest_s = _seconds_for_the_rest(others, waiting)
         smallest_s = hand.grain / hand.speed if hand.speed and _is_known(hand, others) else 0.0
-        if smallest_s > rest_s and any(one.batches for one in others):
+        if smallest_s > rest_s and any(one.batches for one in others) and not somebody_must:
             return 0
         wanted = float(hand.usual)
         if self.name == "assignment":
@@ -106,10 +107,10 @@ class Policy:
 def _is_known(hand: Hand, others: Iterable[Hand]) -> bool:
     """Whether a worker's speed may hold work back from it.
 
-    Its first batch compiled kernels: among workers of its kind that alone would keep a small generation away from it
-    for good. On hardware of several kinds a first batch that is slower than all others' rest is taken at its word.
+    Its first batch compiled kernels, and that alone would keep small generations away from it for good. Only of a core
+    beside devices, which may be a hundred times slower, is it taken at its word.
     """
-    return hand.measured > 1 or any(one.backend != hand.backend for one in others)
+    return hand.measured > 1 or (hand.backend != "cuda" and any(one.backend == "cuda" for one in others))
 
 
 def _seconds_for_the_rest(others: Iterable[Hand], waiting: int) -> float:

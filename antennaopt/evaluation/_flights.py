@@ -13,6 +13,7 @@ from distributed import Future
 from distributed.scheduler import KilledWorker
 
 from antennaopt.evaluation._batches import Batch
+from antennaopt.evaluation._connection import ANSWER_S
 from antennaopt.evaluation._endings import Coroner, Ending
 from antennaopt.evaluation._message import Designs
 from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
@@ -20,14 +21,11 @@ from antennaopt.evaluation._task import STARTED, Evaluate, solve_on_worker
 Task = tuple[Evaluate, str, dict[str, Any], str]
 """What all batches of a farm share: the function, the antenna family, the plan, the backend."""
 
-ANSWER_S = 10.0
-"""How long a scheduler may take to answer a question."""
-
 UNDER_WAY = ("pending", "lost")
 """What Dask says of a batch that is being solved, or is to be solved again because its reply was lost."""
 
 STRANDED_S = 2.0
-"""How long a batch may wait for a worker that is gone before it is sent anew."""
+"""How long nobody may have a batch before it is sent anew: word of its end, or its reply, may be on the way."""
 
 Landed = tuple["Flight", Mapping[str, Any] | None, BaseException | None]
 """A batch that came back: which, the worker's reply, or what Dask raised in its place."""
@@ -50,6 +48,7 @@ class Flight:
         given_up: It was tried again elsewhere; what comes of it now is late.
         ending: How its worker ended, if it did.
         in_company: Its worker had another batch under way when it ended, which may be to blame.
+        stranded: `time.monotonic()` when nobody was first found to have it, or None.
     """
 
     batch: Batch
@@ -64,6 +63,12 @@ class Flight:
     given_up: bool = False
     ending: Ending | None = None
     in_company: bool = False
+    stranded: float | None = None
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nothing has been heard of its end."""
+        return self.ended is None and self.future.status in UNDER_WAY
 
     @property
     def under_way_s(self) -> float:
@@ -170,6 +175,7 @@ class Flights:
         for flight in self._flying.values():
             flight.submitted += seconds
             flight.started = None if flight.started is None else flight.started + seconds
+            flight.stranded = None if flight.stranded is None else flight.stranded + seconds
 
     def give_up(self, token: str) -> None:
         """Count on a batch no longer; what may still come of it is late."""
@@ -200,8 +206,17 @@ class Flights:
         """
         batches = []
         for token, flight in list(self._flying.items()):
-            waits = flight.ended is None and flight.future.status in UNDER_WAY and flight.to not in present
-            if waits and flight.under_way_s > STRANDED_S and self.worker_of(token) is None:
+            if flight.to in present or not flight.is_unsettled:
+                flight.stranded = None
+                continue
+            processing = self._processing()
+            if processing is None or not flight.is_unsettled:  # asking takes a while
+                continue
+            if any(token in keys for keys in processing.values()):
+                flight.stranded = None
+            elif flight.stranded is None:
+                flight.stranded = time.monotonic()
+            elif time.monotonic() - flight.stranded > STRANDED_S:
                 del self._flying[token]
                 flight.future.cancel()
                 batches.append(flight.batch)
@@ -209,11 +224,15 @@ class Flights:
 
     def worker_of(self, token: str) -> str | None:
         """Return the address of the worker that the scheduler gave a batch to; None when it does not say."""
+        processing = self._processing() or {}
+        return next((worker for worker, keys in processing.items() if token in keys), None)
+
+    def _processing(self) -> Mapping[str, Container[str]] | None:
+        """Return which batches the scheduler has given each worker; None when it does not answer."""
         try:
-            processing = self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
+            return self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
         except (TimeoutError, OSError):
             return None
-        return next((worker for worker, keys in processing.items() if token in keys), None)
 
     async def _fetch(self, token: str, future: Future) -> None:
         """Wait for a batch and bring its reply here, in the client's own thread: a stopped worker may sit on it."""

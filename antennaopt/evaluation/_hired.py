@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antennaopt.evaluation._cluster import OwnScheduler
+from antennaopt.evaluation._connection import threads_of
 
 
 class HiredWorkers(OwnScheduler):
@@ -45,8 +46,7 @@ class HiredWorkers(OwnScheduler):
 
     def workers(self) -> dict[str, int]:
         """Threads of each worker by its address; of those that are there, the others may be queued for hours."""
-        threads: Any = self.client.nthreads()
-        return dict(threads)
+        return threads_of(self.client)
 
     def want(self, batches: int) -> None:
         """Keep as many workers as there are batches, within the bounds; those that ended are asked for anew."""

@@ -36,16 +36,7 @@ class Presence:
         Raises:
             ClusterError: The scheduler is gone, or no worker has been there for too long.
         """
-        self.require_scheduler()
-        try:
-            threads = dict(
-                self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=self.patience_s)
-            )
-        except (TimeoutError, OSError):
-            raise ClusterError(
-                f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is saved: "
-                "resume when it does"
-            ) from None
+        threads = self._threads()
         if threads:
             self._alone_since = None
             return threads
@@ -57,6 +48,25 @@ class Presence:
                 "what was solved is saved: start workers and resume"
             )
         return threads
+
+    def _threads(self) -> dict[str, int]:
+        """Ask the scheduler; when it goes that moment, wait for it to come back."""
+        asked = time.monotonic()
+        while True:
+            self.require_scheduler()
+            left = asked + self.patience_s - time.monotonic()
+            try:
+                if left > 0.0:
+                    return dict(self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=left))
+            except TimeoutError:
+                left = 0.0
+            except OSError:
+                time.sleep(PAUSE_S)
+            if left <= 0.0:
+                raise ClusterError(
+                    f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is "
+                    "saved: resume when it does"
+                )
 
     def require_scheduler(self) -> None:
         """Wait for a lost connection to come back.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._cluster import quieten
-from antennaopt.evaluation._connection import connect_in_time, page_link, within
+from antennaopt.evaluation._connection import ANSWER_S, connect_in_time, page_link, threads_of, within
 from antennaopt.evaluation._handshake import refuse_other_scheduler, refuse_other_versions, versions_here
-
-ANSWER_S = 10.0
-"""How long workers may take to tell their versions."""
 
 ASK_AGAIN_S = 30.0
 """After which one that did not is asked again."""
@@ -77,13 +75,14 @@ class RemoteScheduler:
 
     @property
     def worker_count(self) -> int:
-        """Threads of all workers, as the scheduler last said."""
-        return max(sum(self.client.nthreads().values()), 1)
+        """Threads of all workers; 1 while the scheduler does not say."""
+        with suppress(ClusterError):  # whoever needs it more will notice
+            return max(sum(threads_of(self.client).values()), 1)
+        return 1
 
     def workers(self) -> dict[str, int]:
         """Threads of each worker, by its address."""
-        threads: Any = self.client.nthreads()
-        return dict(threads)
+        return threads_of(self.client)
 
     @property
     def scheduler_is_gone(self) -> bool:

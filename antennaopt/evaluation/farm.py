@@ -20,7 +20,7 @@ from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
-from antennaopt.evaluation._connection import show
+from antennaopt.evaluation._connection import show, threads_of
 from antennaopt.evaluation._crew import Crew
 from antennaopt.evaluation._devices import NO_ANSWER, ask_devices, ask_each, ask_kinds, one_for_all
 from antennaopt.evaluation._dispatch import Policy
@@ -135,7 +135,7 @@ class Farm:
         """Learn who is there and what each takes."""
         plan, backend = self._task[2], self._backend
         kinds = None
-        threads: dict[str, int] = self._client.nthreads()
+        threads = threads_of(self._client)
         if backend == "cuda" or self._mixed:
             threads = self._cluster.workers()
             patience = self._patience_s + GRACE_S
@@ -219,7 +219,7 @@ class Farm:
         """Send batches off, then yield each individual's outcome once, in order of completion.
 
         Args:
-            batches: Lists of (key, design); keys are unique. The workers have begun when this returns.
+            batches: Lists of (key, design); keys are unique. The first are on their way when this returns.
             plan: On which grid, JSON-able; the farm's own when None.
 
         Returns:
@@ -236,7 +236,8 @@ class Farm:
         self.submit(batches)
         self._cluster.want(len(self._waiting))
         self._launch()
-        time.sleep(HEAD_START_S)
+        if self._flights:
+            time.sleep(HEAD_START_S)
         return self.completed()
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
@@ -286,6 +287,8 @@ class Farm:
         """
         if self._reception.draining:
             self._waiting.clear()
+        if self._waiting:
+            self._require_scheduler()
         while self._waiting:
             suspect = self._waiting.is_suspect or self._flights.any_suspect
             found = self._crew.next(self._waiting.antennas, one_each=suspect, nothing_under_way=not self._flights)

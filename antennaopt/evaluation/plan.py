@@ -39,7 +39,7 @@ class SolverPlan:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the keys beside `layout` and `precision` are for reading.
 
-        `max_steps` may be lowered by hand: `evaluate` stops there.
+        `max_steps` may be lowered for a call: `evaluate` stops there.
         """
         layout = self.layout
         return {

@@ -15,7 +15,12 @@ from antennaopt.results.atomic import write_atomically
 
 Rows = Sequence[Mapping[str, Any]]
 
-DRAWN = ("stencil", "scheme", "device", "shape", "batch", "cell_steps_per_s", "spread")
+DRAWN: Mapping[str, Any] = {
+    **dict.fromkeys(("stencil", "scheme", "device"), str),
+    **dict.fromkeys(("cell_steps_per_s", "spread"), (int, float)),
+    "shape": list,
+    "batch": int,
+}
 """What a row must have."""
 
 UPDATE, MEMORY = "update only", "memory only"
@@ -30,20 +35,22 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
 
 
 def plot_kernels(path: Path | str, rows: Rows) -> Path:
-    """Draw the rate of every scheme, a panel a stencil, lattice and batch: a bar for the whole, marks without parts.
+    """Draw the rate of every scheme, a panel a stencil: a bar for the whole kernel, marks without parts of it.
 
     Args:
         path: Target; its ending chooses the format.
-        rows: Of `bench kernels`; of stencils with several cases the largest batch is drawn.
+        rows: Of `bench kernels`, of one device and precision; of each stencil the case with the most cells is drawn.
 
     Raises:
-        ConfigurationError: The ending is not known, or there are no rows.
+        ConfigurationError: The ending is not known, there are no rows, or rows of several devices.
         StorageError: It cannot be written.
     """
     kind = check_kind(path)
     whole = [row for row in rows if not row.get("without")]
     if not whole:
         raise ConfigurationError("there is nothing to plot: no row is of a whole kernel")
+    if len({(row["device"], row.get("dtype")) for row in rows}) > 1:
+        raise ConfigurationError("rows of several devices or precisions would lie over each other; draw them apart")
     cases = _cases(whole)
     figure = new_figure(4.4 * min(len(cases), 2), 1.0 + 2.5 * -(-len(cases) // 2))
     panels = figure.subplots(-(-len(cases) // 2), min(len(cases), 2), squeeze=False).flat

@@ -12,7 +12,10 @@ from antennaopt.results.atomic import write_atomically
 
 KINDS = ("png", "svg", "pdf")
 MARKERS = ("o", "s", "^", "D")
-DRAWN = ("stencil", "scheme", "backend", "dtype", "device", "cells", "million_cells_per_s", "spread")
+DRAWN: Mapping[str, Any] = {
+    **dict.fromkeys(("stencil", "scheme", "backend", "dtype", "device"), str),
+    **dict.fromkeys(("cells", "million_cells_per_s", "spread"), (int, float)),
+}
 """What a row must have."""
 
 LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}

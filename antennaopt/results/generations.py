@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.results.atomic import write_atomically
+from antennaopt.results.schema import NEVER_EMPTY
 
 SINGLE = 128
 """Generations that have a file each."""
@@ -147,6 +148,7 @@ def read_rows(path: Path, *, threads: bool = False) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(use_threads=threads)
         table.validate(full=True)
+        _refuse_gaps(table)
         return table
     except UNREADABLE as problem:
         raise damaged(path, problem) from problem
@@ -160,8 +162,10 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
     """
     try:
         with pq.ParquetFile(path) as file:
-            return file.read(columns=list(names))
-    except (pa.ArrowException, OSError) as problem:
+            table = file.read(columns=list(names))
+        _refuse_gaps(table)
+        return table
+    except UNREADABLE as problem:
         raise damaged(path, problem) from problem
 
 
@@ -176,6 +180,19 @@ def column_names(path: Path) -> frozenset[str]:
             return frozenset(file.schema_arrow.names)
     except UNREADABLE as problem:
         raise damaged(path, problem) from problem
+
+
+def _refuse_gaps(table: pa.Table) -> None:
+    """Refuse rows of which one lacks what every row has.
+
+    Raises:
+        ValueError: One does.
+    """
+    for name in NEVER_EMPTY.intersection(table.column_names):
+        column = table[name]
+        inside = pc.list_flatten(column).null_count if pa.types.is_list(column.type) else 0  # type: ignore[attr-defined]
+        if column.null_count or inside:
+            raise ValueError(f"a row has no {name}")
 
 
 def damaged(path: Path, problem: Exception) -> ResumeRefusedError:

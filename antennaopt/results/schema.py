@@ -158,8 +158,11 @@ IDENTITY: Sequence[tuple[str, pa.DataType]] = (
     ("genome", pa.list_(pa.float64())),
 )
 
-NEVER_EMPTY = ("run", "generation", "slot", "individual", "status", "genome", "frequency_hz")
-"""Columns of evaluations or patterns that say of what a row is: a row without one of them is damaged."""
+NEVER_EMPTY = frozenset({
+    "run", "generation", "slot", "individual", "parents", "operator", "status", "genome", "fitness", "cached",
+    "frequency_hz",
+})  # fmt: skip
+"""Columns of evaluations or patterns that every row has: one without is damaged."""
 
 CERTIFICATE: Sequence[tuple[str, pa.DataType]] = (
     ("certificate", pa.string()),

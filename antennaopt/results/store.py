@@ -36,7 +36,7 @@ from antennaopt.results.manifest import columns_of, pretty, read_manifest, read_
 from antennaopt.results.order import OrderLog
 from antennaopt.results.patterns import in_order, pattern_table, under_other_names
 from antennaopt.results.rows import EvaluationLike, evals_columns
-from antennaopt.results.schema import NEVER_EMPTY, SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
+from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 from antennaopt.results.versions import provenance
 
 INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
@@ -295,9 +295,6 @@ class RunFolder:
                 f"the rows in {where} have other columns than the run {self.path}: the file is damaged, or of another "
                 "run; restore it from a copy"
             )
-        empty = [name for name in NEVER_EMPTY if name in schema.names and table[name].null_count]
-        if empty:
-            raise ResumeRefusedError(f"rows in {where} have no {empty[0]}: the file is damaged; restore it from a copy")
         return table
 
     def generations(self) -> list[int]:

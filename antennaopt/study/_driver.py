@@ -77,7 +77,7 @@ class Driver(Bookkeeping):
         """Carry one generation through, up to what the next one needs; the one before is saved meanwhile."""
         began = self._clock()
         number = self.evolution.generation
-        before = copy(self.evolution)  # a search replaces what it knows, so this stays as it is
+        before = copy(self.evolution)  # `Evolution` replaces what it knows, so this stays as it is
         candidates = self.evolution.ask()
         values = {one.individual: decode(self.evolution.genes, one.genome) for one in candidates}
         digests = {individual: design_digest(of_it) for individual, of_it in values.items()}

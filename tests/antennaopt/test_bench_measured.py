@@ -18,6 +18,9 @@ def row(scheme, rate, *without, stencil="bor", batch=264):
     }  # fmt: skip
 
 
+ANY = row("one_step", 40.0) | {"backend": "cuda", "dtype": "float32", "cells": 1, "million_cells_per_s": 2.0}
+
+
 def drawn(monkeypatch, tmp_path, rows):
     """Return the figure that is written."""
     figures = []
@@ -47,6 +50,19 @@ def test_nothing_whole_is_nothing_to_draw(tmp_path):
         kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0, "layers")])
 
 
+def test_rows_of_two_devices_are_drawn_apart(tmp_path):
+    with pytest.raises(ConfigurationError, match="several devices"):
+        kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0), ANY | {"device": "another"}])
+
+
+@pytest.mark.parametrize("command", ["kernels", "sweep"])
+def test_what_would_be_ignored_is_refused(call, command):
+    stored = ("--measured", STORED / f"{command}.json", "--plot", "figure.svg")
+    code, _, err = call("bench", command, *stored, "--stencil", "tmz")
+    assert code == 2
+    assert "--stencil says nothing to --measured" in err
+
+
 @pytest.mark.parametrize("command", ["kernels", "sweep"])
 def test_stored_rows_are_drawn(call, tmp_path, command):
     code, out, err = call("bench", command, "--measured", STORED / f"{command}.json", "--plot", "figure.svg")
@@ -63,7 +79,9 @@ def test_stored_rows_are_drawn(call, tmp_path, command):
         ("[]", None, "give --plot FILE too"),
         ("[]", "figure.doc", "has no known ending"),
         ("[]", "figure.svg", "nothing to plot"),
-        (json.dumps([{"a": 1}]), "figure.svg", "has no entry"),
+        (json.dumps([{"a": 1}]), "figure.svg", "has no such entry"),
+        (json.dumps([ANY | {"batch": [1], "cells": [1]}]), "figure.svg", "has no such entry"),
+        (json.dumps([ANY | {"shape": [3], "cells": "?"}]), "figure.svg", "a row "),
     ],
 )
 def test_what_cannot_be_drawn_is_said(call, tmp_path, command, content, plot, says):

@@ -3,6 +3,8 @@
 import json
 import math
 import random
+from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -231,3 +233,13 @@ def test_settings_are_read_from_a_resolved_table():
     assert settings.population == 8
     assert settings.crossover == Crossover(kind="blend", probability=0.5)
     assert settings.stop == Stop(evaluations=100)
+
+
+def test_a_copy_stays_as_it_is_while_the_search_goes_on():
+    """The driver keeps copies, and turns them into a checkpoint's text when there is time."""
+    evolution = search()
+    kept, state = copy(evolution), evolution.state()
+    evolution.settings = replace(evolution.settings, generations=evolution.generation + 3)
+    while not evolution.stopped():
+        step(evolution)
+    assert kept.state() == state != evolution.state()

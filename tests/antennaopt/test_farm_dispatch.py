@@ -82,6 +82,17 @@ def test_a_first_batch_that_compiled_does_not_keep_a_core_idle_for_good():
     assert policy.share(crew["other"], crew.values(), 5) > 0
     crew["other"].measured = 2
     assert policy.share(crew["other"], crew.values(), 5) == 0, "measured again it is slow indeed"
+    assert policy.share(crew["other"], crew.values(), 5, somebody_must=True) > 0, "when what others have is given up"
+
+
+def test_a_first_batch_is_believed_of_a_core_beside_a_device_alone():
+    """A core of 1/s after one batch holds nothing up beside a device of 100/s; a device after one gets another."""
+    device = {"backend": "cuda", "grain": 10, "most": 500}
+    policy = Policy()
+    crew = hands(device={**device, "speed": 100.0, "measured": 4, "batches": 1}, core={"speed": 1.0, "measured": 1})
+    assert policy.share(crew["core"], crew.values(), 20) == 0
+    crew = hands(device={**device, "speed": 1.0, "measured": 1}, core={"speed": 12.0, "measured": 4, "batches": 1})
+    assert policy.share(crew["device"], crew.values(), 20) > 0
 
 
 def test_nobody_is_idle_for_ever():

@@ -75,6 +75,7 @@ def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeyp
     client.cluster.sync(scheduler.remove_worker, there, stimulus_id="lost", close=False)
     wait_for(lambda: [task.state for task in scheduler.tasks.values()] == ["no-worker"])
     wait_for(lambda: all(flight.future.status == "lost" for flight in flights._flying.values()))
+    assert flights.stranded(()) == [], "only a second look tells: word of its end may be on the way"
     assert flights.stranded(()) == [batch]
 
 

@@ -97,7 +97,7 @@ def test_a_checkpoint_that_no_search_can_have_written_is_refused(stopped):
     assert_refused(stopped, 4, r"gene 1 = -1e-09 lies outside \[0, 1\]")
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other", "empty"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other"])
 def test_damaged_rows_are_refused_by_name(stopped, damage):
     path = stopped / "evals" / "gen-000001.parquet"
     data = bytearray(path.read_bytes())
@@ -108,12 +108,34 @@ def test_damaged_rows_are_refused_by_name(stopped, damage):
         path.write_bytes(data)
     elif damage == "gone":
         path.unlink()
-    elif damage == "empty":
-        rows = pq.read_table(path, partitioning=None)
-        pq.write_table(pa.Table.from_pylist([row | {"status": None} for row in rows.to_pylist()], rows.schema), path)
     else:
         shutil.copy(stopped / "patterns" / "gen-000001.parquet", path)
-    assert_refused(stopped, 4, r"generation 1|gen-000001\.parquet (is damaged|have other columns|have no status)")
+    assert_refused(stopped, 4, r"generation 1|gen-000001\.parquet (is damaged|have other columns)")
+
+
+READ_BY_ALL = ["individual", "status", "fitness"]
+
+
+@pytest.mark.parametrize(
+    ("command", "column"),
+    [
+        *((command, column) for command in ("status", "simulate") for column in READ_BY_ALL),
+        *((command, column) for command in ("resume", "report") for column in (*READ_BY_ALL, "generation", "parents")),
+        ("status", "cached"),
+        ("resume", "genome"),
+    ],
+)
+def test_a_row_without_what_every_row_has_is_refused(stopped, command, column):
+    """In whichever command reads it; of a genome one gene is missing."""
+    path = stopped / "evals" / "gen-000001.parquet"
+    rows = pq.read_table(path, partitioning=None)
+    nothing = [None] if column == "genome" else None
+    pq.write_table(pa.Table.from_pylist([row | {column: nothing} for row in rows.to_pylist()], rows.schema), path)
+    before = contents(stopped)
+    done = by_command(command, stopped, *(["--individual", "best"] if command == "simulate" else []))
+    assert done.returncode == 4, done.stderr
+    assert re.search(rf"gen-000001\.parquet is damaged .*a row has no {column}", done.stderr.splitlines()[-1])
+    assert contents(stopped) == before
 
 
 def test_a_second_writer_is_refused(stopped):

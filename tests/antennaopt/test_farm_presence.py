@@ -1,0 +1,50 @@
+"""A scheduler that goes while it is asked who is there: the driver waits for it, and says so in the end."""
+
+import pytest
+from distributed.comm import CommClosedError
+
+from antennaopt.errors import ClusterError
+from antennaopt.evaluation._presence import Presence
+from antennaopt.evaluation._remote import RemoteScheduler
+
+AWAY = CommClosedError("in <TCP (closed)>: Stream is closed")
+
+
+class Client:
+    """Answers, or fails, as it is told; its connection comes back after so many looks."""
+
+    scheduler = type("Rpc", (), {"ncores": None})
+
+    def __init__(self, *answers, looks=0):
+        self.answers, self.looks = list(answers), looks
+
+    @property
+    def status(self):
+        self.looks -= 1
+        return "connecting" if self.looks > 0 else "running"
+
+    def sync(self, *_, **__):
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def test_it_comes_back():
+    """It used to end the run with the traceback of a closed connection."""
+    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=30.0)
+    assert watch.workers() == {"a": 1}
+
+
+@pytest.mark.parametrize("answer", [AWAY, TimeoutError()])
+def test_it_does_not_come_back(answer):
+    watch = Presence(Client(answer), where="tcp://x", patience_s=0.6)
+    with pytest.raises(ClusterError, match=r"tcp://x has not answered for 0\.6 s; what was solved is saved"):
+        watch.workers()
+
+
+def test_a_remote_scheduler_that_is_away_has_workers_still_to_be_counted():
+    remote = RemoteScheduler.__new__(RemoteScheduler)
+    remote.client = Client(AWAY, {"a": 2, "b": 1})
+    assert remote.worker_count == 1
+    assert remote.worker_count == 3
