@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from distributed import Client, Future
 
 from antennaopt.evaluation._batches import LARGEST_BATCH, usual_size, usual_waves
 from antennaopt.evaluation._device import kind_of_worker
+from antennaopt.evaluation._devices import NO_ANSWER
 from antennaopt.evaluation._dispatch import Hand, Policy
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME, batch_room
 
@@ -70,7 +72,8 @@ class Crew:
             if future.done() or address not in threads:
                 del self._asked[address]
                 if future.status == "finished":
-                    self._kinds[address] = future.result(timeout=1.0)
+                    with suppress(*NO_ANSWER):  # it is asked again
+                        self._kinds[address] = future.result(timeout=1.0)
         if changed:
             self.prepare(self._jobs, self._asked_size)
 

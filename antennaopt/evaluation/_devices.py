@@ -9,14 +9,15 @@ from typing import Any
 
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
+from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._device import kind_of_worker, room
 from fdtd.errors import DeviceError
 
-NO_ANSWER = (KilledWorker, TimeoutError, CancelledError, FutureCancelledError)
-"""A worker died of a question, or does not answer."""
+NO_ANSWER = (KilledWorker, TimeoutError, CommClosedError, CancelledError, FutureCancelledError)
+"""A worker died of a question, or does not answer, or the scheduler went meanwhile."""
 
 
 def enough_devices(count: int | None) -> tuple[str, ...]:

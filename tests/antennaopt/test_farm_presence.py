@@ -1,7 +1,7 @@
 """A scheduler that goes while it is asked who is there: the driver waits for it, and says so in the end."""
 
 import pytest
-from distributed.comm import CommClosedError
+from distributed.comm.core import CommClosedError
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._presence import Presence
