@@ -99,7 +99,8 @@ class Policy:
         if others and hand.speed and all(one.speed for one in others):
             part = hand.speed / (hand.speed + sum(one.speed or 0.0 for one in others))
             wanted = min(wanted, max(0.5 * part * waiting, LEAST_S * hand.speed))
-        wanted = min(wanted, -(-waiting // max(hand.places - hand.batches, 1)))  # its other places are to have some too
+        each = -(-waiting // max(hand.places - hand.batches, 1))  # its other places are to have some too
+        wanted = min(wanted, max(each, LEAST_S * (hand.speed or 0.0)))
         whole = max(round(wanted / hand.grain), 1) * hand.grain
         return min(whole, max(hand.most, 1), waiting)
 

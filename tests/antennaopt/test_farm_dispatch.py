@@ -73,6 +73,8 @@ def test_a_worker_with_two_places_has_both_filled():
     assert policy.share(crew["lone"], crew.values(), 48) == 24
     crew["lone"].batches = 1
     assert policy.share(crew["lone"], crew.values(), 24) == 24
+    crew["lone"].batches, crew["lone"].speed = 0, 1000.0
+    assert policy.share(crew["lone"], crew.values(), 48) == 48, "48 ms of work are not worth a cut"
 
 
 def test_a_first_batch_that_compiled_does_not_keep_a_core_idle_for_good():
