@@ -85,9 +85,7 @@ def _draw(axes: Axes, rows: Rows) -> None:
         )  # fmt: skip
         for part, style in STYLES.items():
             if part in mine:
-                axes.plot(
-                    _rate(mine[part]), at, linestyle="", **{"markersize": 6, **style}, label=part if at == 0 else None
-                )
+                axes.plot(_rate(mine[part]), at, linestyle="", **{"markersize": 6, **style}, label=part)
     axes.set_yticks(range(len(schemes)), schemes)
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")

@@ -37,7 +37,11 @@ def test_bars_and_marks_are_the_rates(monkeypatch, tmp_path):
         row("wavefront", 436.0, "layers", "record", "media", "arithmetic"), row("wavefront", 26.0, batch=1),
         row("wavefront", 250.0, "axial"),
     ]  # fmt: skip
-    (axes,) = drawn(monkeypatch, tmp_path, rows).axes
+    figure = drawn(monkeypatch, tmp_path, rows)
+    (axes,) = figure.axes
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["everything on", "no layers", "update only", "memory only"], "also what the first scheme lacks"
     assert [patch.get_width() for patch in axes.patches] == pytest.approx([40.0, 203.0])
     points = {round(float(line.get_xdata()[0]), 6) for line in axes.lines if line.get_linestyle() == "None"}
     assert {234.0, 400.0, 436.0} <= points
