@@ -204,19 +204,22 @@ class Flights:
         Args:
             present: Addresses of the workers that are there.
         """
-        batches = []
-        for token, flight in list(self._flying.items()):
+        lost = []
+        for token, flight in self._flying.items():
             if flight.to in present or not flight.is_unsettled:
                 flight.stranded = None
-                continue
-            processing = self._processing()
-            if processing is None or not flight.is_unsettled:  # asking takes a while
-                continue
+            else:
+                lost.append((token, flight))
+        processing = self._processing() if lost else None
+        if processing is None:
+            return []
+        batches, now = [], time.monotonic()
+        for token, flight in lost:
             if any(token in keys for keys in processing.values()):
                 flight.stranded = None
             elif flight.stranded is None:
-                flight.stranded = time.monotonic()
-            elif time.monotonic() - flight.stranded > STRANDED_S:
+                flight.stranded = now
+            elif now - flight.stranded > STRANDED_S and flight.is_unsettled:  # asking took a while
                 del self._flying[token]
                 flight.future.cancel()
                 batches.append(flight.batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from antennaopt.errors import ClusterError
@@ -51,22 +52,16 @@ class Presence:
 
     def _threads(self) -> dict[str, int]:
         """Ask the scheduler; when it goes that moment, wait for it to come back."""
-        asked = time.monotonic()
-        while True:
+        deadline = time.monotonic() + self.patience_s
+        while (left := deadline - time.monotonic()) > 0.0:
             self.require_scheduler()
-            left = asked + self.patience_s - time.monotonic()
-            try:
-                if left > 0.0:
-                    return dict(self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=left))
-            except TimeoutError:
-                left = 0.0
-            except OSError:
-                time.sleep(PAUSE_S)
-            if left <= 0.0:
-                raise ClusterError(
-                    f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is "
-                    "saved: resume when it does"
-                )
+            with suppress(OSError):  # a timeout too
+                return dict(self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=left))
+            time.sleep(PAUSE_S)
+        raise ClusterError(
+            f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is saved: "
+            "resume when it does"
+        )
 
     def require_scheduler(self) -> None:
         """Wait for a lost connection to come back.

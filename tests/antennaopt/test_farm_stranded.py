@@ -34,9 +34,7 @@ def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkey
     flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=GONE)
     assert flights.stranded(()) == []  # not yet: the scheduler may still find another
     wait_for(lambda: [task.state for task in client.cluster.scheduler.tasks.values()] == ["no-worker"])
-    client.cluster.scale(1)
-    client.wait_for_workers(1, timeout=30)
-    present = list(client.scheduler_info()["workers"])
+    present = [joined(client)]
     assert flights.landed(1.0) is None
     assert flights.stranded(present) == [batch]
     assert len(flights) == 0
@@ -56,9 +54,7 @@ def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkey
 def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeypatch):
     """Solved, but nobody had fetched the reply yet: with no other worker there the scheduler keeps it for ever."""
     monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
-    client.cluster.scale(1)
-    client.wait_for_workers(1, timeout=30)
-    (there,) = client.scheduler_info()["workers"]
+    there = joined(client)
     flights = Flights(client, Coroner(client, here=True))
 
     async def later(*_):
@@ -79,6 +75,14 @@ def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeyp
     assert flights.stranded(()) == [batch]
 
 
+def joined(client):
+    """Start a worker and return its address."""
+    client.cluster.scale(1)
+    client.wait_for_workers(1, timeout=30)
+    (there,) = client.scheduler_info()["workers"]
+    return there
+
+
 def wait_for(condition):
     until = time.monotonic() + 30
     while not condition():
@@ -89,9 +93,7 @@ def wait_for(condition):
 def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):
     """It waits its turn behind another one, for however long that takes."""
     monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
-    client.cluster.scale(1)
-    client.wait_for_workers(1, timeout=30)
-    (there,) = client.scheduler_info()["workers"]
+    there = joined(client)
     flights = Flights(client, Coroner(client, here=True))
     flights.send(Batch(jobs=(("a", {}),)), (ok, "t", {}, "cpu"), {}, 60.0, to=there)
     assert flights.stranded([there]) == []
