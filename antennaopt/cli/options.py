@@ -157,7 +157,7 @@ def check_plot(plot: Path | None) -> None:
     if plot is None:
         return
     check_writable(plot)
-    from antennaopt.reports.throughput import check_kind
+    from antennaopt.reports.figure_file import check_kind
 
     check_kind(plot)
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, gigahertz, new_figure, render
+from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, gigahertz, new_figure
+from antennaopt.reports.figure_file import check_kind, write_figure
 from antennaopt.reports.labels import label_of
 from antennaopt.reports.record import RunRecord, is_number
-from antennaopt.reports.throughput import check_kind
-from antennaopt.results.atomic import write_atomically
 from antennaopt.results.schema import FREQUENCY_METRICS
 
 LOWEST_DBI = 45.0
@@ -96,7 +95,7 @@ def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:
         ConfigurationError: The ending is not known.
         StorageError: It cannot be written.
     """
-    kind = check_kind(path)
+    check_kind(path)
     figure = new_figure(10.4, 4.6)
     left, right = figure.subplots(1, 2)
     dress(left, x_label="antennas solved", y_label="best fitness so far (dB, lower is better)")
@@ -119,9 +118,7 @@ def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:
     right.plot([], [], color=GREY, ls=DASHES[1], label="H plane")
     add_legend(right)
     add_legend(left, above=True)
-    data = render(figure, kind, dpi=160)
-    write_atomically(Path(path), lambda file: file.write(data))
-    return Path(path)
+    return write_figure(path, figure)
 
 
 def _draw_cuts(axes: Axes, record: RunRecord, colour: str) -> list[float]:

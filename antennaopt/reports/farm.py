@@ -21,10 +21,8 @@ from antennaopt.reports.canvas import (
     add_legend,
     dress,
     new_figure,
-    render,
 )
-from antennaopt.reports.throughput import check_kind
-from antennaopt.results.atomic import write_atomically
+from antennaopt.reports.figure_file import check_kind, write_figure
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -44,13 +42,11 @@ def plot_farm(path: Path | str, rows: Rows) -> Path:
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    kind = check_kind(path)
+    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: the bench has no rows")
     figure = overhead_figure(rows) if "case" in rows[0] else combinations_figure(rows)
-    data = render(figure, kind, dpi=160)
-    write_atomically(Path(path), lambda file: file.write(data))
-    return Path(path)
+    return write_figure(path, figure)
 
 
 def combinations_figure(rows: Rows) -> Figure:

@@ -9,9 +9,9 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports.canvas import FREQUENCY_COLOURS, GREY, INK, dress, new_figure, render
-from antennaopt.reports.throughput import LABELS, check_kind
-from antennaopt.results.atomic import write_atomically
+from antennaopt.reports.canvas import FREQUENCY_COLOURS, GREY, INK, dress, new_figure
+from antennaopt.reports.figure_file import check_kind, write_figure
+from antennaopt.reports.throughput import LABELS
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -45,7 +45,7 @@ def plot_kernels(path: Path | str, rows: Rows) -> Path:
         ConfigurationError: The ending is not known, there are no rows, or rows of several devices.
         StorageError: It cannot be written.
     """
-    kind = check_kind(path)
+    check_kind(path)
     whole = [row for row in rows if not row.get("without")]
     if not whole:
         raise ConfigurationError("there is nothing to plot: no row is of a whole kernel")
@@ -67,9 +67,7 @@ def plot_kernels(path: Path | str, rows: Rows) -> Path:
     )
     devices = ", ".join(sorted({str(row["device"]) for row in rows}))
     figure.suptitle(f"Kernels, everything on and in part ({devices})", fontsize=10, color=INK, x=0.01, ha="left")
-    data = render(figure, kind, dpi=160)
-    write_atomically(Path(path), lambda file: file.write(data))
-    return Path(path)
+    return write_figure(path, figure)
 
 
 def _draw(axes: Axes, rows: Rows) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure, render
-from antennaopt.results.atomic import write_atomically
+from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure
+from antennaopt.reports.figure_file import check_kind, write_figure
 
-KINDS = ("png", "svg", "pdf")
 MARKERS = ("o", "s", "^", "D")
 DRAWN: Mapping[str, Any] = {
     **dict.fromkeys(("stencil", "scheme", "backend", "dtype", "device"), str),
@@ -19,19 +18,6 @@ DRAWN: Mapping[str, Any] = {
 """What a row must have."""
 
 LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}
-
-
-def check_kind(path: Path | str) -> str:
-    """Return a figure's format by its file's ending.
-
-    Raises:
-        ConfigurationError: It is not known.
-    """
-    kind = Path(path).suffix.removeprefix(".").lower()
-    if kind not in KINDS:
-        known = ", ".join(f".{one}" for one in KINDS)
-        raise ConfigurationError(f"--plot {path} has no known ending; use one of {known}")
-    return kind
 
 
 def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -50,7 +36,7 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    kind = check_kind(path)
+    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: the sweep has no rows")
     figure = new_figure(7.6, 4.6)
@@ -81,9 +67,7 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
     axes.set_xscale("log")
     axes.set_ylim(bottom=0.0)
     add_legend(axes)
-    data = render(figure, kind, dpi=160)
-    write_atomically(Path(path), lambda file: file.write(data))
-    return Path(path)
+    return write_figure(path, figure)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

@@ -10,9 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure, render
-from antennaopt.reports.throughput import check_kind
-from antennaopt.results.atomic import write_atomically
+from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure
+from antennaopt.reports.figure_file import check_kind, write_figure
 
 LABELS = {"ga": "with generations", "steady_state": "without generations", "random": "random search"}
 
@@ -30,7 +29,7 @@ def plot_waiting(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    kind = check_kind(path)
+    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: there are no searches")
     figure = new_figure(9.6, 3.9)
@@ -54,9 +53,7 @@ def plot_waiting(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
     left.set_title(f"{names}: {evaluations} antennas a search", fontsize=10, loc="left")
     right.set_title(f"{len({row['seed'] for row in rows})} seeds, median and quartiles", fontsize=10, loc="left")
     add_legend(left)
-    data = render(figure, kind, dpi=160)
-    write_atomically(Path(path), lambda file: file.write(data))
-    return Path(path)
+    return write_figure(path, figure)
 
 
 def _draw(

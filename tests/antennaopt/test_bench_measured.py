@@ -24,7 +24,7 @@ ANY = row("one_step", 40.0) | {"backend": "cuda", "dtype": "float32", "cells": 1
 def drawn(monkeypatch, tmp_path, rows):
     """Return the figure that is written."""
     figures = []
-    monkeypatch.setattr(kernels, "render", lambda figure, *_, **__: figures.append(figure) or b"")
+    monkeypatch.setattr(kernels, "write_figure", lambda _, figure: figures.append(figure))
     kernels.plot_kernels(tmp_path / "kernels.png", rows)
     return figures[0]
 

@@ -67,7 +67,7 @@ def test_bad_usage(call, arguments, code, says):
 def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatch):
     """One colour a stencil; a short piece of a dashed curve looks whole in a legend, so markers differ too."""
     drawn = []
-    monkeypatch.setattr(throughput, "render", lambda figure, kind, dpi: drawn.append(figure) or b"")
+    monkeypatch.setattr(throughput, "write_figure", lambda _, figure: drawn.append(figure))
     rows = [
         {"stencil": stencil, "scheme": scheme, "backend": "cpu", "dtype": "float32", "device": "a processor",
          "cells": cells, "million_cells_per_s": 300.0, "spread": 0.01}
