@@ -4,6 +4,7 @@ Never in a traceback; nothing is written outside the run folder, no code is run,
 hook of the interpreter. A checkpoint's digest is no secret, so hostile ones here carry the right one.
 """
 
+import copy
 import json
 import re
 import shutil
@@ -115,7 +116,7 @@ def changed(tree, data):
     """Put something hostile in some places of a tree."""
     for _ in range(data.draw(st.integers(1, 3))):
         where = data.draw(st.sampled_from(list(places(tree))))
-        value = data.draw(JSON)
+        value = copy.deepcopy(data.draw(JSON))  # what is drawn is shared by all examples, and changed here
         if not where:
             tree = value
             continue
@@ -139,7 +140,7 @@ def harmed_json(run, scratch, data):
 
     def harm(folder):
         if name == "checkpoint":
-            for path in (folder / "checkpoint").iterdir():
+            for path in sorted((folder / "checkpoint").iterdir()):
                 payload = changed(json.loads(path.read_text())["payload"], data)
                 document = {"version": 1, "sha256": digest(canonical(payload)), "payload": payload}
                 path.write_bytes(dumped(document))
