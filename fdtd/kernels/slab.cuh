@@ -14,7 +14,6 @@
 #ifndef TABLES
 #define TABLES 1
 #endif
-#define LOOKS_EARLY (TABLES > 1)
 #ifndef DESK_ROWS
 #define DESK_ROWS 1
 #endif
@@ -80,9 +79,14 @@ __device__ inline int sides_of(int columns) {
     return columns ? (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE) - sides_before() : 0;
 }
 
-// Lanes that have axial memories of a row: all where the layer covers it, so that their number is known; and the first.
-__device__ inline int memory_lanes(int columns) { return columns < WIDE ? sides_of(columns) * SIDE : 32; }
-__device__ inline int first_memory_lane(int columns) { return columns < WIDE ? sides_before() * SIDE : 0; }
+// Lanes that have axial memories of a row, and the first of them: all where the layer covers it, and in slabs that stay, so
+// that their number is known and no lane goes another way.
+#define ALL_REMEMBER (TABLES == 1)
+__device__ inline int memory_lanes(int columns) {
+    if (ALL_REMEMBER || columns >= WIDE) return columns ? 32 : 0;
+    return sides_of(columns) * SIDE;
+}
+__device__ inline int first_memory_lane(int columns) { return ALL_REMEMBER || columns >= WIDE ? 0 : sides_before() * SIDE; }
 
 // Notes of a block's rows: lane l has those of rows l, l + 32, ...
 struct SlabNotes {
@@ -214,7 +218,7 @@ template <bool WHOLE> struct Memory {
     bool there;
     __device__ Memory(const Rows &g, int r, real columns) {
         const int skipped = WHOLE ? 0 : first_memory_lane(int(columns));
-        first = pool() + g.memory[r] + g.lane - skipped, lanes = WHOLE ? 32 : memory_lanes(int(columns));
+        first = pool() + g.memory[r] + g.lane - skipped, lanes = WHOLE || ALL_REMEMBER ? 32 : memory_lanes(int(columns));
         there = WHOLE || (g.lane >= skipped && real(g.column) < columns);
     }
     __device__ piece *of(int filter) const { return first + filter * PIECES * lanes; }
@@ -225,7 +229,7 @@ template <bool WHOLE> __device__ inline void stretch(const Rows &g, int r, int r
     const LayerRow t = *slab_layer(row, half);
     const Memory<WHOLE> memories(g, r, t.columns);
     const int covered = int(t.columns) - g.column, lanes = memories.lanes;
-    if (!memories.there) return;
+    if (!ALL_REMEMBER && !memories.there) return;
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
         piece *memory = memories.of(2 * half + n);
@@ -376,7 +380,7 @@ __device__ inline void clear_slots(const Course &c, int lane) {
 template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c, int step, bool more) {
     const int row = TABLES > 1 ? g.row : c.warp * ROWS;
     expect_rows(c, g.lane);
-    const bool h_there = !c.below || LOOKS_EARLY && signal_given(signal_of(H_ROW, c.warp), c.turn);
+    const bool h_there = !c.below || signal_given(signal_of(H_ROW, c.warp), c.turn);
 #pragma unroll
     for (int r = ROWS - 1; r > 0; --r)
         advance_across<NEED>(f, g, r, row + r, f.h_r[r - 1], f.h[r - 1], step), advance_ez<NEED>(f, g, r);
@@ -387,7 +391,7 @@ template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c,
         advance_across<NEED>(f, g, 0, row, hr_below, h_below, step);
     }
     send_bottom(f, g.lane, c);
-    const bool column_there = !RADIAL_WARPS || LOOKS_EARLY && signal_given(signal_of(E_COLUMN, c.warp), c.turn);
+    const bool column_there = !RADIAL_WARPS || signal_given(signal_of(E_COLUMN, c.warp), c.turn);
     advance_ez<NEED>(f, g, 0);
     real edge[ROWS][2];
 #pragma unroll
@@ -401,7 +405,7 @@ template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c,
             edge[r][0] = slot[0], edge[r][1] = slot[1];
         }
 #endif
-    const bool e_there = !c.above || LOOKS_EARLY && signal_given(signal_of(E_ROW, c.warp), c.turn);
+    const bool e_there = !c.above || signal_given(signal_of(E_ROW, c.warp), c.turn);
 #pragma unroll
     for (int r = 0; r + 1 < ROWS; ++r)
         advance_up<NEED>(f, g, r, row + r, f.e_r[r + 1], f.e[r + 1], edge[r][0]), advance_hz<NEED>(f, g, r, edge[r][1]);
