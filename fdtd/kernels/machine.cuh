@@ -18,6 +18,13 @@ __device__ inline void prefetch(const void *global) { asm volatile("prefetch.glo
 // The warp's number in its block, in a way that tells the compiler that all lanes agree.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 
+// The same number, from which the compiler computes nothing ahead of time: where registers are dear, what rarely run code
+// needs is not to be kept for it.
+__device__ inline int afresh(int number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+
 // Whether a condition holds in all lanes.
 __device__ inline bool all_lanes(bool condition) { return __all_sync(0xffffffffu, condition); }
 

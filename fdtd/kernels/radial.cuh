@@ -26,12 +26,12 @@ __device__ inline bool move_on(Fetch &next) {
 // The main columns of the rows, from memory into the ring.
 struct RowFetch {
     Fetch next;
-    const real *from;  // row k
+    const real *from;  // this lane's first cell of row k
 };
 
 __device__ inline void begin(RowFetch &rows, const Passes &passes, const Place &p) {
     rows.next = {0, passes.first, 0};
-    rows.from = field(p.antenna, 0, 0);
+    rows.from = field(p.antenna, 0, 0) + p.lane * CELLS;
 }
 
 __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p, const Shared &s) {
@@ -40,8 +40,9 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
 #pragma unroll
         for (int n = 0; n < 6 * VECTORS * ROW_WARPS; ++n) {
             const int part = n % ROW_WARPS, place = n / ROW_WARPS;
-            const real *from = rows.from + place / VECTORS * ROW_PITCH + place % VECTORS * WIDTH;
-            copy_16_bytes(to + n * 32, from + (p.lane + part * 32) * CELLS);
+            copy_16_bytes(
+                to + n * 32, rows.from + place / VECTORS * ROW_PITCH + place % VECTORS * WIDTH + part * 32 * CELLS
+            );
         }
     } else {
         const real zero[WIDTH] = {};
@@ -376,17 +377,18 @@ __device__ inline void radial_warp(
                 radial_e<true>(cell, below, h_left, hz_left, f, Stretch{}, 0, p.antenna, here.k, at);
                 radial_h<true>(below, cell, e_right, ez_right, f, Stretch{});
             } else {
+                const int antenna = afresh(p.antenna), at = P.lead + P.radial_start + afresh(column);
                 Stretch of_e, of_h;  // asked for together, before anything is used
                 of_e.at = of_h.at = nullptr;
-                if (runs && here.word & ROW_AXIAL) look_up(of_e, p.antenna, axial_row(s, here.k), s.layers[here.k], 0, at);
-                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, p.antenna, axial_row(s, k) + 3, s.layers[k], 2, at);
+                if (runs && here.word & ROW_AXIAL) look_up(of_e, antenna, axial_row(s, here.k), s.layers[here.k], 0, at);
+                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, at);
                 if (runs && here.k < P.nz)
-                    radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, p.antenna, here.k, at);
+                    radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, antenna, here.k, at);
                 if (runs && k >= 0) {
                     radial_h<false>(below, cell, e_right, ez_right, f, of_h);
                     const int i = at - P.lead;
                     if (due && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
-                        record_map(p.antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
+                        record_map(antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
                 }
             }
             if (works && column == 0) {

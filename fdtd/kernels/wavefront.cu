@@ -91,7 +91,7 @@ struct Shared {
     real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
     real *inlet;    // [8][INLET]: the same from memory
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
-    int *words;     // [nz + 1]: what each row needs
+    int *words;     // [ROW_WARPS][nz + 1]: what each part of a row needs; the first, what the row needs
     int *layers;    // [nz + 1]: its place in an axial layer
     real *axial;    // [axial_count][6]: 1/kappa, b, c of that place for E and for H
 };
@@ -111,8 +111,8 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.e_edge = s.inlet + 8 * INLET;
     s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS * ROW_WARPS);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
-    s.layers = s.words + P.nz + 1;
-    s.axial = reinterpret_cast<real *>(s.words + 2 * (P.nz + 1));
+    s.layers = s.words + ROW_WARPS * (P.nz + 1);
+    s.axial = reinterpret_cast<real *>(s.words + ((ROW_WARPS + 1) * (P.nz + 1) + 1) / 2 * 2);
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
@@ -128,12 +128,11 @@ __device__ inline void advance(
 ) {
     const int now = t & 1;
     if (RARELY(!live(at))) return;
-    const real *edge = edge_of(s, now ^ 1, p.level, p.part);
-    const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
         if (at.k < P.nz) {
-            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + p.lane - FIRST_LANE;
-            advance_e_full(row, below, before, c, p.lane, at.word, s.layers[at.k], p.antenna, at.k, at.step, staged,
+            const int lane = afresh(p.lane), antenna = afresh(p.antenna);
+            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + lane - FIRST_LANE;
+            advance_e_full(row, below, before, c, lane, at.word, s.layers[at.k], antenna, at.k, at.step, staged,
                            axial_row(s, at.k));
         }
     } else advance_e_plain(row, below, before, c, p.lane);
@@ -141,19 +140,22 @@ __device__ inline void advance(
         real *out = edge_of(s, now, p.level, p.part - 1);
         out[0] = row.e_z[0], out[1] = row.e[0];
     }
+    const real *edge = edge_of(s, now ^ 1, p.level, p.part);
+    const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
         if (at.k > 0) {
+            const int lane = afresh(p.lane), antenna = afresh(p.antenna);
             advance_h_full(
-                below, row, c, p.lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], p.antenna, at.k - 1,
-                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + p.lane - FIRST_LANE,
+                below, row, c, lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], antenna, at.k - 1,
+                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + lane - FIRST_LANE,
                 axial_row(s, at.k - 1)
             );
         }
     } else advance_h_plain(below, row, c, p.lane, edge_ez, edge_e);
     if (RARELY(at.sample >= 0 && at.word_below & ROW_RECORDED && at.k > 0)) {
-        const int tap = now * TAPS + (at.sample & (TAPS - 1));
-        write_shared(s.taps + tap * ROW_VECTORS, p.lane, below);
-        if (p.lane == 0) s.posts[tap] = {at.k - 1, at.sample};
+        const int tap = now * TAPS + (at.sample & (TAPS - 1)), lane = afresh(p.lane);
+        write_shared(s.taps + tap * ROW_VECTORS, lane, below);
+        if (lane == 0) s.posts[tap] = {at.k - 1, at.sample};
     }
 }
 
@@ -166,8 +168,8 @@ __device__ inline void take(const vector *from, const Place &p, Row &row, Outsid
 }
 
 __device__ inline void iterate(
-    Row &row, Row &below, Outside &before, Level &at, int t, const Columns &c, const Passes &passes, const Place &p,
-    const Shared &s
+    Row &row, Row &below, Outside &before, Level &at, int t, const Columns &c, const Passes &passes, const int *words,
+    const Place &p, const Shared &s
 ) {
     const int now = t & 1, odd = p.level & 1;
     advance(row, below, before, at, c, p, s, t);
@@ -177,8 +179,8 @@ __device__ inline void iterate(
     }
     if (odd) __syncthreads();  // see below
     if (p.level + 1 < LEVELS) write_shared(s.links + (p.level * 2 + now) * ROW_VECTORS, p.lane, below);
-    else if (valid(at) && at.k > 0) write_global(field(p.antenna, at.k - 1, 0), p.lane, below);
-    move_on(at, passes, s.words);
+    else if (valid(at) && at.k > 0) write_global(field(afresh(p.antenna), at.k - 1, 0), afresh(p.lane), below);
+    move_on(at, passes, words);
     const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
                                  : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;
     take(from, p, below, before);
@@ -192,14 +194,21 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     Columns c;
     read_columns(p.lane, c);
     Level at;
-    place(at, p.level, passes, s.words);
+    const int *words = s.words + p.part * (P.nz + 1);
+    place(at, p.level, passes, words);
     if (p.level == 0) take(s.ring, p, x, before);
     __syncthreads();  // the first row's slot may be filled again
 #pragma unroll 1
     for (int t = 0; t < iterations; t += 2) {
-        iterate(x, y, before, at, t, c, passes, p, s);
-        iterate(y, x, before, at, t + 1, c, passes, p, s);
+        iterate(x, y, before, at, t, c, passes, words, p, s);
+        iterate(y, x, before, at, t + 1, c, passes, words, p, s);
     }
+}
+
+// What the columns from `first` on need.
+__device__ inline int word_from(int word, int layer, int first) {
+    if ((word & ROW_REACH) <= first) word &= ~(ROW_REACH | ROW_CUT);
+    return layer_columns(layer) <= first ? word & ~ROW_AXIAL : word;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations) {
@@ -211,8 +220,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     const Shared s = carve(shared_base(), bytes);
     for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
     __syncthreads();  // nothing is cleared after it has been set
-    for (int k = threadIdx.x; k <= P.nz; k += THREADS)
-        s.words[k] = row_word(p.antenna, k), s.layers[k] = k < P.nz ? row_layer(k) : 0;
+    for (int k = threadIdx.x; k <= P.nz; k += THREADS) {
+        s.layers[k] = k < P.nz ? row_layer(k) : 0;
+        for (int n = 0; n < ROW_WARPS; ++n)
+            s.words[n * (P.nz + 1) + k] = word_from(row_word(p.antenna, k), s.layers[k], n * 32 * CELLS);
+    }
     for (int k = threadIdx.x; k < P.nz; k += THREADS)
         if (P.axial_rows[k])
             for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];

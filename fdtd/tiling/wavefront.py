@@ -163,8 +163,8 @@ def plan(
             deep = -(-depth // (groups * radial))
         radial = max(radial, 1)
         taps = 1 << (-(-depth // record_every) - 1).bit_length()
-        shared = _shared_bytes(cells * lanes, depth, taps, layer, size, nz) + 6 * size * max(axial, 1)
-        shared += 4 * depth * width * size  # edges
+        shared = _shared_bytes(cells * lanes, depth, taps, layer, size) + 6 * size * max(axial, 1)
+        shared += 4 * depth * width * size + 4 * ((width + 1) * (nz + 1) + 1)  # edges, words and layers
         service = service_warps if service_warps is not None else int(layer > 0 and width > 1)
         warps = depth * width + radial + service
         fits = (levels or warps <= total) and 4 * (radial + service) <= warps and lag(depth - 1) + _RING + 4 <= nz
@@ -207,11 +207,11 @@ def lag(level: int) -> int:
     return 3 * level - level % 2
 
 
-def _shared_bytes(wide: int, levels: int, taps: int, layer: int, size: int, nz: int) -> int:
-    """Links, ring, taps, chain, inlet, posts and row words of the kernel's `Shared`."""
+def _shared_bytes(wide: int, levels: int, taps: int, layer: int, size: int) -> int:
+    """Links, ring, taps, chain, inlet and posts of the kernel's `Shared`."""
     rows = 2 * (levels - 1) + _RING + 2 * taps
     width = _PIECE // size
     run = -(-layer // width) * width
     chain, inlet = (14 * run + width, 14 * run + 2 * width) if layer else (0, 0)
     numbers = rows * 6 * wide + 4 * chain * levels + 8 * inlet
-    return numbers * size + 16 * taps + 8 * (nz + 1)
+    return numbers * size + 16 * taps

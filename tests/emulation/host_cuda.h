@@ -229,6 +229,7 @@ inline bool all_lanes(bool condition) {
     for (int by = 1; by < 32; by *= 2) all = host::shuffle(int(all), (host::now->lane + by) % 32) && all;
     return all;
 }
+inline int afresh(int number) { return number; }
 inline int warp_index() { return host::now->thread.x / 32; }
 inline void close_copies() { host::now->copies.emplace_back(); }
 template <int N> inline void wait_copies() {
