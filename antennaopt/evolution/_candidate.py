@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from antennaopt.evolution._genome import recorded
+from antennaopt.evolution._settings import CROSSOVERS, MUTATIONS
+
+MOST = 2**63 - 1
+"""What a column of rows can hold."""
+
+
+INDIVIDUAL = re.compile(r"g[0-9]{4,}-s[0-9]{3,}")
+OPERATORS = frozenset({"random", "planted", "clone", *CROSSOVERS, *MUTATIONS})
 
 
 def individual_id(generation: int, slot: int) -> str:
@@ -55,21 +64,63 @@ class Candidate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
-        """Undo `to_dict`."""
+        """Undo `to_dict`.
+
+        Raises:
+            ValueError: It is not what `to_dict` returned.
+        """
+        generation, slot = counted(data["generation"]), counted(data["slot"])
+        if data["individual"] != individual_id(generation, slot):
+            raise ValueError(f"{data['individual']!r} is not the id of slot {slot} of generation {generation}")
         return cls(
-            individual=str(data["individual"]),
-            generation=int(data["generation"]),
-            slot=int(data["slot"]),
+            individual=data["individual"],
+            generation=generation,
+            slot=slot,
             genome=recorded(data["genome"]),
-            parents=tuple(str(parent) for parent in data["parents"]),
-            operator=str(data["operator"]),
+            parents=known_parents(data["parents"]),
+            operator=known_operator(data["operator"]),
             birth=_number(data.get("birth")),
             bred_after=_number(data.get("bred_after")),
         )
 
 
+def counted(value: Any) -> int:
+    """Return a count as a checkpoint has it.
+
+    Raises:
+        ValueError: It is no whole number from 0.
+    """
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError(f"{str(value)[:40]!r} is no whole number from 0")
+    return value
+
+
+def known_parents(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return ids of parents as a checkpoint has them.
+
+    Raises:
+        ValueError: One is no individual's id.
+    """
+    parents = tuple(names)
+    for name in parents:
+        if not isinstance(name, str) or not INDIVIDUAL.fullmatch(name):
+            raise ValueError(f"{str(name)[:40]!r} is no parent's id")
+    return parents
+
+
+def known_operator(name: Any) -> str:
+    """Return what made an individual as a checkpoint has it.
+
+    Raises:
+        ValueError: Nothing here makes any in that way.
+    """
+    if not isinstance(name, str) or not OPERATORS.issuperset(name.split("+")):
+        raise ValueError(f"{str(name)[:40]!r} is no operator")
+    return name
+
+
 def _number(value: Any) -> int | None:
-    return None if value is None else int(value)
+    return None if value is None else counted(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,13 +150,16 @@ class Scored:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scored:
-        """Undo `to_dict`."""
-        return cls(
-            candidate=Candidate.from_dict(data["candidate"]),
-            fitness=float(data["fitness"]),
-            ok=bool(data["ok"]),
-            cached=bool(data["cached"]),
-        )
+        """Undo `to_dict`.
+
+        Raises:
+            ValueError: It is not what `to_dict` returned.
+        """
+        candidate, fitness = Candidate.from_dict(data["candidate"]), float(data["fitness"])
+        require_finite(candidate.individual, fitness)
+        if not isinstance(data["ok"], bool) or not isinstance(data["cached"], bool):
+            raise ValueError(f"whether {candidate.individual} is ok, or a copy, is neither true nor false")
+        return cls(candidate=candidate, fitness=fitness, ok=data["ok"], cached=data["cached"])
 
 
 def require_finite(individual: str, fitness: float) -> None:

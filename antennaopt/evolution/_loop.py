@@ -112,9 +112,16 @@ class Evolution(Search):
 
         Raises:
             ResumeRefusedError: The state is of another version, seed or number of genes.
+            ValueError: No search with these settings can have had it.
         """
         self._restore_shared(state)
         self._asked = None
+        size, last = self.settings.population, self.generation - 1
+        self._refuse_impossible(self.generation * size, range(1, size + 1) if self.generation else range(1))
+        passed = sum(one.candidate.generation < last for one in self.population)
+        born = [(one.candidate.generation, one.candidate.slot) for one in self.population[passed:]]
+        if passed > self.settings.elites or born != [(last, passed + place) for place in range(len(born))]:
+            raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
 
     def _children(self) -> list[Made]:
         count = self.settings.population - min(self.settings.elites, len(self.population))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.evolution._candidate import Scored
+from antennaopt.evolution._candidate import Scored, counted
 from antennaopt.evolution._genome import Gene, encode
 from antennaopt.evolution._randomness import seeded
 from antennaopt.evolution._settings import EvolutionSettings
@@ -135,6 +135,7 @@ class Search:
 
         Raises:
             ResumeRefusedError: The state is of another version, seed or number of genes.
+            ValueError: Something in it is not what was written.
         """
         if state.get("version") != STATE_VERSION or state.get("seed") != self.seed:
             raise ResumeRefusedError(
@@ -147,6 +148,30 @@ class Search:
             raise ResumeRefusedError(f"the checkpoint's genomes do not have the {len(self.genes)} genes of this run")
         self.population = population
         self.hall_of_fame = hall_of_fame
-        self.generation = int(state["generation"])
-        self.evaluations = int(state["evaluations"])
-        self.stagnation = int(state["stagnation"])
+        self.generation = counted(state["generation"])
+        self.evaluations = counted(state["evaluations"])
+        self.stagnation = counted(state["stagnation"])
+
+    def _refuse_impossible(self, complete: int, sizes: range) -> None:
+        """Refuse a restored state that no search with these settings can have had.
+
+        Args:
+            complete: How many individuals there can have been by then, at most.
+            sizes: How many of them the population can have.
+
+        Raises:
+            ValueError: It is one; the message says by what it is seen.
+        """
+        most, population, hall = self.settings.population, self.population, self.hall_of_fame
+        if len(population) not in sizes:
+            raise ValueError(f"a population of {len(population)}, where {sizes[0]} to {sizes[-1]} are due")
+        if len({one.candidate.individual for one in population}) < len(population):
+            raise ValueError("somebody is twice in the population")
+        for one in (scored.candidate for scored in (*population, *hall)):
+            if one.slot >= most or one.generation * most + one.slot >= complete:
+                raise ValueError(f"{one.individual} has not been solved yet")
+        self._honour(population)
+        if self.hall_of_fame != hall or not all(one.ok for one in hall):
+            raise ValueError("the hall of fame is not that of the population")
+        if self.evaluations > complete or self.stagnation > max(self.generation - 1, 0):
+            raise ValueError(f"{self.evaluations} evaluations and {self.stagnation} generations without a better best")

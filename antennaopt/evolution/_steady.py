@@ -6,12 +6,21 @@ which place of the order of birth it was bred and how many were complete by then
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from antennaopt.evolution._candidate import Candidate, Scored, individual_id, require_finite
+from antennaopt.evolution._candidate import (
+    Candidate,
+    Scored,
+    counted,
+    individual_id,
+    known_operator,
+    known_parents,
+    require_finite,
+)
 from antennaopt.evolution._genome import Gene, recorded
 from antennaopt.evolution._individual import Individual
 from antennaopt.evolution._operators import tournament, vary
@@ -47,13 +56,17 @@ class Birth:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Birth:
-        """Undo `asdict`."""
+        """Undo `asdict`.
+
+        Raises:
+            ValueError: It is not what `asdict` returned.
+        """
         return cls(
-            number=int(data["number"]),
-            bred_after=int(data["bred_after"]),
+            number=counted(data["number"]),
+            bred_after=counted(data["bred_after"]),
             genome=recorded(data["genome"]),
-            parents=tuple(str(parent) for parent in data["parents"]),
-            operator=str(data["operator"]),
+            parents=known_parents(data["parents"]),
+            operator=known_operator(data["operator"]),
         )
 
 
@@ -157,15 +170,36 @@ class SteadyState(Search):
 
         Raises:
             ResumeRefusedError: The state is of another version, seed or number of genes.
+            ValueError: No search with these settings can have had it.
         """
         self._restore_shared(state)
         self._pool = [Individual.from_scored(one) for one in self.population]
-        self.births, self.completed = int(state["births"]), int(state["completed"])
+        self.births, self.completed = counted(state["births"]), counted(state["completed"])
         bred = [Birth.from_dict(one) for one in state["under_way"]]
         self.under_way = {one.name: one for one in bred}
         best = state["best_before"]
         self._best_before = None if best is None else float(best)
-        self.generation = self.completed // self.settings.population
+        size = min(self.completed, self.settings.population)
+        self._refuse_impossible(self.completed, range(size, size + 1))
+        if self.generation != self.completed // self.settings.population:
+            raise ValueError(f"{self.generation} blocks, of {self.completed} who are complete")
+        if self.population != sorted(self.population, key=lambda one: one.rank):
+            raise ValueError("the population is not in order of fitness")
+        if best is not None and not (self.generation and self.best and self.best.fitness <= float(best) < math.inf):
+            raise ValueError(f"the best before was {best}")
+        self._refuse_impossible_births(bred)
+
+    def _refuse_impossible_births(self, under_way: Sequence[Birth]) -> None:
+        """Refuse births that do not add up: each once, from those who were complete by then."""
+        numbers = [one.number for one in under_way]
+        if numbers != sorted(set(numbers)) or len(numbers) != self.births - self.completed:
+            raise ValueError(f"{len(numbers)} are under way, of {self.births} births with {self.completed} complete")
+        done = [(one.candidate.birth, one.candidate.bred_after) for one in (*self.population, *self.hall_of_fame)]
+        for number, bred_after in (*done, *((one.number, one.bred_after) for one in under_way)):
+            if number is None or bred_after is None or number >= self.births or bred_after > self.completed:
+                raise ValueError(f"birth {number} of {self.births}, after {bred_after} of {self.completed}")
+        if any(len(one.genome) != len(self.genes) for one in under_way):
+            raise ValueError(f"somebody under way does not have {len(self.genes)} genes")
 
     def _made(self, number: int) -> Made:
         if number < self.settings.population:

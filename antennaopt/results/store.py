@@ -196,6 +196,18 @@ class RunFolder:
         """Folder for `pandas.read_parquet`."""
         return self.path / "evals"
 
+    def refuse_unwritable(self, evaluations: Sequence[EvaluationLike]) -> None:
+        """Make the rows and patterns of evaluations that a file held, and write nothing.
+
+        Raises:
+            ValueError, TypeError, LookupError, OverflowError, AttributeError: They could not be written.
+        """
+        try:
+            self._table(evals_columns(self.columns, self.run_id, evaluations))
+            pattern_table(self.run_id, {one.candidate.individual: one.outcome for one in evaluations}, self._patterns)
+        except pa.ArrowException as problem:
+            raise ValueError(str(problem)) from problem
+
     def write_evaluations(self, generation: int, evaluations: Sequence[EvaluationLike]) -> Path:
         """Write one generation's evaluations in one step; see `write_generation`."""
         ordered = sorted(evaluations, key=lambda one: one.candidate.slot)
@@ -220,8 +232,11 @@ class RunFolder:
 
     def _write_columns(self, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
         self._must_be_writable()
+        return write_generation(self.evals_folder, generation, self._table(columns))
+
+    def _table(self, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
         arrays = [pa.array(columns[field.name], field.type) for field in self._evals]
-        return write_generation(self.evals_folder, generation, pa.Table.from_arrays(arrays, schema=self._evals))
+        return pa.Table.from_arrays(arrays, schema=self._evals)
 
     def write_patterns(
         self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], twins: Mapping[str, str] | None = None

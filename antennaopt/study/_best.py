@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -49,6 +50,8 @@ def antenna_toml(
 def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:
     """Turn an outcome into the object that `simulate --json` writes: `results` holds one entry a frequency.
 
+    JSON has no numbers that are not finite: where a row or a pattern has one, there is None.
+
     Args:
         outcome: As `evaluate` returns it, `ok`.
         backend: What solved it.
@@ -57,16 +60,22 @@ def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> 
     results = []
     for place, hz in enumerate(outcome["frequency_hz"]):
         entry: dict[str, Any] = {"frequency_hz": hz}
-        entry |= {name: outcome[name][place] for name in PER_FREQUENCY if name in outcome}
-        entry["theta_deg"] = outcome.get("theta_deg")
+        entry |= {name: _finite(outcome[name][place]) for name in PER_FREQUENCY if name in outcome}
+        entry["theta_deg"] = _finite(outcome.get("theta_deg"))
         results.append(entry)
-    shared = {name: outcome.get(name) for name in SHARED}
+    shared = {name: _finite(outcome.get(name)) for name in SHARED}
     return {**about, "backend": backend, **shared, "results": results}
 
 
 def to_json(value: Mapping[str, Any]) -> str:
     """Write an object for people and programs; numbers that are not finite are refused."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tables(design: Mapping[str, float]) -> dict[str, dict[str, str]]:

@@ -7,15 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.evolution import Candidate, Search
+from antennaopt.evolution import Candidate, Scored, Search, decode
 from antennaopt.objectives import Objective, score
 from antennaopt.study._interrupt import StopSignals
-from antennaopt.study._known import Digest, KnownDesigns
+from antennaopt.study._known import Digest, KnownDesigns, design_digest
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Outcome, Recalled, Store
 from antennaopt.study._progress import GenerationReport, Progress, median
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that a twin would come to again; the others were the farm's fault and are solved anew."""
+
+STATUSES = (*REPEATABLE, "lost", "timeout", "error")
+"""All that an outcome can have."""
 
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
@@ -104,6 +107,27 @@ class Bookkeeping:
         known = self._kept | born
         wanted = [one.candidate.individual for one in (*self.evolution.population, *self.evolution.hall_of_fame)]
         self._kept = {name: known[name] for name in wanted if name in known}
+
+    def _know_again(self, block: Iterable[Scored] = ()) -> None:
+        """Read in the store which designs are known, and find there whom a restored search goes on from.
+
+        Args:
+            block: Who is not there yet, in a block under way.
+
+        Raises:
+            ValueError: Somebody is not there, or is somebody else.
+        """
+        wanted = {one.candidate.individual: one for one in (*self.evolution.population, *self.evolution.hall_of_fame)}
+        for individual, genome, status in self._store.history(self.evolution.generation):
+            one = wanted.pop(individual, None)
+            if one is not None and (one.candidate.genome, one.ok) != (genome, status == "ok"):
+                raise ValueError(f"{individual} has another genome or status in its row")
+            self._note(individual, design_digest(decode(self.evolution.genes, genome)), status)
+        for scored in block:
+            if wanted.pop(scored.candidate.individual, scored) != scored:
+                raise ValueError(f"{scored.candidate.individual} is not the one of the block under way")
+        if wanted:
+            raise ValueError(f"{min(wanted)} has no row")
 
     def _note(self, individual: str, design: Digest, status: str) -> None:
         self.counts[status] += 1

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError
-from antennaopt.evolution import Candidate, Evolution, Scored, decode
+from antennaopt.evolution import Candidate, Evolution, Scored, decode, individual_id
 from antennaopt.study._bookkeeping import Bookkeeping, listed
 from antennaopt.study._garbage import rare_collections
 from antennaopt.study._known import Digest, design_digest
@@ -38,16 +38,30 @@ class Driver(Bookkeeping):
         self._partial: dict[str, Outcome] = {}
         self._unsaved: tuple[Sequence[Evaluation], Evolution, GenerationReport] | None = None
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> list[Evaluation]:
         """Go back to a checkpoint; which designs are known is read from the store.
 
         Args:
             state: What was given to `Store.checkpoint`.
+
+        Returns:
+            What it held of a generation under way; whose genomes are bred anew, and are not those.
+
+        Raises:
+            ValueError, TypeError, LookupError, ArithmeticError, AttributeError: It is not what was given.
         """
         self.evolution.restore(state["evolution"])
+        self._know_again()
         self._partial = dict(state["partial"])
-        for individual, genome, status in self._store.history(self.evolution.generation):
-            self._note(individual, design_digest(decode(self.evolution.genes, genome)), status)
+        number, genome = self.evolution.generation, (0.5,) * len(self.evolution.genes)
+        slots = {individual_id(number, slot): slot for slot in range(self.evolution.settings.population)}
+        values = decode(self.evolution.genes, genome)
+        return [
+            self._evaluation(
+                Candidate(individual=name, generation=number, slot=slots[name], genome=genome), values, outcome
+            )
+            for name, outcome in self._partial.items()
+        ]
 
     def run(self) -> str:
         """Go on until a stop; return its reason.
@@ -85,6 +99,8 @@ class Driver(Bookkeeping):
         jobs = [(one.individual, self._design(values[one.individual])) for one in candidates]
         jobs = [job for job in jobs if job[0] not in twins and job[0] not in self._partial]
         by_name = {one.individual: one for one in candidates}
+        # With a smaller budget than when they were solved, not all of them are asked for.
+        self._partial = {name: outcome for name, outcome in self._partial.items() if name in by_name}
         done: dict[str, Evaluation] = {}
 
         def arrived(individual: str, outcome: Outcome) -> None:

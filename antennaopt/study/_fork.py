@@ -8,16 +8,16 @@ for an outcome to pass from one run to the other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
-from antennaopt.evolution import Gene, Scored, decode, encode
+from antennaopt.evolution import Evolution, EvolutionSettings, Gene, Scored, SteadyState, decode, encode
 from antennaopt.results import RunFolder
 from antennaopt.results.checkpoint import digest
-from antennaopt.study._resuming import MOST_SHOWN, changed_experiment, differences, experiment_of
+from antennaopt.study._resuming import MOST_SHOWN, changed_experiment, differences, experiment_of, of_this_run
 
 FILE = "parents.json"
 
@@ -95,7 +95,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
     experiment = changed_experiment(folder, overrides) or original
     if not any(one.replace(" ", "").startswith("name=") for one in overrides):
         experiment = type(experiment).from_resolved({**experiment.resolved(), "name": original.name})
-    generation, population = _population(folder)
+    generation, population = _population(folder, search_of(original))
     genomes = tuple(_carried_over(original.genes, experiment.genes, one.candidate.genome) for one in population)
     if not any(gene is not None for genome in genomes for gene in genome):
         raise ResumeRefusedError(
@@ -149,20 +149,27 @@ def genomes_of(folder: RunFolder) -> list[Genome]:
         raise ResumeRefusedError(f"{path} is damaged ({problem}); restore it from a copy") from None
 
 
-def _population(folder: RunFolder) -> tuple[int, list[Scored]]:
+def search_of(experiment: Any, genomes: Sequence[Genome] = ()) -> Evolution | SteadyState:
+    """Return an experiment's search, before its first generation.
+
+    Args:
+        experiment: From `load_experiment`.
+        genomes: What the first generation begins with; see `genomes_of`.
+    """
+    settings = EvolutionSettings.from_dict(experiment.resolved()["evolution"])
+    search = SteadyState if settings.algorithm == "steady_state" else Evolution
+    return search(settings, experiment.genes, experiment.seed, experiment.evolution.start, genomes)
+
+
+def _population(folder: RunFolder, search: Evolution | SteadyState) -> tuple[int, list[Scored]]:
     """Return how many generations a run has done, and its population, the best first."""
     checkpoint = folder.load_checkpoint()
-    try:
-        state: Mapping[str, Any] = checkpoint.state["evolution"] if checkpoint else {"generation": 0, "population": []}
-        population = [Scored.from_dict(one) for one in state["population"]]
-        generation = int(state["generation"])
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise ResumeRefusedError(
-            f"the checkpoint of {folder.path} is not of a run ({type(problem).__name__}: {problem}); restore it"
-        ) from problem
-    if not population:
+    if checkpoint is not None:
+        with of_this_run(checkpoint):
+            search.restore(checkpoint.state["evolution"])
+    if not search.population:
         raise ResumeRefusedError(f"{folder.path} has no population yet: no generation is done; resume it, or run anew")
-    return generation, sorted(population, key=lambda one: one.rank)
+    return search.generation, sorted(search.population, key=lambda one: one.rank)
 
 
 def _carried_over(before: Sequence[Gene], after: Sequence[Gene], genome: Sequence[float]) -> Genome:

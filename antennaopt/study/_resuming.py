@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.results import Checkpoint, RunFolder
 from antennaopt.results.checkpoint import canonical, digest
+from antennaopt.study._best import PER_FREQUENCY
+from antennaopt.study._bookkeeping import STATUSES
+from antennaopt.study._parties import Outcome
 
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
@@ -96,15 +100,41 @@ def _is_lattice(plan: Mapping[str, Any]) -> bool:
     return type(cell) is float and cell > 0.0 and all(type(cells) is int and cells > 0 for cells in sides)
 
 
-def restore(session: Any, checkpoint: Checkpoint) -> None:
+def restore(session: Any, checkpoint: Checkpoint, folder: RunFolder) -> None:
     """Bring a session to where its checkpoint is.
 
     Raises:
         ResumeRefusedError: Checkpoint and rows do not belong together, or hold what no search can have written.
     """
+    with of_this_run(checkpoint):
+        held = session.driver.restore(checkpoint.state)
+        for one in held:
+            if not _is_outcome(one.outcome):
+                raise ValueError(f"the outcome of {one.candidate.individual} is none that a farm gives")
+        folder.refuse_unwritable(held)
+
+
+def _is_outcome(outcome: Outcome) -> bool:
+    """Whether an outcome has a status, and all that it holds for each frequency for as many of them."""
+    frequencies = outcome["frequency_hz"] if outcome["status"] == "ok" else outcome.get("frequency_hz", ())
+    lists = [outcome[name] for name in PER_FREQUENCY if name in outcome]
+    return (
+        outcome["status"] in STATUSES
+        and isinstance(outcome.get("origin", ""), str)
+        and all(isinstance(values, list) and len(values) == len(frequencies) for values in lists)
+    )
+
+
+@contextmanager
+def of_this_run(checkpoint: Checkpoint) -> Iterator[None]:
+    """Take whatever a checkpoint's state is found to lack, or to have too much, for what it is: a damaged file.
+
+    Raises:
+        ResumeRefusedError: Something was found.
+    """
     try:
-        session.driver.restore(checkpoint.state)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise ResumeRefusedError(
             f"the checkpoint of generation {checkpoint.generation} is not of this run "
             f"({type(problem).__name__}: {problem}); restore checkpoint/ and evals/ from a copy"

@@ -198,7 +198,7 @@ def resume(
                 listed = ", ".join(changes)
                 told.note(f"resumed with other arithmetic ({listed}): results are no longer the same to the bit")
             if checkpoint is not None:
-                restore(session, checkpoint)
+                restore(session, checkpoint, folder)
             folder.log("resumed", generation=session.driver.evolution.generation, arithmetic_changes=changes)
             return session.carry_out(report=report)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from antennaopt.certificate import account, crowned
 from antennaopt.errors import Interrupted
-from antennaopt.evolution import Evolution, EvolutionSettings, SteadyState
+from antennaopt.evolution import SteadyState
 from antennaopt.objectives import build
 from antennaopt.results import RunFolder, stepping_of
 from antennaopt.results.cache import EvaluationCache
@@ -19,7 +19,7 @@ from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
-from antennaopt.study._fork import genomes_of
+from antennaopt.study._fork import genomes_of, search_of
 from antennaopt.study._incidents import incidents
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
@@ -86,8 +86,7 @@ class Session:
             self._solving = ReusingFarm(
                 farm, cache, family=experiment.family, plan=plan, backend=backend, told=self._warn_of_cache
             )
-        settings = EvolutionSettings.from_dict(resolved["evolution"])
-        search = (settings, experiment.genes, experiment.seed, experiment.evolution.start, genomes_of(folder))
+        evolution = search_of(experiment, genomes_of(folder))
         parties: dict[str, Any] = {
             "objectives": self._objectives,
             "design": experiment.design,
@@ -99,9 +98,9 @@ class Session:
             "seconds_before": self._store.seconds_before(),
         }
         self.driver: Driver | SteadyDriver = (
-            SteadyDriver(evolution=SteadyState(*search), **parties)
-            if settings.algorithm == "steady_state"
-            else Driver(evolution=Evolution(*search), **parties)
+            SteadyDriver(evolution=evolution, **parties)
+            if isinstance(evolution, SteadyState)
+            else Driver(evolution=evolution, **parties)
         )
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)

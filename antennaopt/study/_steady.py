@@ -14,8 +14,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError
-from antennaopt.evolution import Birth, Scored, SteadyState, decode
+from antennaopt.evolution import Birth, Scored, SteadyState, decode, individual_id
 from antennaopt.objectives import score
+from antennaopt.results import generation_of
 from antennaopt.study._bookkeeping import REPEATABLE, Bookkeeping, listed
 from antennaopt.study._garbage import rare_collections
 from antennaopt.study._known import design_digest
@@ -48,18 +49,33 @@ class SteadyDriver(Bookkeeping):
         self._reason: str | None = None
         self._began = self._clock()
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> list[Evaluation]:
         """Go back to a checkpoint; which designs are known is read from the store.
 
         Args:
             state: What was given to `Store.checkpoint`.
+
+        Returns:
+            What it held of a block under way.
+
+        Raises:
+            ValueError, TypeError, LookupError, ArithmeticError, AttributeError: It is not what was given.
         """
         self.evolution.restore(state["evolution"])
-        for individual, genome, status in self._store.history(self.evolution.generation):
-            self._note(individual, design_digest(decode(self.evolution.genes, genome)), status)
-        for entry in state["block"]:
-            scored = Scored.from_dict(entry["scored"])
-            self._record(scored, state["partial"][scored.candidate.individual], entry["twin"])
+        block = [Scored.from_dict(entry["scored"]) for entry in state["block"]]
+        number, population = self.evolution.generation, self.evolution.settings.population
+        due = [individual_id(number, slot) for slot in range(self.evolution.completed - number * population)]
+        if [one.candidate.individual for one in block] != due:
+            raise ValueError(f"the block under way is not of {len(due)} who are complete")
+        self._know_again(block)
+        for scored, entry in zip(block, state["block"], strict=True):
+            twin = entry["twin"]
+            if twin is not None and generation_of(twin) >= number:
+                raise ValueError(f"{twin} is of no earlier block")
+            self._record(scored, state["partial"][scored.candidate.individual], twin)
+        if [_scored(one) for one in self._block] != block:
+            raise ValueError("the block under way has outcomes of another fitness or status")
+        return list(self._block)
 
     def run(self) -> str:
         """Go on until a stop; return its reason.

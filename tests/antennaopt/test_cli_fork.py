@@ -16,6 +16,7 @@ from test_study_reuse import EXPERIMENT, TOML, serial, stepped  # noqa: F401 - a
 from antennaopt import study
 from antennaopt.config import load_experiment
 from antennaopt.results import RunFolder
+from antennaopt.results.checkpoint import canonical, digest
 
 POPULATION = EXPERIMENT["evolution"]["population"]
 
@@ -202,3 +203,14 @@ def test_before_its_first_generation_there_is_nothing_to_fork(call, old):
     code, _, err = call("resume", old, "--fork")
     assert (code, err.count("\n")) == (4, 1)
     assert "has no population yet" in err
+
+
+def test_a_population_that_no_search_can_have_had_is_not_forked(call, old):
+    """By the same rules as `resume`: see `test_evolution_states`."""
+    for path in (old / "checkpoint").iterdir():
+        payload = json.loads(path.read_text())["payload"]
+        payload["state"]["evolution"]["population"].pop(0)
+        path.write_text(json.dumps({"version": 1, "sha256": digest(canonical(payload)), "payload": payload}))
+    code, _, err = call("resume", old, "--fork", "--set", "seed=5")
+    assert (code, err.count("\n")) == (4, 1)
+    assert "is not of this run" in err

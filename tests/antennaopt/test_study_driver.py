@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.evolution import Evolution, EvolutionSettings, Mutation, decode
+from antennaopt.evolution import Evolution, EvolutionSettings, Mutation, Stop, decode
 from antennaopt.objectives import build
 from antennaopt.study import NOT_KEPT, Driver, Quiet, StopSignals
 from antennaopt.study._known import design_digest
@@ -224,6 +224,26 @@ def test_a_signal_drains_saves_and_what_was_solved_is_not_solved_again(number, c
     assert not set(rest.solved) & set(farm.solved)
     assert store.files == whole.files
     assert store.checkpoints[-1] == whole.checkpoints[-1]
+
+
+def test_with_a_smaller_budget_what_was_solved_beyond_it_is_left_out():
+    """Five were solved of the second generation; with 8 + 2 evaluations two of them count. It was a KeyError."""
+
+    class Interrupts(CheapFarm):
+        def run(self, batches):
+            for individual, outcome in super().run(batches):
+                yield individual, outcome
+                if len(self.solved) == 13:
+                    raise KeyboardInterrupt
+
+    store, rest = MemoryStore(), CheapFarm()
+    with pytest.raises(Interrupted):
+        driver(store, Interrupts()).run()
+    assert len(json.loads(store.checkpoints[-1])["partial"]) == 5
+    again = driver(store, rest, stop=Stop(evaluations=10))
+    again.restore(json.loads(store.checkpoints[-1]))
+    assert again.run() == "10 evaluations done"
+    assert len(store.rows()) == 10
 
 
 def test_a_second_ctrl_c_stops_at_once_and_still_saves():

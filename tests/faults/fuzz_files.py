@@ -30,7 +30,7 @@ LONGEST = 2000
 """Bytes of an input: what is put in at three places takes some hundred."""
 
 
-def target(what, run, scratch):
+def target(what, runs, scratch):
     """Return what is done with the fuzzer's bytes."""
     if what == "toml":
         return lambda content: test_hostile.experiment_bytes(scratch, content)
@@ -38,7 +38,7 @@ def target(what, run, scratch):
     @settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def harm(data):
-        HARMS[what](run, scratch, data)
+        HARMS[what](runs, scratch, data)
 
     return harm.hypothesis.fuzz_one_input
 
@@ -55,8 +55,8 @@ def fuzz(what, folder, options):
         (folder / name).mkdir(parents=True)
     for number, content in enumerate(seeds(what)):
         (folder / "corpus" / f"seed-{number}").write_bytes(content)
-    run = test_hostile.unfinished(folder / "run")
-    harm = target(what, run, folder / "scratch")
+    runs = test_hostile.unfinished(folder / "run")
+    harm = target(what, runs, folder / "scratch")
     os.chdir(folder)
     atheris.Setup([sys.argv[0], f"-max_len={LONGEST}", "-len_control=0", *options, "corpus"], harm)
     atheris.Fuzz()

@@ -6,6 +6,7 @@ hook of the interpreter. A checkpoint's digest is no secret, so hostile ones her
 
 import copy
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -18,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_resume import TOML
+from test_resume import TOML, contents
 from watched import watched
 
 from antennaopt.config import load_experiment
-from antennaopt.errors import AntennaoptError, Interrupted
+from antennaopt.errors import AntennaoptError, Interrupted, ResumeRefusedError
 from antennaopt.evaluation.serial import SerialFarm
 from antennaopt.results import RunFolder, load
 from antennaopt.results.checkpoint import canonical, digest
@@ -62,6 +63,23 @@ class Weary(SerialFarm):
             yield one
 
 
+class Left(SerialFarm):
+    """Is left by Ctrl-C after ten antennas: in the middle of the third generation, or block, of four."""
+
+    def completed(self):
+        for one in super().completed():
+            if self.seen == 10:
+                raise KeyboardInterrupt
+            self.seen += 1
+            yield one
+
+    seen = 0
+
+
+def left(experiment, *, plan, backend, scheduler=None, evaluate):
+    return Left(at_once, family="shaped_lens", plan={"sleep_s": 0.0})
+
+
 def weary(experiment, *, plan, backend, scheduler=None, evaluate):
     return Weary(at_once, family="shaped_lens", plan={"sleep_s": 0.0})
 
@@ -71,18 +89,28 @@ def at_once(family, designs, plan, *, backend, fields=False):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def runs(tmp_path_factory):
     return unfinished(tmp_path_factory.mktemp("run"))
 
 
 def unfinished(root):
-    """Make a run with one generation still to do, seen once through so that everything is imported."""
-    folder = cheap_lens.start(root, farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0).folder
-    (folder / "checkpoint" / "checkpoint-000002.json").unlink()
-    other = root / "other"
-    shutil.copytree(folder, other)
-    go_on(other)
-    return folder
+    """Make runs with one generation still to do: all of it, some of it, and of a steady state.
+
+    Each is seen once through so that everything is imported.
+    """
+    folders = [cheap_lens.start(root / "all", farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0).folder]
+    (folders[0] / "checkpoint" / "checkpoint-000002.json").unlink()
+    for name, more in (("some", {"elites": 0}), ("steady", {"algorithm": "steady_state"})):
+        with pytest.raises(Interrupted):
+            cheap_lens.start(root / name, farm=left, evolution=EVOLUTION | more, sleep_s=0.0)
+        folders.extend((root / name / "cheap_lens").iterdir())
+    for folder in folders:
+        newest = json.loads(max((folder / "checkpoint").iterdir()).read_text())
+        assert len(newest["payload"]["state"]["partial"]) == (0 if folder is folders[0] else 2)
+        other = folder.parent / "other"
+        shutil.copytree(folder, other)
+        go_on(other)
+    return folders
 
 
 def go_on(folder):
@@ -134,9 +162,11 @@ def dumped(tree):
     return json.dumps(tree).encode("utf-8", "surrogatepass")
 
 
-def harmed_json(run, scratch, data):
+def harmed_json(runs, scratch, data):
     """Change values: of a checkpoint with the right digest, of the manifest, of the resolved experiment."""
-    name = data.draw(st.sampled_from(["checkpoint", "manifest.json", "resolved.json", "logs/run.jsonl", ".lock"]))
+    run = data.draw(st.sampled_from(runs))
+    names = ["checkpoint", "manifest.json", "resolved.json", "logs/run.jsonl", ".lock", "logs/order.jsonl"]
+    name = data.draw(st.sampled_from([name for name in names if name == "checkpoint" or (run / name).exists()]))
 
     def harm(folder):
         if name == "checkpoint":
@@ -155,8 +185,9 @@ def harmed_json(run, scratch, data):
     survives(run, scratch, harm)
 
 
-def harmed_bytes(run, scratch, data):
+def harmed_bytes(runs, scratch, data):
     """Flip, cut and insert bytes in any file."""
+    run = data.draw(st.sampled_from(runs))
     files = sorted(path.relative_to(run) for path in run.rglob("*") if path.is_file() and path.stat().st_size)
     name = data.draw(st.sampled_from(files))
 
@@ -177,8 +208,9 @@ def harmed_bytes(run, scratch, data):
     survives(run, scratch, harm)
 
 
-def harmed_rows(run, scratch, data):
+def harmed_rows(runs, scratch, data):
     """Write well-formed Parquet with hostile rows."""
+    run = data.draw(st.sampled_from(runs))
     kind = data.draw(st.sampled_from(["evals", "patterns"]))
 
     def harm(folder):
@@ -200,8 +232,80 @@ HARMS = [harmed_json, harmed_bytes, harmed_rows]
 @pytest.mark.parametrize("harmed", HARMS)
 @FEW
 @given(data=st.data())
-def test_hostile_run_folders(run, tmp_path_factory, harmed, data):
-    harmed(run, scratch(tmp_path_factory), data)
+def test_hostile_run_folders(runs, tmp_path_factory, harmed, data):
+    harmed(runs, scratch(tmp_path_factory), data)
+
+
+ALL, SOME, STEADY = range(3)
+
+
+def put(*path):
+    *folders, last, value = path
+
+    def change(state):
+        at = state
+        for key in folders:
+            at = next(iter(at.values())) if key == "first" else at[key]
+        at[next(iter(at)) if last == "first" else last] = value
+
+    return change
+
+
+def moved(state):
+    """Change a gene wherever the checkpoint has the individual: only its row knows better."""
+    for one in (*state["evolution"]["population"], *state["evolution"]["hall_of_fame"]):
+        if one["candidate"]["individual"] == "g0001-s002":
+            one["candidate"]["genome"][0] = 0.5
+
+
+@pytest.mark.parametrize(
+    ("which", "change", "said"),
+    [
+        *((which, put("evolution", "population", []), "a population of 0") for which in (ALL, SOME, STEADY)),
+        (ALL, put("evolution", "hall_of_fame", 0, "candidate", "slot", 3), "is not the id"),
+        (ALL, moved, "another genome"),
+        (ALL, put("evolution", "generation", 1), "not been solved yet|by slots"),
+        (SOME, put("partial", "first", "status", "fine"), "none that a farm gives"),
+        *((which, put("partial", "first", "origin", []), "none that a farm gives") for which in (SOME, STEADY)),
+        *((which, put("partial", "first", "gain_dbi", []), "none that a farm gives") for which in (SOME, STEADY)),
+        (SOME, put("partial", {"g0001-s000": {"status": "ok"}}), "KeyError"),
+        (SOME, put("partial", "first", "directivity_dbi", ["x"]), "unsupported operand"),
+        (SOME, put("partial", "first", "steps", "x"), "convert"),
+        (SOME, put("partial", "first", "worker", "\ud800"), "surrogates"),
+        (STEADY, put("partial", "first", "status", "fine"), "of another fitness"),
+        (STEADY, put("partial", "first", "directivity_dbi", [1.0]), "of another fitness"),
+        (STEADY, put("block", []), "block under way"),
+        (STEADY, put("block", 0, "twin", "g0002-s001"), "is of no earlier block"),
+    ],
+)
+def test_a_checkpoint_that_no_search_can_have_written_is_refused(runs, tmp_path, which, change, said):
+    """Before anything is solved or written: exit code 4, in one line. Each ended in a traceback, or went on unseen."""
+    folder = tmp_path / runs[which].name
+    shutil.copytree(runs[which], folder)
+    for path in (folder / "checkpoint").iterdir():
+        payload = json.loads(path.read_text())["payload"]
+        if path == max((folder / "checkpoint").iterdir()):
+            change(payload["state"])
+        path.write_bytes(dumped({"version": 1, "sha256": digest(canonical(payload)), "payload": payload}))
+    before = contents(folder)
+    with pytest.raises(ResumeRefusedError, match=rf"is not of this run .*({said}).*; restore checkpoint/"):
+        go_on(folder)
+    assert contents(folder) == before
+
+
+def test_numbers_that_are_not_finite_are_not_in_the_result(runs, tmp_path):
+    """JSON has none: rows and patterns of the best with NaN and infinity give null there; it was a traceback."""
+    folder = tmp_path / runs[ALL].name
+    shutil.copytree(runs[ALL].parent / "other", folder)
+    for kind, name, value in (("evals", "gain_dbi_30000mhz", math.nan), ("patterns", "e_plane_dbi", [-math.inf] * 13)):
+        for path in (folder / kind).iterdir():
+            table = pq.read_table(path, partitioning=None)
+            rows = [row | {name: value} for row in table.to_pylist()]
+            pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+    go_on(folder)
+    (result,) = json.loads((folder / "best" / "result.json").read_text())["results"]
+    assert result["gain_dbi"] is None
+    assert result["e_plane_dbi"] == [None] * 13
 
 
 @pytest.mark.slow
@@ -209,8 +313,8 @@ def test_hostile_run_folders(run, tmp_path_factory, harmed, data):
 @pytest.mark.parametrize("harmed", HARMS)
 @MANY
 @given(data=st.data())
-def test_many_hostile_run_folders(run, tmp_path_factory, harmed, data):
-    harmed(run, scratch(tmp_path_factory), data)
+def test_many_hostile_run_folders(runs, tmp_path_factory, harmed, data):
+    harmed(runs, scratch(tmp_path_factory), data)
 
 
 def scratch(factory):
@@ -232,7 +336,7 @@ def experiment_bytes(folder, content):
             assert "/" not in experiment.name
 
 
-def harmed_experiment(run, scratch, data):
+def harmed_experiment(runs, scratch, data):
     """Break the text of an experiment file."""
     text = TOML
     for _ in range(data.draw(st.integers(1, 3))):
@@ -277,15 +381,15 @@ def test_guided_by_coverage(tmp_path, what, count):
     assert runs and int(runs[0]) >= 10, done.stderr[-3000:]
 
 
-def test_every_bit_of_a_file_of_rows(run):
+def test_every_bit_of_a_file_of_rows(runs):
     """A file of rows is read whole or refused, whichever bit is flipped (every 37th here): never other rows in silence.
 
     Pages carry checksums and columns must be the run's; what flips unseen lies in the file's notes to readers
     (statistics, who wrote it), and changes no row.
     """
-    path = run / "evals" / "gen-000000.parquet"
+    path = runs[0] / "evals" / "gen-000000.parquet"
     content, whole = path.read_bytes(), pq.read_table(path, partitioning=None).to_pylist()
-    folder = RunFolder.open(run)
+    folder = RunFolder.open(runs[0])
     try:
         for place in range(0, 8 * len(content), 37):
             changed_bytes = bytearray(content)
