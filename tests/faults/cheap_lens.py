@@ -41,6 +41,8 @@ def bowl(family, designs, plan, *, backend, fields=False):
     """Evaluate: the directivity falls with the distance of the radii from 12, 13, 14, 15 mm."""
     outcomes = []
     for design in designs:
+        if "gate" in plan:
+            pass_through(Path(plan["gate"]["folder"]), plan["gate"]["after"])
         time.sleep(plan["sleep_s"])
         outcomes.append(misbehaved(design, plan.get("fault")) or solved(design))
     return outcomes
@@ -78,6 +80,34 @@ def misbehaved(design, fault):
     if "marker" in fault and not struck_again(Path(fault["marker"]), design, fault.get("times", 1)):
         return None
     return FAULTS[fault["kind"]](design)
+
+
+def pass_through(gate, after):
+    """Take the next number; beyond so many wait until the gate is open.
+
+    A run that is to be struck at some point stands still there, however late the strike comes.
+    """
+    number = 0
+    while True:
+        try:
+            (gate / f"{number:04d}").touch(exist_ok=False)
+            break
+        except FileExistsError:
+            number += 1
+    while number >= after and not (gate / "open").exists():
+        time.sleep(0.005)
+
+
+def gated(root, after):
+    """Return what is added to a plan for a gate below a folder, and the gate."""
+    gate = root / "gate"
+    gate.mkdir(parents=True)
+    return {"gate": {"folder": str(gate), "after": after}}, gate
+
+
+def reached(gate, after):
+    """Whether somebody waits at it."""
+    return (gate / f"{after:04d}").exists()
 
 
 def struck_again(marker, design, times):

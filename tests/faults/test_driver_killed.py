@@ -1,5 +1,11 @@
-"""The driver's process gets real signals while real workers solve: what is resumed equals what was left alone."""
+"""The driver's process gets real signals while real workers solve: what is resumed equals what was left alone.
 
+The strike falls after the checkpoint of one generation and in the middle of the next: there the workers wait at a gate
+until it has come, so that neither a slow machine nor a fast one moves it. Strikes at any other moment, before the first
+checkpoint too, are those of `test_every_write`.
+"""
+
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import cheap_lens
 import pandas as pd
 import pytest
 
@@ -36,23 +43,31 @@ def whole(tmp_path_factory):
     return Path(done.stdout.strip().splitlines()[-1])
 
 
-def struck(root, numbers, generation, wait_s=0.25):
-    """Start a run and send signals to its driver some time into a generation; return exit code and folder."""
-    process = subprocess.Popen(command("run", root), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+def struck(root, numbers, generation):
+    """Start a run, send signals to its driver in the middle of a generation, and return exit code and folder.
+
+    Ten antennas are solved in the first generation, eight in each other one; of the one to be struck, three.
+    """
+    after = 10 + 8 * (generation - 1) + 3
+    plan, gate = cheap_lens.gated(root, after)
+    process = subprocess.Popen(
+        command("run", root, json.dumps(plan)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     try:
-        for line in process.stderr:
-            if line.startswith(f"generation {generation}/"):
-                break
-        time.sleep(wait_s)
+        until = time.monotonic() + 60.0
+        written = f"cheap_lens/*/checkpoint/checkpoint-{generation - 1:06d}.json"
+        while not (cheap_lens.reached(gate, after) and list(root.glob(written))):
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.005)
         for number in numbers:
             os.kill(process.pid, number)
             time.sleep(0.05)
-        process.stderr.read()
+        (gate / "open").touch()
         code = process.wait(timeout=60)
     finally:
+        (gate / "open").touch()
         process.kill()
         process.wait()
-        process.stderr.close()
     (folder,) = (root / "cheap_lens").iterdir()
     return code, folder
 
@@ -71,7 +86,8 @@ def struck(root, numbers, generation, wait_s=0.25):
 def test_resumed_it_is_equal(whole, tmp_path, numbers, code, generation):
     returned, folder = struck(tmp_path, numbers, generation)
     assert returned == code
-    assert len(checkpoints(folder)) >= 1
+    assert max(checkpoints(folder)) >= f"checkpoint-{generation - 1:06d}.json"
+    assert len(checkpoints(whole)) == 2 and max(checkpoints(folder)) < max(checkpoints(whole))
     subprocess.run(command("resume", folder), capture_output=True, timeout=120, check=True)
     pd.testing.assert_frame_equal(table(folder), table(whole), check_exact=True)
     assert checkpoints(folder) == checkpoints(whole)
