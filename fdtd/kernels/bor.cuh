@@ -1,4 +1,4 @@
-// The axisymmetric update of one row in the registers of a warp, or of several (unknowns and equations: fdtd/problem.py).
+// The axisymmetric update of one row in the registers of a warp (unknowns and equations: fdtd/problem.py).
 //
 // `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
@@ -11,14 +11,6 @@
 #endif
 #include "lanes.cuh"
 #include "axial.cuh"
-#if COUPLED && ROW_WARPS > 1
-#error "coupled nodes need a row in one warp"
-#endif
-
-// h and h_z of the column before the warp's first, of the row under way: zero beyond the axis.
-struct Outside {
-    real h, h_z;
-};
 
 // Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the axis.
 struct Columns {
@@ -105,7 +97,7 @@ __device__ inline void drive_e(
 // What the r-z entries at the nodes of plane k make of the curls around them, for e_r, e_z of the row and e_z below.
 __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int lane, int reach, int antenna, int k) {
     const real m = P.order;
-    const real h_outside = from_left(row.h, lane, 0), below_outside = from_left(below.h, lane, 0);
+    const real h_outside = from_left(row.h, lane), below_outside = from_left(below.h, lane);
     real x[CELLS], axial[CELLS], radial[CELLS];
     read_reached(node_coupling(antenna, k), lane, reach, 0, x);
 #pragma unroll
@@ -115,7 +107,7 @@ __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int 
         axial[j] = x[j] * (here + under);
         radial[j] = c.half[j] * (m * row.h_z[j] - (row.h[j] - below.h[j]));
     }
-    const real inside = from_left(radial, lane, 0), beyond = from_right(axial, lane, real(0));
+    const real inside = from_left(radial, lane), beyond = from_right(axial, lane, real(0));
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         row.e_r[j] += c.half[j] * (axial[j] + (j + 1 < CELLS ? axial[j + 1] : beyond));
@@ -141,9 +133,9 @@ __device__ inline void drive_source(Row &row, int lane, int step) {
 }
 
 // E of row k in air from its own H and that of the row below.
-__device__ inline void advance_e_plain(Row &row, const Row &below, const Outside &before, const Columns &c, int lane) {
+__device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
     if (MOVE_ONLY) return;
-    const real m = P.order, hz_outside = from_left(row.h_z, lane, before.h_z), h_outside = from_left(row.h, lane, before.h);
+    const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const real hz_left = j ? row.h_z[j - 1] : hz_outside, h_left = j ? row.h[j - 1] : h_outside;
@@ -155,10 +147,10 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Outside
 
 // The same with everything that the row's word asks for; below.e_z changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
-    Row &row, Row &below, const Outside &before, const Columns &c, int lane, int word, int layer, int antenna, int k,
-    int step, const vector *staged, const real *axial
+    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
+    const vector *staged, const real *axial
 ) {
-    const real m = P.order, hz_outside = from_left(row.h_z, lane, before.h_z), h_outside = from_left(row.h, lane, before.h);
+    const real m = P.order, hz_outside = from_left(row.h_z, lane), h_outside = from_left(row.h, lane);
     const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
     real curl_r[CELLS], curl[CELLS];
 #pragma unroll

@@ -1,16 +1,11 @@
-// A row of cells in the registers of one warp, or of ROW_WARPS side by side: lane l of the row holds the stored columns
-// l CELLS ... l CELLS + CELLS - 1.
+// A row of cells in the registers of one warp: lane l holds the stored columns l CELLS ... l CELLS + CELLS - 1.
 //
-// Settings: REAL_BYTES (4 or 8), CELLS (cells a lane, whole vectors of 16 bytes), ROW_WARPS (1 if not set).
+// Settings: REAL_BYTES (4 or 8), CELLS (cells a lane, whole vectors of 16 bytes).
 #if !defined(CELLS) || !defined(REAL_BYTES)
 #error "CELLS and REAL_BYTES must be set"
 #endif
 #include "parameters.cuh"
 #include "machine.cuh"
-#ifndef ROW_WARPS
-#define ROW_WARPS 1
-#endif
-#define ROW_LANES (32 * ROW_WARPS)
 
 #if REAL_BYTES == 4
 typedef float4 vector;
@@ -37,13 +32,13 @@ struct Row {
 // One lane's vectors of a row in shared memory: [component][vector][lane], free of bank conflicts.
 __device__ inline void read_component(const vector *row, int component, int lane, real *to) {
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) unpack(row[(component * VECTORS + v) * ROW_LANES + lane], to + v * WIDTH);
+    for (int v = 0; v < VECTORS; ++v) unpack(row[(component * VECTORS + v) * 32 + lane], to + v * WIDTH);
 }
 __device__ inline void write_component(vector *row, int component, int lane, const real *from) {
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) row[(component * VECTORS + v) * ROW_LANES + lane] = packed(from + v * WIDTH);
+    for (int v = 0; v < VECTORS; ++v) row[(component * VECTORS + v) * 32 + lane] = packed(from + v * WIDTH);
 }
-#define ROW_VECTORS (6 * VECTORS * ROW_LANES)
+#define ROW_VECTORS (6 * VECTORS * 32)
 
 __device__ inline void read_shared(const vector *from, int lane, Row &row) {
     read_component(from, 3, lane, row.h_r), read_component(from, 4, lane, row.h), read_component(from, 5, lane, row.h_z);
@@ -78,12 +73,12 @@ __device__ inline void read_global(const real *from, int lane, Row &row) {
     read_cells(from + 3 * n, lane, row.h_r), read_cells(from + 4 * n, lane, row.h), read_cells(from + 5 * n, lane, row.h_z);
 }
 
-// The neighbour lane's nearest cell; `edge` beyond the warp's first or last lane.
-__device__ inline real from_left(const real *cells, int lane, real edge) {
+// The neighbour lane's nearest cell; zero beyond the axis, `edge` beyond the last lane.
+__device__ inline real from_left(const real *cells, int lane) {
     const real value = __shfl_up_sync(ALL_LANES, cells[CELLS - 1], 1);
-    return lane % 32 == 0 ? edge : value;
+    return lane == 0 ? real(0) : value;
 }
 __device__ inline real from_right(const real *cells, int lane, real edge) {
     const real value = __shfl_down_sync(ALL_LANES, cells[0], 1);
-    return lane % 32 == 31 ? edge : value;
+    return lane == 31 ? edge : value;
 }

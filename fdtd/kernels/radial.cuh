@@ -38,16 +38,14 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
     vector *to = s.ring + (rows.next.number & (RING - 1)) * ROW_VECTORS + p.lane;
     if (wanted(rows.next, passes)) {
 #pragma unroll
-        for (int n = 0; n < 6 * VECTORS * ROW_WARPS; ++n) {
-            const int part = n % ROW_WARPS, place = n / ROW_WARPS;
-            copy_16_bytes(
-                to + n * 32, rows.from + place / VECTORS * ROW_PITCH + place % VECTORS * WIDTH + part * 32 * CELLS
-            );
-        }
+        for (int n = 0; n < 6; ++n)
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                copy_16_bytes(to + (n * VECTORS + v) * 32, rows.from + n * ROW_PITCH + v * WIDTH);
     } else {
         const real zero[WIDTH] = {};
 #pragma unroll 1
-        for (int n = 0; n < ROW_VECTORS; n += 32) to[n] = packed(zero);
+        for (int n = 0; n < 6 * VECTORS; ++n) to[n * 32] = packed(zero);
     }
     rows.from += 6 * ROW_PITCH;
     if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * ROW_PITCH;
@@ -66,7 +64,7 @@ struct CellStream {
 #if RADIAL_COLUMNS
 __device__ inline void begin(CellStream &cells, const Passes &passes, const Place &p, int number) {
     cells.next = {0, passes.first, number};
-    real *row = field(p.antenna, 0, 0) + ROW_LANES * CELLS;  // the first radial column
+    real *row = field(p.antenna, 0, 0) + 32 * CELLS;  // the first radial column
 #pragma unroll
     for (int n = 0; n < INLET_PARTS; ++n) {
         const int place = p.lane + 32 * n, part = place / INLET_RUN, column = place % INLET_RUN * WIDTH;
@@ -122,17 +120,14 @@ __device__ inline void give_back(CellStream &cells, const Passes &passes, const 
 // Copies PLANES_A_ROW planes of a row's coefficients into its place in shared memory, from the lane of the axis on.
 template <int PLANES_A_ROW, int LANES>
 __device__ inline void stage(vector *rows, const real *from, const Fetch &next, int reach, int lane) {
+    const int place = lane - FIRST_LANE;
+    if (lane * CELLS >= reach || place < 0 || place >= LANES) return;
+    vector *to = rows + (next.number & (STAGED_ROWS - 1)) * (PLANES_A_ROW * VECTORS * LANES) + place;
 #pragma unroll
-    for (int place = lane; place < LANES; place += 32) {
-        const int column = (FIRST_LANE + place) * CELLS;
-        if (column >= reach) break;
-        vector *to = rows + (next.number & (STAGED_ROWS - 1)) * (PLANES_A_ROW * VECTORS * LANES) + place;
+    for (int n = 0; n < PLANES_A_ROW; ++n)
 #pragma unroll
-        for (int n = 0; n < PLANES_A_ROW; ++n)
-#pragma unroll
-            for (int v = 0; v < VECTORS; ++v)
-                copy_16_bytes(to + (n * VECTORS + v) * LANES, from + column + n * ROW_PITCH + v * WIDTH);
-    }
+        for (int v = 0; v < VECTORS; ++v)
+            copy_16_bytes(to + (n * VECTORS + v) * LANES, from + lane * CELLS + n * ROW_PITCH + v * WIDTH);
 }
 
 // Brings the first `columns` of a row that full updates read nearer, a memory sector a lane.
@@ -178,12 +173,11 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
     }
 }
 
-// What service warps do, or radial warps besides their columns, shared out among them; at iteration t row t + RING is asked for, and row
+// What radial warps do besides their columns, shared out among them; at iteration t row t + RING is asked for, and row
 // t + 2 has arrived.
-#define FIRST_SERVER (SERVICE_WARPS ? RADIAL_WARPS : 0)
-#define ROW_HELPER FIRST_SERVER
-#define CELL_HELPER (HELPERS - FIRST_SERVER > 1 ? FIRST_SERVER + 1 : FIRST_SERVER)
-#define WARM_HELPER (HELPERS - 1)
+#define ROW_HELPER 0
+#define CELL_HELPER (RADIAL_WARPS > 1 ? 1 : 0)
+#define WARM_HELPER (RADIAL_WARPS - 1)
 struct Service {
     RowFetch rows;
     CellStream asked, finished;
@@ -392,20 +386,19 @@ __device__ inline void radial_warp(
                 }
             }
             if (works && column == 0) {
-                real *out = edge_of(s, t & 1, level, ROW_WARPS - 1);
+                real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
                 out[0] = cell.e_z, out[1] = cell.e;
             }
             if (works) write_link(s.chain + (((row - 1) & 3) * LEVELS + level) * CHAIN + column, below);
             below = cell;
             move_on_apart(here, passes, s.words);
         }
-        if (!SERVICE_WARPS) serve(service, passes, p, s, t);
+        serve(service, passes, p, s, t);
         __syncthreads();  // see wavefront.cu
     }
 }
-#endif
-
-__device__ inline void service_warp(
+#else
+__device__ inline void radial_warp(
     const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
 ) {
     __syncthreads();  // see wavefront.cu
@@ -415,3 +408,4 @@ __device__ inline void service_warp(
         __syncthreads();  // see wavefront.cu
     }
 }
+#endif

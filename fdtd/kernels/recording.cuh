@@ -11,7 +11,7 @@ __device__ inline double lane_sum(double part) {
 __device__ inline real cell_of(const vector *row, int component, int i) {
     const int at = P.lead + i, lane = at / CELLS, cell = at % CELLS;
     const real *numbers = reinterpret_cast<const real *>(row);
-    return numbers[((component * VECTORS + cell / WIDTH) * ROW_LANES + lane) * WIDTH + cell % WIDTH];
+    return numbers[((component * VECTORS + cell / WIDTH) * 32 + lane) * WIDTH + cell % WIDTH];
 }
 
 __device__ inline void record_port(const vector *row, int lane, long long place) {

@@ -1,4 +1,4 @@
-// The wavefront: one block an antenna, ROW_WARPS warps a time level, rows streamed along z (time skewing of populations).
+// The wavefront: one block an antenna, one warp a time level, rows streamed along z (time skewing of populations).
 //
 // At iteration t level l advances E of row t - lag(l), then H of the row below, hands that row on and loads its next row:
 // one barrier an iteration. Even levels hand on before the barrier, odd levels after it, so that one half of the warps
@@ -7,22 +7,21 @@
 // plane k = nz, and right behind it the first row again, LEVELS steps later.
 //
 // Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory,
-// recording. Radial warps do it, or service warps the latter two, in step with the others: every fourth warp, so that they
-// share one of the multiprocessor's four parts and its instruction cache.
+// recording. Radial warps do it, in step with the others: every fourth warp, so that they share one of the
+// multiprocessor's four parts and its instruction cache.
 //
-// Settings: REAL, REAL_BYTES, CELLS, ROW_WARPS (lanes.cuh); LEVELS (time levels), RADIAL_COLUMNS, RADIAL_WARPS (at least
-// one), SERVICE_WARPS (if none, radial warps serve), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
+// Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
+// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
 // FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh); ROW_PITCH, RADIAL_PITCH.
-// Launch: (batch) blocks of (LEVELS ROW_WARPS + RADIAL_WARPS + SERVICE_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
+// Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
 // levels for them (an even number; an argument, since registers are dear and constants free).
-#if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(SERVICE_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
-#error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, SERVICE_WARPS, RADIAL_LEVELS and TAPS must be set"
+#if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
+#error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
-#define HELPERS (RADIAL_WARPS + SERVICE_WARPS)
-#define THREADS (32 * (LEVELS * ROW_WARPS + HELPERS))
-#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || 128 * HELPERS > THREADS
-#error "TAPS must be a power of two, and there must be a radial warp, and no more of these and service warps than a fourth of all"
+#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || 4 * RADIAL_WARPS > LEVELS + RADIAL_WARPS
+#error "TAPS must be a power of two, and RADIAL_WARPS between one and a fourth of all warps"
 #endif
+#define THREADS (32 * (LEVELS + RADIAL_WARPS))
 #define RING 4  // rows on their way from memory
 #define MEDIUM_VECTORS (6 * VECTORS * STAGED_LANES)
 #define FACE_VECTORS (3 * VECTORS * CUT_LANES)
@@ -77,8 +76,7 @@ __device__ inline void move_on_apart(Level &at, const Passes &passes, const int 
 }
 
 struct Place {
-    int antenna, level, part, helper;  // level of a main warp, or -1, and its part of the row; number of a helper, or -1
-    int lane;                          // of the row, or of a helper
+    int antenna, level, helper, lane;  // level of a main warp, or -1; number of a radial warp, or -1
 };
 
 struct Shared {
@@ -87,11 +85,11 @@ struct Shared {
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
     vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
     vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
-    real *e_edge;   // [2][LEVELS][ROW_WARPS][2]: e_z, e of the column after each part's last, in the end the radial layer's
+    real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
     real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
     real *inlet;    // [8][INLET]: the same from memory
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
-    int *words;     // [ROW_WARPS][nz + 1]: what each part of a row needs; the first, what the row needs
+    int *words;     // [nz + 1]: what each row needs
     int *layers;    // [nz + 1]: its place in an axial layer
     real *axial;    // [axial_count][6]: 1/kappa, b, c of that place for E and for H
 };
@@ -109,22 +107,19 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.chain = reinterpret_cast<real *>(s.faces + STAGED_ROWS * FACE_VECTORS);
     s.inlet = s.chain + 4 * LEVELS * CHAIN;
     s.e_edge = s.inlet + 8 * INLET;
-    s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS * ROW_WARPS);
+    s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS);
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
-    s.layers = s.words + ROW_WARPS * (P.nz + 1);
-    s.axial = reinterpret_cast<real *>(s.words + ((ROW_WARPS + 1) * (P.nz + 1) + 1) / 2 * 2);
+    s.layers = s.words + P.nz + 1;
+    s.axial = reinterpret_cast<real *>(s.words + 2 * (P.nz + 1));
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
-}
-__device__ inline real *edge_of(const Shared &s, int turn, int level, int part) {
-    return s.e_edge + ((turn * LEVELS + level) * ROW_WARPS + part) * 2;
 }
 __device__ inline const real *axial_row(const Shared &s, int k) { return s.axial + (s.layers[k] >> 16) * 6; }
 #include "radial.cuh"
 
 // One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
 __device__ inline void advance(
-    Row &row, Row &below, const Outside &before, const Level &at, const Columns &c, const Place &p, const Shared &s, int t
+    Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int t
 ) {
     const int now = t & 1;
     if (RARELY(!live(at))) return;
@@ -132,15 +127,10 @@ __device__ inline void advance(
         if (at.k < P.nz) {
             const int lane = afresh(p.lane), antenna = afresh(p.antenna);
             const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + lane - FIRST_LANE;
-            advance_e_full(row, below, before, c, lane, at.word, s.layers[at.k], antenna, at.k, at.step, staged,
-                           axial_row(s, at.k));
+            advance_e_full(row, below, c, lane, at.word, s.layers[at.k], antenna, at.k, at.step, staged, axial_row(s, at.k));
         }
-    } else advance_e_plain(row, below, before, c, p.lane);
-    if (ROW_WARPS > 1 && p.part > 0 && p.lane % 32 == 0) {
-        real *out = edge_of(s, now, p.level, p.part - 1);
-        out[0] = row.e_z[0], out[1] = row.e[0];
-    }
-    const real *edge = edge_of(s, now ^ 1, p.level, p.part);
+    } else advance_e_plain(row, below, c, p.lane);
+    const real *edge = s.e_edge + ((now ^ 1) * LEVELS + p.level) * 2;
     const real edge_ez = edge[0], edge_e = edge[1];
     if (RARELY(at.word_below & H_FULL || at.k == 0)) {
         if (at.k > 0) {
@@ -159,72 +149,52 @@ __device__ inline void advance(
     }
 }
 
-// A row for a main warp, and what lies before its part of it.
-__device__ inline void take(const vector *from, const Place &p, Row &row, Outside &before) {
-    read_shared(from, p.lane, row);
-    if (ROW_WARPS == 1 || p.part == 0) return;
-    const real *last = reinterpret_cast<const real *>(from + (5 * VECTORS - 1) * ROW_LANES + p.part * 32) - 1;
-    before.h = last[0], before.h_z = last[VECTORS * ROW_LANES * WIDTH];
-}
-
 __device__ inline void iterate(
-    Row &row, Row &below, Outside &before, Level &at, int t, const Columns &c, const Passes &passes, const int *words,
-    const Place &p, const Shared &s
+    Row &row, Row &below, Level &at, int t, const Columns &c, const Passes &passes, const Place &p, const Shared &s
 ) {
     const int now = t & 1, odd = p.level & 1;
-    advance(row, below, before, at, c, p, s, t);
-    if (RADIAL_COLUMNS && p.lane == ROW_LANES - 1) {
+    advance(row, below, at, c, p, s, t);
+    if (RADIAL_COLUMNS && p.lane == 31) {
         real *edge = s.chain + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * CHAIN + 14 * INLET_RUN * WIDTH;
         edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
     }
     if (odd) __syncthreads();  // see below
     if (p.level + 1 < LEVELS) write_shared(s.links + (p.level * 2 + now) * ROW_VECTORS, p.lane, below);
     else if (valid(at) && at.k > 0) write_global(field(afresh(p.antenna), at.k - 1, 0), afresh(p.lane), below);
-    move_on(at, passes, words);
+    move_on(at, passes, s.words);
     const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
                                  : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;
-    take(from, p, below, before);
+    read_shared(from, p.lane, below);
     if (!odd) __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
 }
 
 __device__ inline void main_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
     Row x, y;
-    Outside before{0, 0};
     clear(x), clear(y);
     Columns c;
     read_columns(p.lane, c);
     Level at;
-    const int *words = s.words + p.part * (P.nz + 1);
-    place(at, p.level, passes, words);
-    if (p.level == 0) take(s.ring, p, x, before);
+    place(at, p.level, passes, s.words);
+    if (p.level == 0) read_shared(s.ring, p.lane, x);
     __syncthreads();  // the first row's slot may be filled again
 #pragma unroll 1
     for (int t = 0; t < iterations; t += 2) {
-        iterate(x, y, before, at, t, c, passes, words, p, s);
-        iterate(y, x, before, at, t + 1, c, passes, words, p, s);
+        iterate(x, y, at, t, c, passes, p, s);
+        iterate(y, x, at, t + 1, c, passes, p, s);
     }
-}
-
-// What the columns from `first` on need.
-__device__ inline int word_from(int word, int layer, int first) {
-    if ((word & ROW_REACH) <= first) word &= ~(ROW_REACH | ROW_CUT);
-    return layer_columns(layer) <= first ? word & ~ROW_AXIAL : word;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations) {
     if (!P.active[blockIdx.x]) return;
-    const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < HELPERS ? warp / 4 : -1;
-    const int main = helper < 0 ? warp - min((warp + 1) / 4, HELPERS) : -1, part = max(main, 0) % ROW_WARPS;
-    const Place p{int(blockIdx.x), helper < 0 ? main / ROW_WARPS : -1, part, helper, part * 32 + int(threadIdx.x % 32)};
+    const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < RADIAL_WARPS ? warp / 4 : -1;
+    const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, RADIAL_WARPS) : -1, helper,
+                  int(threadIdx.x % 32)};
     int bytes;
     const Shared s = carve(shared_base(), bytes);
     for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
     __syncthreads();  // nothing is cleared after it has been set
-    for (int k = threadIdx.x; k <= P.nz; k += THREADS) {
-        s.layers[k] = k < P.nz ? row_layer(k) : 0;
-        for (int n = 0; n < ROW_WARPS; ++n)
-            s.words[n * (P.nz + 1) + k] = word_from(row_word(p.antenna, k), s.layers[k], n * 32 * CELLS);
-    }
+    for (int k = threadIdx.x; k <= P.nz; k += THREADS)
+        s.words[k] = row_word(p.antenna, k), s.layers[k] = k < P.nz ? row_layer(k) : 0;
     for (int k = threadIdx.x; k < P.nz; k += THREADS)
         if (P.axial_rows[k])
             for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];
@@ -233,11 +203,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
     Service service;
-    if (helper >= FIRST_SERVER) begin(service, passes, p, s);
+    if (helper >= 0) begin(service, passes, p, s);
     __syncthreads();  // the first rows are there
     if (helper < 0) main_warp(s, passes, p, iterations);
-    else if (!RADIAL_COLUMNS || helper >= RADIAL_WARPS) service_warp(s, passes, p, service, iterations);
-#if RADIAL_COLUMNS
     else radial_warp(s, passes, p, service, iterations);
-#endif
 }

@@ -65,8 +65,8 @@ def bor_need(
         return replace(need, busy=busy), f"tiles of {height} x {tiles.march.wide} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
         front = wavefront.plan(BOR, columns, rows, layer=layer, record_every=_RECORDED, size=size, limits=limits)
-        need = rows_need(machine, columns, batch, levels=front.levels, wide=front.wide, size=size)
-        return need, f"{front.levels} levels, {front.row_warps} x {front.cells} cells a lane"
+        need = rows_need(machine, columns, batch, levels=front.levels, cells=front.cells, size=size)
+        return need, f"{front.levels} levels, {front.cells} cells a lane"
     if scheme == "resident":
         held = resident.plan(BOR, columns, rows, layer=layer, axial=layer > 0, coupled=False, size=size, limits=limits)
         room = held.cluster * held.march.height * (held.march.wide + held.march.radial_columns)
@@ -92,12 +92,12 @@ def tile_need(
     )
 
 
-def rows_need(machine: Machine, columns: int, batch: int, *, levels: int, wide: int, size: int) -> Need:
+def rows_need(machine: Machine, columns: int, batch: int, *, levels: int, cells: int, size: int) -> Need:
     """A wavefront: each row of `levels` time levels waits once for its neighbours."""
     waves = math.ceil(batch / machine.multiprocessors)
     return Need(
         memory_bytes=2 * len(BOR.fields) * size / levels,
-        instructions=_OVERHEAD["wavefront"] * _ISSUED * wide / columns,
+        instructions=_OVERHEAD["wavefront"] * _ISSUED * cells * 32 / columns,
         wait=WAITS["row"] / (levels * columns) / machine.multiprocessors,
         busy=batch / (waves * machine.multiprocessors),
     )

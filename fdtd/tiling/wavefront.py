@@ -1,4 +1,4 @@
-"""Time skewing for populations: one block an antenna, a warp or two a time level, rows streamed along z."""
+"""Time skewing for populations: one block an antenna, one warp a time level, rows streamed along z."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from fdtd.tiling.limits import Limits
 
 _LANES = 32
 _RING = 4  # rows on their way from memory
-# Pieces of 16 bytes a lane, warps a row, and warps of a block that leave each of them registers enough. A row of coupled
-# nodes lies in one warp.
-_SHAPES = ((1, 1, 16), (1, 2, 20), (2, 1, 12), (3, 1, 8))
-_PIECE = 16  # bytes
+_CELLS = {4: (4, 8, 12), 8: (2, 4, 6)}  # cells a lane that registers can hold, by bytes of a number
 _DEEPEST = 1  # time levels a radial lane
+_WARPS = (16, 12, 8)  # warps of a block that leave each of them registers enough
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +21,13 @@ class WavefrontPlan:
 
     Attributes:
         cells: Columns a lane.
-        row_warps: Warps a row.
-        levels: Time steps a pass, so many warps each.
+        levels: Time steps a pass, one warp each.
         radial_columns: Columns of the radial layer, in warps of their own.
         radial_warps: Those warps; one of them records.
-        service_warps: That move rows and record; if none, radial warps do it.
         radial_levels: Time levels a lane of theirs.
         staged_rows: Rows whose media are kept in shared memory, 2^n.
         staged_lanes: Lanes of which they are, from the one with the axis on.
-        far: Whether some row holds more than air beyond them.
+        wide: Whether some row holds more than air beyond them.
         coupled: Whether some nodes couple e_r and e_z.
         cut_lanes: Lanes whose cut faces are kept there, 0 if they do not fit.
         taps: Samples that can be under way at a time.
@@ -42,15 +38,13 @@ class WavefrontPlan:
     """
 
     cells: int
-    row_warps: int
     levels: int
     radial_columns: int
     radial_warps: int
-    service_warps: int
     radial_levels: int
     staged_rows: int
     staged_lanes: int
-    far: bool
+    wide: bool
     coupled: bool
     cut_lanes: int
     taps: int
@@ -67,32 +61,25 @@ class WavefrontPlan:
     @property
     def threads(self) -> int:
         """Of a block."""
-        return _LANES * (self.levels * self.row_warps + self.radial_warps + self.service_warps)
-
-    @property
-    def wide(self) -> int:
-        """Columns that a row's lanes hold."""
-        return _LANES * self.row_warps * self.cells
+        return _LANES * (self.levels + self.radial_warps)
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
         return {
             "CELLS": self.cells,
-            "ROW_WARPS": self.row_warps,
             "LEVELS": self.levels,
             "TAPS": self.taps,
             "STAGED_ROWS": self.staged_rows,
             "FIRST_LANE": self.lead // self.cells,
             "STAGED_LANES": self.staged_lanes,
-            "WIDE": int(self.far),
+            "WIDE": int(self.wide),
             "COUPLED": int(self.coupled),
             "CUT_LANES": self.cut_lanes,
             "ROW_PITCH": self.pitch,
             "RADIAL_PITCH": max(4, -(-self.radial_columns // 4) * 4),
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
-            "SERVICE_WARPS": self.service_warps,
             "RADIAL_LEVELS": self.radial_levels,
             "REAL_BYTES": self.size,
         }
@@ -113,8 +100,6 @@ def plan(
     coupled: bool = True,
     levels: int | None = None,
     radial_warps: int | None = None,
-    row_warps: int | None = None,
-    service_warps: int | None = None,
 ) -> WavefrontPlan:
     """The most time levels that registers, shared memory and the lattice's height allow.
 
@@ -132,67 +117,55 @@ def plan(
         coupled: Whether some nodes couple e_r and e_z.
         levels: Time levels; chosen if None.
         radial_warps: Chosen if None.
-        row_warps: Chosen if None.
-        service_warps: Chosen if None.
 
     Raises:
         Unsuitable: The rows are wider than a warp's registers, the layer wider than a warp, or the lattice too low.
     """
     if stencil.name != "bor":
         raise Unsuitable(f"wavefront has no kernel for {stencil.name}")
-    main, piece = nr - layer, _PIECE // size
-    shapes = [
-        (pieces * piece, warps, total)
-        for pieces, warps, total in _SHAPES
-        if main <= _LANES * pieces * piece * warps and row_warps in (None, warps) and not (coupled and warps > 1)
-    ]
-    if not shapes:
+    main = nr - layer
+    fitting = [place for place, cells in enumerate(_CELLS[size]) if main <= _LANES * cells]
+    if not fitting:
         raise Unsuitable(
-            f"wavefront holds rows of at most {_LANES * _SHAPES[-1][0] * piece} columns (of {size} bytes) before the "
-            f"radial layer, and the grid has {main}; use one_step"
+            f"wavefront holds rows of at most {_LANES * max(_CELLS[size])} columns (of {size} bytes) before the radial "
+            f"layer, and the grid has {main}; use one_step"
         )
     if layer > _LANES:
         raise Unsuitable(f"wavefront holds radial layers of at most {_LANES} columns, and this one has {layer}")
-    cells, width, total = shapes[0]
-    lanes = _LANES * width
+    cells, total = _CELLS[size][fitting[0]], _WARPS[fitting[0]]
     groups = _LANES // layer if layer else 0
-    for depth in [levels] if levels else range((total - 1) // width, 0, -1):
+    for depth in [levels] if levels else range(total - 1, 0, -1):
         deep = _DEEPEST if layer else 0
         radial = radial_warps or (-(-depth // (groups * _DEEPEST)) if layer else 1)
         if layer:
             deep = -(-depth // (groups * radial))
         radial = max(radial, 1)
         taps = 1 << (-(-depth // record_every) - 1).bit_length()
-        shared = _shared_bytes(cells * lanes, depth, taps, layer, size) + 6 * size * max(axial, 1)
-        shared += 4 * depth * width * size + 4 * ((width + 1) * (nz + 1) + 1)  # edges, words and layers
-        service = service_warps if service_warps is not None else int(layer > 0 and width > 1)
-        warps = depth * width + radial + service
-        fits = (levels or warps <= total) and 4 * (radial + service) <= warps and lag(depth - 1) + _RING + 4 <= nz
+        shared = _shared_bytes(cells, depth, taps, layer, size, nz) + 6 * size * max(axial, 1)
+        fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
-            lead = lanes * cells - main
+            lead = _LANES * cells - main
             staged_rows = 1 << (lag(depth - 1) + _RING + 1).bit_length()
             lane_bytes = staged_rows * cells * size  # of one plane
             free = limits.shared_bytes - shared
-            filled = (lanes if reach is None else -(-(lead + reach) // cells)) - lead // cells
-            cut = (lanes if cut_reach is None else -(-(lead + cut_reach) // cells)) - lead // cells
+            filled = (_LANES if reach is None else -(-(lead + reach) // cells)) - lead // cells
+            cut = (_LANES if cut_reach is None else -(-(lead + cut_reach) // cells)) - lead // cells
             cut = cut if cut_reach != 0 and 3 * cut * lane_bytes <= free // 3 else 0
             staged = min((free - 3 * cut * lane_bytes) // (6 * lane_bytes), filled)
             return WavefrontPlan(
                 cells=cells,
-                row_warps=width,
                 levels=depth,
                 radial_columns=layer,
                 radial_warps=radial,
-                service_warps=service,
                 radial_levels=deep,
                 taps=taps,
                 staged_rows=staged_rows,
                 staged_lanes=staged,
-                far=staged < filled,
+                wide=staged < filled,
                 cut_lanes=cut,
                 coupled=coupled,
                 lead=lead,
-                pitch=lanes * cells + max(4, -(-layer // 4) * 4),
+                pitch=_LANES * cells + max(4, -(-layer // 4) * 4),
                 shared_bytes=shared + (6 * staged + 3 * cut) * lane_bytes,
                 size=size,
             )
@@ -207,11 +180,11 @@ def lag(level: int) -> int:
     return 3 * level - level % 2
 
 
-def _shared_bytes(wide: int, levels: int, taps: int, layer: int, size: int) -> int:
-    """Links, ring, taps, chain, inlet and posts of the kernel's `Shared`."""
+def _shared_bytes(cells: int, levels: int, taps: int, layer: int, size: int, nz: int) -> int:
+    """Links, ring, taps, edges, chain, inlet, posts and row words of the kernel's `Shared`."""
     rows = 2 * (levels - 1) + _RING + 2 * taps
-    width = _PIECE // size
+    width = 16 // size
     run = -(-layer // width) * width
     chain, inlet = (14 * run + width, 14 * run + 2 * width) if layer else (0, 0)
-    numbers = rows * 6 * wide + 4 * chain * levels + 8 * inlet
-    return numbers * size + 16 * taps
+    numbers = rows * 6 * cells * _LANES + 4 * (chain + 1) * levels + 8 * inlet
+    return numbers * size + 16 * taps + 8 * (nz + 1)

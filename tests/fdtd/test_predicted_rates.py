@@ -21,8 +21,8 @@ PROTOTYPES = {
     "one_step": (predict("bor", "one_step", H200, rows=320, columns=256, batch=264).need, 42.5e9, "memory"),
     # Whole rows with as many cells, and as many of them inside, as 64 x 72 with a halo on all sides.
     "trapezoidal": (tile_need(H200, 38, 121, 8, size=4), 206e9, "waits"),
-    "wavefront": (rows_need(H200, 256, 264, levels=11, wide=256, size=4), 326e9, "waits"),
-    "narrow wavefront": (rows_need(H200, 128, 264, levels=19, wide=128, size=4), 364e9, "waits"),
+    "wavefront": (rows_need(H200, 256, 264, levels=11, cells=8, size=4), 326e9, "waits"),
+    "narrow wavefront": (rows_need(H200, 128, 264, levels=19, cells=4, size=4), 364e9, "waits"),
     "resident": (cluster_need(H200, 256 * 320, 112, 16), 280e9, "waits"),
     "small resident": (cluster_need(H200, 256 * 128, 512, 8), 310e9, "waits"),
 }
