@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from antennaopt.errors import ResumeRefusedError
 
 CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 
@@ -74,6 +77,18 @@ def in_order(tables: Sequence[pa.Table]) -> pa.Table:
     joined = pa.concat_tables(tables)
     keys = [("individual", "ascending"), ("frequency_hz", "ascending")]
     return joined.take(pc.sort_indices(joined, sort_keys=keys))  # type: ignore[attr-defined]
+
+
+def whole_cuts(table: pa.Table, where: Path | str) -> pa.Table:
+    """Return patterns whose cuts have a value for each of their angles.
+
+    Raises:
+        ResumeRefusedError: One has not; `where` it stands is said.
+    """
+    angles, *levels = (pc.list_value_length(table[name]) for name in CUTS)  # type: ignore[attr-defined]
+    if not all(angles.equals(one) for one in levels):
+        raise ResumeRefusedError(f"{where} is damaged: a cut has not as many values as angles; restore it from a copy")
+    return table
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -34,7 +34,7 @@ from antennaopt.results.generations import (
 from antennaopt.results.lock import FolderLock
 from antennaopt.results.manifest import columns_of, pretty, read_manifest, read_object
 from antennaopt.results.order import OrderLog
-from antennaopt.results.patterns import in_order, pattern_table, under_other_names
+from antennaopt.results.patterns import in_order, pattern_table, under_other_names, whole_cuts
 from antennaopt.results.rows import EvaluationLike, evals_columns
 from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 from antennaopt.results.versions import provenance
@@ -300,8 +300,8 @@ class RunFolder:
 
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""
-        table = read_generation(self.path / "patterns", generation)
-        return table if table is None else self._checked(table, self._patterns, f"patterns/ of generation {generation}")
+        table, where = read_generation(self.path / "patterns", generation), f"patterns/ of generation {generation}"
+        return table if table is None else whole_cuts(self._checked(table, self._patterns, where), self.path / where)
 
     def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""

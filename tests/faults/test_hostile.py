@@ -293,6 +293,19 @@ def test_a_checkpoint_that_no_search_can_have_written_is_refused(runs, tmp_path,
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("plane", ["theta_deg", "h_plane_dbi"])
+def test_a_cut_that_has_not_as_many_values_as_angles_is_refused(runs, tmp_path, plane):
+    """In the pattern of the best of a whole run, which is written once more at its end; it was a traceback."""
+    folder = tmp_path / runs[ALL].name
+    shutil.copytree(runs[ALL].parent / "other", folder)
+    for path in (folder / "patterns").iterdir():
+        table = pq.read_table(path, partitioning=None)
+        rows = [row | {plane: row[plane][1:]} for row in table.to_pylist()]
+        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+    with pytest.raises(ResumeRefusedError, match=r"patterns/ of generation \d is damaged"):
+        go_on(folder)
+
+
 def test_numbers_that_are_not_finite_are_not_in_the_result(runs, tmp_path):
     """JSON has none: rows and patterns of the best with NaN and infinity give null there; it was a traceback."""
     folder = tmp_path / runs[ALL].name
