@@ -19,8 +19,9 @@ Plan = OneStepPlan | WholeStepPlan | WavefrontPlan | TrapezoidalPlan | ResidentP
 """How a scheme lays an antenna out."""
 
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
-_ROW_SECONDS = (1.6e-6, 1.5e-6, 2.3e-6)  # of a wavefront, by pieces a lane
-_STEP_SECONDS = {8: 3.0e-6, 12: 2.9e-6}  # of a cluster, by the most warps of a block
+_ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
+_STEP_SECONDS = {8: 3.0e-6, 12: 2.6e-6}  # of a cluster, by the most warps of a block
+_LONG_STEP_SECONDS = 2.0e-6  # the same of 8 warps in more than 8 blocks: few of theirs hold rows of layers or dielectric
 _TILE_SECONDS = (6.5e-6, 3.2e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 
@@ -48,6 +49,8 @@ def pace(plan: Plan, nr: int, nz: int, size: int, limits: Limits) -> float:
         return at_once(plan, limits) * plan.levels * nr * nz / (nz + 1) / row / width
     if isinstance(plan, ResidentPlan):
         step = _STEP_SECONDS[8 if plan.march.threads <= 256 else 12]
+        if plan.march.threads <= 256 and plan.cluster > 8:
+            step = _LONG_STEP_SECONDS
         return at_once(plan, limits) * nr * nz / step / width
     if isinstance(plan, TrapezoidalPlan):
         tiles = clusters_at_once(limits.multiprocessors, plan.cluster)

@@ -35,7 +35,7 @@ def test_whatever_else_steps_says_why_not_wavefront():
 def test_only_paces_that_follow_from_a_plan_are_told():
     """The order's figure for one_step is that of the smallest lattice, 16 G, where 256 x 320 cells reach 39 G."""
     scheme, reason = choose(reference_problem((256, 320), 8, 1), "float32", HOPPER)
-    assert scheme == "wavefront"
+    assert scheme == "resident"
     assert "; one_step: all numbers through memory in every step; " in reason
     assert reason.count(" G cell-steps/s") == 3
 
