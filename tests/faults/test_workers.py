@@ -228,13 +228,17 @@ def test_one_that_always_hangs_is_given_up_alone(tmp_path):
 def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatch):
     """SIGSTOP by somebody else: the driver lets the process go on, and no attempt is lost."""
     monkeypatch.setattr(farm_module, "WORKERS_CHECK_S", 0.5)
+    plan, gate = cheap_lens.gated(tmp_path, 3)
 
     def stop_both():
+        while not all(cheap_lens.reached(gate, number) for number in (3, 4)):
+            time.sleep(0.005)
         for pid in worker_pids():
             os.kill(pid, signal.SIGSTOP)
+        (gate / "open").touch()
 
-    with Striking(stop_both):
-        folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.1).folder
+    with Striking(stop_both, first_s=0.0):
+        folder = cheap_lens.start(tmp_path / "run", farm=workers(), sleep_s=0.1, **plan).folder
     bits.assert_equal(folder, quiet)
     assert len(bits.events(folder, "worker_woken")) == 2
     rows = bits.pd.read_parquet(folder / "evals")
