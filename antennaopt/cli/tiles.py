@@ -333,7 +333,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
             rows.append({
                 "stencil": stencil, "scheme": scheme, "device": machine.name, "shape": [columns, height],
                 "batch": batch, "predicted_cell_steps_per_s": found.rate, "cell_steps_per_s": rate,
-                "limit": found.limit, "plan": found.plan,
+                "limit": found.limit, "plan": found.plan, "choice": {"launches": 1} if launches == 1 else {},
             })  # fmt: skip
     return rows
 
@@ -353,11 +353,13 @@ def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
     """One line a measured row, best of each kind."""
+    from antennaopt.reports.labels import kernel_name
+
     lines = [["stencil", "scheme", "grid", "batch", "predicted", "measured", "quotient", "limit"]]
     for row in rows:
         predicted, measured = row["predicted_cell_steps_per_s"], row["cell_steps_per_s"]
         lines.append([
-            row["stencil"], row["scheme"], "x".join(map(str, row["shape"])), str(row["batch"]),
+            row["stencil"], kernel_name(row), "x".join(map(str, row["shape"])), str(row["batch"]),
             f"{predicted / 1e9:.0f} G/s", f"{measured / 1e9:.0f} G/s", f"{measured / predicted:.2f}", row["limit"],
         ])  # fmt: skip
     return aligned(lines)

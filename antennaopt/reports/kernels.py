@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from antennaopt.errors import ConfigurationError
 from antennaopt.reports.canvas import FREQUENCY_COLOURS, GREY, INK, dress, new_figure
 from antennaopt.reports.figure_file import check_kind, write_figure
+from antennaopt.reports.labels import kernel_name
 from antennaopt.reports.throughput import LABELS
 
 Rows = Sequence[Mapping[str, Any]]
@@ -73,9 +74,10 @@ def plot_kernels(path: Path | str, rows: Rows) -> Path:
 def _draw(axes: Axes, rows: Rows) -> None:
     stencil, (nr, nz), batch = _case(rows[0])
     dress(axes, x_label="G cell-steps/s", title=f"{LABELS.get(stencil, stencil)}, {nr} x {nz} cells, batch {batch}")
-    schemes = list(dict.fromkeys(str(row["scheme"]) for row in rows))
-    for at, scheme in enumerate(schemes):
-        mine = {_part(row): row for row in rows if row["scheme"] == scheme}
+    schemes = [str(row["scheme"]) for row in rows]
+    kernels = sorted(dict.fromkeys(map(kernel_name, rows)), key=lambda name: schemes.index(name.split(", ")[0]))
+    for at, kernel in enumerate(kernels):
+        mine = {_part(row): row for row in rows if kernel_name(row) == kernel}
         rate, spread = (_rate(mine["whole"]), mine["whole"]["spread"]) if "whole" in mine else (0.0, 0.0)
         axes.barh(
             at, rate, xerr=spread * rate, height=0.45, color=FREQUENCY_COLOURS[0], ecolor=INK,
@@ -84,8 +86,8 @@ def _draw(axes: Axes, rows: Rows) -> None:
         for part, style in STYLES.items():
             if part in mine:
                 axes.plot(_rate(mine[part]), at, linestyle="", **{"markersize": 6, **style}, label=part)
-    axes.set_yticks(range(len(schemes)), schemes)
-    axes.set_ylim(len(schemes) - 0.4, -0.6)
+    axes.set_yticks(range(len(kernels)), kernels)
+    axes.set_ylim(len(kernels) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0.0)
 

@@ -1,10 +1,11 @@
-"""What a figure of merit is called in print, its unit, and what its worst value over a band is."""
+"""What figures of merit and kernels are called in print; a figure's unit and its worst value over a band."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,11 @@ ALWAYS_SHOWN = ("directivity_dbi", "s11_db", "sidelobe_db")
 def label_of(metric: str) -> Label:
     """Return a metric's label; one that is not known here is called by its own name."""
     return LABELS.get(metric) or Label(title=metric, unit="", more_is_better=True, decimals=4)
+
+
+def kernel_name(row: Mapping[str, Any]) -> str:
+    """Name the kernel of a benchmark's row: its scheme, and what its plan was told (`one_step, launches 1`)."""
+    return ", ".join([str(row["scheme"]), *(f"{key} {value}" for key, value in (row.get("choice") or {}).items())])
 
 
 def number(value: float, decimals: int = 2) -> str:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.reports.canvas import FAINT, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure, render
+from antennaopt.reports.labels import kernel_name
 from antennaopt.results.atomic import storing, write_atomically
 
 _MARKERS = {"one_step": "o", "trapezoidal": "s", "skewed": "^", "wavefront": "D", "resident": "v"}
@@ -20,7 +21,8 @@ def rates_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw each row as a point; on the line prediction and measurement agree, in the band to a factor of 1.5.
 
     Args:
-        rows: With `stencil`, `scheme`, `predicted_cell_steps_per_s` and `cell_steps_per_s`.
+        rows: With `stencil`, `scheme`, `predicted_cell_steps_per_s`, `cell_steps_per_s`; `choice`, where the plan was
+            told something, makes the point hollow.
     """
     figure = new_figure(5.6, 4.6)
     axes = dress(figure.add_subplot(), x_label="predicted (G cell-steps/s)", y_label="measured (G cell-steps/s)")
@@ -32,12 +34,13 @@ def rates_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     axes.plot(ends, ends, color=GREY, lw=1.0)
     drawn = set()
     for row in rows:
-        kind = (row["stencil"], row["scheme"])
+        kind = (row["stencil"], kernel_name(row))
         axes.plot(
             1e-9 * row["predicted_cell_steps_per_s"],
             1e-9 * row["cell_steps_per_s"],
             marker=_MARKERS.get(row["scheme"], "o"),
             color=colours[row["stencil"]],
+            markerfacecolor="white" if row.get("choice") else None,
             linestyle="",
             markersize=6,
             label="_" if kind in drawn else " ".join(kind),

@@ -9,6 +9,7 @@ from typing import Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, add_legend, dress, new_figure
 from antennaopt.reports.figure_file import check_kind, write_figure
+from antennaopt.reports.labels import kernel_name
 
 MARKERS = ("o", "s", "^", "D")
 DRAWN: Mapping[str, Any] = {
@@ -71,4 +72,4 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    return (str(row["stencil"]), str(row["scheme"]), str(row["backend"]), str(row["dtype"]))
+    return (str(row["stencil"]), kernel_name(row), str(row["backend"]), str(row["dtype"]))

@@ -49,6 +49,15 @@ def test_bars_and_marks_are_the_rates(monkeypatch, tmp_path):
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["one_step", "wavefront"]
 
 
+def test_a_plan_that_was_told_something_has_a_bar_of_its_own(monkeypatch, tmp_path):
+    """`one_step` in one launch a step right under `one_step`, whose marks stay its own."""
+    rows = [row("one_step", 40.0), row("wavefront", 203.0), row("one_step", 53.0) | {"choice": {"launches": 1}}]
+    (axes,) = drawn(monkeypatch, tmp_path, [*rows, row("one_step", 52.0, "layers")]).axes
+    assert [patch.get_width() for patch in axes.patches] == pytest.approx([40.0, 53.0, 203.0])
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["one_step", "one_step, launches 1", "wavefront"]
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "None"] == [0]
+
+
 def test_nothing_whole_is_nothing_to_draw(tmp_path):
     with pytest.raises(ConfigurationError, match="no row is of a whole kernel"):
         kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0, "layers")])

@@ -73,6 +73,7 @@ def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatc
          "cells": cells, "million_cells_per_s": 300.0, "spread": 0.01}
         for stencil, scheme in (("tmz", "one_step"), ("bor", "one_step"), ("bor", "skewed")) for cells in (100, 400)
     ]  # fmt: skip
+    rows += [one | {"choice": {"launches": 1}} for one in rows[2:4]]
     throughput.plot_throughput(tmp_path / "sweep.png", rows)
     looks = [
         (container.lines[0].get_color(), container.lines[0].get_marker(), container.lines[0].get_linestyle())
@@ -81,6 +82,7 @@ def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatc
     assert looks[1][0] == looks[2][0] != looks[0][0]
     assert looks[1][1] != looks[2][1]
     assert looks[1][2] != looks[2][2]
+    assert len(looks) == 4, "one_step in one launch is a curve of its own"
 
 
 def test_sizes_double_in_two_steps():
