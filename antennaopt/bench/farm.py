@@ -213,18 +213,30 @@ def _row(
     family, backend = experiment.family, combination.backend
     with Farm(evaluate, family=family, plan=plan, backend=backend, cluster=settings, dashboard=False) as farm:
         timed, steps_per_s = _timed(farm, jobs, repeat, 1 if combination.cuda else combination.threads)
+        hardware = hardware_name(farm.device, combination)
     return {
         "combination": str(combination),
         "workers": combination.workers,
         "threads": combination.threads,
         "policy": policy,
         "backend": backend,
-        "device": device_name(),
+        "device": hardware,
         "simulated": False,
         "shape": [plan["nr"], plan["nz"]],
         **timed,
         "million_cell_steps_per_s": 1e-6 * plan["nr"] * plan["nz"] * steps_per_s,
     }
+
+
+def hardware_name(device: Mapping[str, Any] | None, combination: Combination) -> str:
+    """Name what a combination's workers solve with: the devices, the processor, or both.
+
+    Args:
+        device: As `Farm.device`; None without devices.
+        combination: Whose workers.
+    """
+    names = [] if device is None else [str(device["device"])]
+    return "; ".join(names + ([device_name()] if combination.cpu or not names else []))
 
 
 def _jobs(experiment: Any, count: int) -> list[Job]:

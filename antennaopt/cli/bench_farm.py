@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antennaopt.cli.measured import draw_measured, measured_option
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
@@ -72,10 +73,13 @@ QUIET = 0.1
     "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."
 )
 @set_option
+@measured_option
 @plot_option
 @json_option
 @quiet_option
+@click.pass_context
 def farm(
+    context: click.Context,
     file: Path | None,
     backend: str,
     workers: tuple[str, ...],
@@ -88,6 +92,7 @@ def farm(
     nothing: bool,
     evaluations: int,
     overrides: tuple[str, ...],
+    measured: Path | None,
     plot: Path | None,
     json_file: str | None,
     quiet: bool,
@@ -114,7 +119,13 @@ def farm(
       antennaopt bench farm --cells-per-wavelength 10 --cells-per-wavelength 20 --plot sizes.svg
       antennaopt bench farm --simulate 100,10,10
       antennaopt bench farm --null --evaluations 500000 --json overhead.json --plot overhead.svg
+      antennaopt bench farm --measured results/benchmarks/h200/farm_workers.json --plot farm.png
     """  # noqa: D301 - \b is click's
+    if measured is not None:
+        from antennaopt.reports.farm import DRAWN, plot_farm
+
+        draw_measured(context, measured, plot, plot_farm, DRAWN)
+        return
     check_writable(json_file)
     check_plot(plot)
     if nothing and (simulate or workers or threads or policies or grids):

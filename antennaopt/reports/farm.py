@@ -26,6 +26,9 @@ from antennaopt.reports.figure_file import check_kind, write_figure
 
 Rows = Sequence[Mapping[str, Any]]
 
+DRAWN: Mapping[str, Any] = {"device": str}
+"""What a row must have, whether of a combination or of what the farm costs."""
+
 MARKERS = ("o", "s")
 FLAT = 0.1
 """By how much a driver's memory may grow."""
@@ -55,16 +58,22 @@ def combinations_figure(rows: Rows) -> Figure:
     here = [row for row in rows if _shape(row) == shapes[-1]]
     names = list(dict.fromkeys(str(row["combination"]) for row in here))
     panels = 2 + (len(shapes) > 1)
-    figure = new_figure(4.6 * panels, 1.9 + 0.36 * max(len(names), 4))
+    width = 4.6 + 0.08 * max(max(map(len, names)) - 13, 0)  # longer names leave the legends as much room
+    figure = new_figure(width * panels, 1.9 + 0.36 * max(len(names), 4))
     axes = figure.subplots(1, panels)
     _draw_rates(axes[0], here, names)
     _draw_time(axes[1], here, names)
     if len(shapes) > 1:
         _draw_sizes(axes[2], rows)
     simulated = any(row["simulated"] for row in rows)
-    what = "simulated speeds: workers slept, nothing was solved" if simulated else str(rows[0]["device"])
+    what = "simulated speeds: workers slept, nothing was solved" if simulated else _hardware(rows)
     figure.suptitle(f"Workers of one machine ({what})", fontsize=10, color=INK, x=0.01, ha="left")
     return figure
+
+
+def _hardware(rows: Rows) -> str:
+    """What the rows' workers solved with, each named once."""
+    return "; ".join(dict.fromkeys(name for row in rows for name in str(row["device"]).split("; ")))
 
 
 def _draw_rates(axes: Axes, rows: Rows, names: Sequence[str]) -> None:

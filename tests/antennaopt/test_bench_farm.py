@@ -2,16 +2,28 @@
 
 import functools
 import json
+from pathlib import Path
 
 import pytest
+from matplotlib.legend import Legend
 
-from antennaopt.bench.farm import Combination, bench_farm, bench_simulated, best_of, cluster_lines, usual_combinations
+from antennaopt.bench.farm import (
+    Combination,
+    bench_farm,
+    bench_simulated,
+    best_of,
+    cluster_lines,
+    hardware_name,
+    usual_combinations,
+)
 from antennaopt.bench.farm_overhead import bench_overhead
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.cli.bench_farm import _overhead_table, _table
 from antennaopt.cli.demo import quickstart
 from antennaopt.config import load_experiment
-from antennaopt.reports.farm import plot_farm
+from antennaopt.reports.farm import combinations_figure, plot_farm
+
+STORED = Path(__file__).parents[2] / "results" / "benchmarks"
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +124,32 @@ def test_of_rows_that_the_spread_does_not_tell_apart_the_simplest_is_the_best():
     assert best_of([{**row, "spread": 0.01} for row in rows])["antennas_per_s"] == 10.0
 
 
+def test_a_row_names_what_its_workers_solve_with(monkeypatch):
+    """Rows of an H200 named the processor of its host alone."""
+    monkeypatch.setattr("antennaopt.bench.farm.device_name", lambda: "a processor")
+    device = {"device": "NVIDIA H200", "wave": 132}
+    assert hardware_name(device, Combination(cuda=1, threads=2)) == "NVIDIA H200"
+    assert hardware_name(device, Combination(cuda=1, cpu=8)) == "NVIDIA H200; a processor"
+    assert hardware_name(None, Combination(cpu=2)) == "a processor"
+
+
+@pytest.mark.parametrize("rows", ["cpu/farm.json", "cpu/farm_overhead.json", "h200/farm_workers.json"])
+def test_stored_rows_are_drawn(call, tmp_path, rows):
+    code, out, err = call("--measured", STORED / rows, "--plot", "figure.svg")
+    assert (code, out, err) == (0, "", "")
+    assert "<svg" in (tmp_path / "figure.svg").read_text()
+
+
+def test_names_leave_the_legends_their_room(tmp_path):
+    """With "1 device x 2 + 8 cores" beside it the panel was so narrow that "waiting" was cut off."""
+    figure = combinations_figure(json.loads((STORED / "h200/farm_workers.json").read_text("utf-8"))["rows"])
+    figure.savefig(tmp_path / "figure.png")
+    legends = [child for axes in figure.axes for child in axes.get_children() if isinstance(child, Legend)]
+    assert len(legends) == 2
+    for legend in legends:
+        assert legend.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_the_best_reads_back_as_a_cluster(tmp_path):
     row = {"workers": {"cuda": 1, "cpu": 4}, "threads": 2, "policy": "assignment"}
     lines = cluster_lines(row)
@@ -130,6 +168,9 @@ def test_the_best_reads_back_as_a_cluster(tmp_path):
         (("--simulate", "fast"), 2, "is not a list of 1 to 64 speeds"),
         (("--null", "--threads", "2"), 2, "leave --simulate, --workers and others out"),
         (("--plot", "farm.docx"), 2, "has no known ending"),
+        (("--measured", str(STORED / "cpu/farm.json"), "--plot", "a.svg", "--null"), 2, "--null says nothing to"),
+        (("--measured", str(STORED / "h200/families.json"), "--plot", "a.svg"), 2, "--measured "),
+        (("--measured", str(STORED / "h200/kernels.json"), "--plot", "a.svg"), 2, "is not one of this bench"),
         (("--threads", "16", "--backend", "cpu"), 2, "nothing usual here has --threads 16"),
     ],
 )
