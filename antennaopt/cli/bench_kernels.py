@@ -116,6 +116,7 @@ def kernels(
         draw_measured(context, measured, plot, plot_kernels, DRAWN)
         return
     check_plot(plot)
+    _check_names(stencils, schemes)
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
     check_writable(json_file)
@@ -153,6 +154,17 @@ def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
         plot_kernels(plot, rows)
 
 
+def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
+    """Refuse names that no device knows, before one is asked for."""
+    from antennaopt.bench.on_device import STENCILS
+    from fdtd.tiling.pairs import SCHEMES
+
+    for names, known, option in ((stencils, tuple(STENCILS), "--stencil"), (schemes, SCHEMES, "--scheme")):
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(f"{option} {name} is not known; use one of {', '.join(known)}")
+
+
 def _kernels_on_device(
     stencils: Sequence[str],
     schemes: Sequence[str],
@@ -165,13 +177,8 @@ def _kernels_on_device(
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Time cases one after the other; what is done is written at once, so that a run cut short keeps it."""
-    from antennaopt.bench.on_device import STANDARD, STENCILS, Case, bench_on_device
-    from fdtd.tiling.pairs import SCHEMES
+    from antennaopt.bench.on_device import STANDARD, Case, bench_on_device
 
-    for names, known, option in ((stencils, tuple(STENCILS), "--stencil"), (schemes, SCHEMES, "--scheme")):
-        for name in names:
-            if name not in known:
-                raise ConfigurationError(f"{option} {name} is not known; use one of {', '.join(known)}")
     cases = [case for case in STANDARD if not stencils or case.stencil in stencils]
     if shapes or batches:
         cases = list(dict.fromkeys(

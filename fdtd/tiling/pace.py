@@ -21,7 +21,7 @@ Plan = OneStepPlan | WholeStepPlan | WavefrontPlan | TrapezoidalPlan | ResidentP
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 _STEP_SECONDS = {8: 3.0e-6, 12: 2.6e-6}  # of a cluster, by the most warps of a block
-_LONG_STEP_SECONDS = 2.0e-6  # the same of 8 warps in more than 8 blocks: few of them hold rows of layers or media
+_LONG_STEP_SECONDS = 2.0e-6  # the same of 8 warps in more than 8 blocks (2 lattices): few of them hold layers
 _TILE_SECONDS = (6.5e-6, 3.2e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 

@@ -231,7 +231,8 @@ def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatc
     plan, gate = cheap_lens.gated(tmp_path, 3)
 
     def stop_both():
-        while not all(cheap_lens.reached(gate, number) for number in (3, 4)):
+        until = time.monotonic() + 60.0
+        while not all(cheap_lens.reached(gate, number) for number in (3, 4)) and time.monotonic() < until:
             time.sleep(0.005)
         for pid in worker_pids():
             os.kill(pid, signal.SIGSTOP)
