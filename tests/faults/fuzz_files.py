@@ -16,6 +16,7 @@ import atheris
 
 with atheris.instrument_imports(include=["antennaopt", "tomllib"]):
     import test_hostile
+    import unfinished_runs
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def fuzz(what, folder, options):
         (folder / name).mkdir(parents=True)
     for number, content in enumerate(seeds(what)):
         (folder / "corpus" / f"seed-{number}").write_bytes(content)
-    runs = test_hostile.unfinished(folder / "run")
+    runs = unfinished_runs.unfinished(folder / "run")
     harm = target(what, runs, folder / "scratch")
     os.chdir(folder)
     atheris.Setup([sys.argv[0], f"-max_len={LONGEST}", "-len_control=0", *options, "corpus"], harm)

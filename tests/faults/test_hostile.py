@@ -6,30 +6,25 @@ hook of the interpreter. A checkpoint's digest is no secret, so hostile ones her
 
 import copy
 import json
-import math
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import cheap_lens
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_resume import TOML, contents
+from test_resume import TOML
+from unfinished_runs import dumped, go_on, sealed
 from watched import watched
 
 from antennaopt.config import load_experiment
-from antennaopt.errors import AntennaoptError, Interrupted, ResumeRefusedError
-from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.errors import AntennaoptError
 from antennaopt.results import RunFolder, load
-from antennaopt.results.checkpoint import canonical, digest
-from antennaopt.study import Quiet, resume
 
-EVOLUTION = {"population": 4, "generations": 3, "elites": 1}
 HOSTILE = st.sampled_from([
     "../../outside", "/etc/passwd", "__import__('os').system('touch /tmp/hostile')", "{{ 7 * 7 }}", "${HOME}", "\x00",
     "",
@@ -51,70 +46,6 @@ FEW = settings(
     max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=QUICK, derandomize=True
 )  # the same harm on every machine: what chance finds is looked for with `fuzz_files.py`
 MANY = settings(FEW, max_examples=600)
-
-
-class Weary(SerialFarm):
-    """Stops a run that a hostile file has made long."""
-
-    def completed(self):
-        for number, one in enumerate(super().completed()):
-            if number == 12:
-                raise Interrupted("enough")
-            yield one
-
-
-class Left(SerialFarm):
-    """Is left by Ctrl-C after ten antennas: in the middle of the third generation, or block, of four."""
-
-    def completed(self):
-        for one in super().completed():
-            if self.seen == 10:
-                raise KeyboardInterrupt
-            self.seen += 1
-            yield one
-
-    seen = 0
-
-
-def left(experiment, *, plan, backend, scheduler=None, evaluate):
-    return Left(at_once, family="shaped_lens", plan={"sleep_s": 0.0})
-
-
-def weary(experiment, *, plan, backend, scheduler=None, evaluate):
-    return Weary(at_once, family="shaped_lens", plan={"sleep_s": 0.0})
-
-
-def at_once(family, designs, plan, *, backend, fields=False):
-    return [cheap_lens.solved(design) for design in designs]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    return unfinished(tmp_path_factory.mktemp("run"))
-
-
-def unfinished(root):
-    """Make runs with one generation still to do: all of it, some of it, and of a steady state.
-
-    Each is seen once through so that everything is imported.
-    """
-    folders = [cheap_lens.start(root / "all", farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0).folder]
-    (folders[0] / "checkpoint" / "checkpoint-000002.json").unlink()
-    for name, more in (("some", {"elites": 0}), ("steady", {"algorithm": "steady_state"})):
-        with pytest.raises(Interrupted):
-            cheap_lens.start(root / name, farm=left, evolution=EVOLUTION | more, sleep_s=0.0)
-        folders.extend((root / name / "cheap_lens").iterdir())
-    for folder in folders:
-        newest = json.loads(max((folder / "checkpoint").iterdir()).read_text())
-        assert len(newest["payload"]["state"]["partial"]) == (0 if folder is folders[0] else 2)
-        other = folder.parent / "other"
-        shutil.copytree(folder, other)
-        go_on(other)
-    return folders
-
-
-def go_on(folder):
-    return resume(folder, farm=weary, evaluate=at_once, progress=Quiet(), report=False)
 
 
 def survives(run, scratch, harm):
@@ -158,10 +89,6 @@ def changed(tree, data):
     return tree
 
 
-def dumped(tree):
-    return json.dumps(tree).encode("utf-8", "surrogatepass")
-
-
 def harmed_json(runs, scratch, data):
     """Change values: of a checkpoint with the right digest, of the manifest, of the resolved experiment."""
     run = data.draw(st.sampled_from(runs))
@@ -171,9 +98,7 @@ def harmed_json(runs, scratch, data):
     def harm(folder):
         if name == "checkpoint":
             for path in sorted((folder / "checkpoint").iterdir()):
-                payload = changed(json.loads(path.read_text())["payload"], data)
-                document = {"version": 1, "sha256": digest(canonical(payload)), "payload": payload}
-                path.write_bytes(dumped(document))
+                path.write_bytes(sealed(changed(json.loads(path.read_text())["payload"], data)))
             return
         path = folder / name
         tree = [json.loads(line) for line in path.read_text().splitlines()] if name.endswith("l") else None
@@ -234,91 +159,6 @@ HARMS = [harmed_json, harmed_bytes, harmed_rows]
 @given(data=st.data())
 def test_hostile_run_folders(runs, tmp_path_factory, harmed, data):
     harmed(runs, scratch(tmp_path_factory), data)
-
-
-ALL, SOME, STEADY = range(3)
-
-
-def put(*path):
-    *folders, last, value = path
-
-    def change(state):
-        at = state
-        for key in folders:
-            at = next(iter(at.values())) if key == "first" else at[key]
-        at[next(iter(at)) if last == "first" else last] = value
-
-    return change
-
-
-def moved(state):
-    """Change a gene wherever the checkpoint has the individual: only its row knows better."""
-    for one in (*state["evolution"]["population"], *state["evolution"]["hall_of_fame"]):
-        if one["candidate"]["individual"] == "g0001-s002":
-            one["candidate"]["genome"][0] = 0.5
-
-
-@pytest.mark.parametrize(
-    ("which", "change", "said"),
-    [
-        *((which, put("evolution", "population", []), "a population of 0") for which in (ALL, SOME, STEADY)),
-        (ALL, put("evolution", "hall_of_fame", 0, "candidate", "slot", 3), "is not the id"),
-        (ALL, moved, "another genome"),
-        (ALL, put("evolution", "generation", 1), "not been solved yet|by slots"),
-        (SOME, put("partial", "first", "status", "fine"), "none that a farm gives"),
-        *((which, put("partial", "first", "origin", []), "none that a farm gives") for which in (SOME, STEADY)),
-        *((which, put("partial", "first", "gain_dbi", []), "none that a farm gives") for which in (SOME, STEADY)),
-        (SOME, put("partial", {"g0001-s000": {"status": "ok"}}), "KeyError"),
-        (SOME, put("partial", "first", "directivity_dbi", ["x"]), "unsupported operand"),
-        (SOME, put("partial", "first", "steps", "x"), "convert"),
-        (SOME, put("partial", "first", "worker", "\ud800"), "surrogates"),
-        (STEADY, put("partial", "first", "status", "fine"), "of another fitness"),
-        (STEADY, put("partial", "first", "directivity_dbi", [1.0]), "of another fitness"),
-        (STEADY, put("block", []), "block under way"),
-        (STEADY, put("block", 0, "twin", "g0002-s001"), "is of no earlier block"),
-    ],
-)
-def test_a_checkpoint_that_no_search_can_have_written_is_refused(runs, tmp_path, which, change, said):
-    """Before anything is solved or written: exit code 4, in one line. Each ended in a traceback, or went on unseen."""
-    folder = tmp_path / runs[which].name
-    shutil.copytree(runs[which], folder)
-    for path in (folder / "checkpoint").iterdir():
-        payload = json.loads(path.read_text())["payload"]
-        if path == max((folder / "checkpoint").iterdir()):
-            change(payload["state"])
-        path.write_bytes(dumped({"version": 1, "sha256": digest(canonical(payload)), "payload": payload}))
-    before = contents(folder)
-    with pytest.raises(ResumeRefusedError, match=rf"is not of this run .*({said}).*; restore checkpoint/"):
-        go_on(folder)
-    assert contents(folder) == before
-
-
-@pytest.mark.parametrize("plane", ["theta_deg", "h_plane_dbi"])
-def test_a_cut_that_has_not_as_many_values_as_angles_is_refused(runs, tmp_path, plane):
-    """In the pattern of the best of a whole run, which is written once more at its end; it was a traceback."""
-    folder = tmp_path / runs[ALL].name
-    shutil.copytree(runs[ALL].parent / "other", folder)
-    for path in (folder / "patterns").iterdir():
-        table = pq.read_table(path, partitioning=None)
-        rows = [row | {plane: row[plane][1:]} for row in table.to_pylist()]
-        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
-    with pytest.raises(ResumeRefusedError, match=r"patterns/ of generation \d is damaged"):
-        go_on(folder)
-
-
-def test_numbers_that_are_not_finite_are_not_in_the_result(runs, tmp_path):
-    """JSON has none: rows and patterns of the best with NaN and infinity give null there; it was a traceback."""
-    folder = tmp_path / runs[ALL].name
-    shutil.copytree(runs[ALL].parent / "other", folder)
-    for kind, name, value in (("evals", "gain_dbi_30000mhz", math.nan), ("patterns", "e_plane_dbi", [-math.inf] * 13)):
-        for path in (folder / kind).iterdir():
-            table = pq.read_table(path, partitioning=None)
-            rows = [row | {name: value} for row in table.to_pylist()]
-            pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
-    go_on(folder)
-    (result,) = json.loads((folder / "best" / "result.json").read_text())["results"]
-    assert result["gain_dbi"] is None
-    assert result["e_plane_dbi"] == [None] * 13
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ import time
 
 import bits
 import cheap_lens
-import psutil
 import pytest
+from struck_farms import Striking, farms, under_way, worker_pids, workers
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation import _failures
@@ -21,65 +21,11 @@ from antennaopt.evaluation import farm as farm_module
 from antennaopt.evaluation.farm import Farm
 
 
-def workers(**options):
-    """Open a farm of two workers, seen by the test as the last entry of `farms`."""
-
-    def opened(experiment, *, plan, backend, scheduler=None, evaluate):
-        farm = Farm(
-            evaluate, family=experiment.family, plan=plan, backend=backend, workers=2, dashboard=False, **options
-        )
-        farms.append(farm)
-        return farm
-
-    return opened
-
-
-farms: list[Farm] = []
-
-
-@pytest.fixture(scope="module")
-def quiet(tmp_path_factory):
-    """The run that nothing happened to, without workers."""
-    return cheap_lens.start(tmp_path_factory.mktemp("quiet"), farm=cheap_lens.serial, sleep_s=0.0).folder
-
-
 @pytest.fixture
 def marker(tmp_path):
     folder = tmp_path / "marker"
     folder.mkdir()
     return str(folder)
-
-
-def worker_pids():
-    return [child.pid for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
-
-
-class Striking(threading.Thread):
-    """Does something to the farm's workers a while into the run, and then every so often."""
-
-    def __init__(self, action, *, first_s=0.4, every_s=None):
-        super().__init__(daemon=True)
-        self._action, self._first_s, self._every_s = action, first_s, every_s
-        self.done = threading.Event()
-
-    def run(self):
-        while not farms:
-            time.sleep(0.01)
-        wait = self._first_s
-        while not self.done.wait(wait):
-            self._action()
-            if self._every_s is None:
-                return
-            wait = self._every_s
-
-    def __enter__(self):
-        farms.clear()
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.done.set()
-        self.join()
 
 
 def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
@@ -276,113 +222,6 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
 def toy_room(plan):
     return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "", "wave": 2,
             "antennas": 6}  # fmt: skip
-
-
-@pytest.mark.parametrize("equal", [True, False])
-def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
-    """A batch given up while its worker still solves it (no watchdog, nobody may kill it) is solved by another.
-
-    Then the first attempt, let go by the test, ends too. It is not handed out again, and told when it differs.
-    """
-    told = []
-
-    def note(event, **details):
-        if event == "late_duplicate":
-            told.append(details)
-            (tmp_path / "told").touch()
-
-    with Farm(late, family="t", plan={"equal": equal, "folder": str(tmp_path)}, workers=2, dashboard=False,
-              time_limit_s=1.5) as farm:  # fmt: skip
-        farm.on_event = note
-        farm._cluster.kill_worker = lambda worker: False
-        patch, farm_module.GRACE_S = farm_module.GRACE_S, 0.2
-        outcomes = {}
-        try:
-            for key, outcome in farm.run(
-                [[("slow", {"x": 1.0})], *([(f"i{place}", {"x": 0.0})] for place in range(4))]
-            ):
-                assert key not in outcomes
-                outcomes[key] = outcome
-                if key == "slow":
-                    (tmp_path / "let_go").touch()
-                    farm.submit([[("last", {"x": 2.0})]])  # keeps the farm at work until the late one is there
-        finally:
-            farm_module.GRACE_S = patch
-    assert sorted(outcomes) == sorted(["slow", "last", *(f"i{place}" for place in range(4))])
-    assert outcomes["slow"]["value"] == 1.0
-    assert outcomes["slow"]["attempt"] == 2
-    assert told == [{"individuals": ["slow"], "count": 1, "equal": equal}]
-
-
-def late(family, designs, plan, *, backend):
-    """The first attempt at x = 1 has no watchdog and waits until it is let go; x = 2 waits for word of its result."""
-    import faulthandler
-
-    x, folder = designs[0]["x"], cheap_lens.Path(plan["folder"])
-    first = x == 1.0 and cheap_lens.struck_again(folder, designs[0], 1)
-    if first:
-        faulthandler.cancel_dump_traceback_later()
-        wait_for(folder / "let_go")
-    if x == 2.0:
-        wait_for(folder / "told")
-    return [{"status": "ok", "value": 2.0 if first and not plan["equal"] else 1.0}]
-
-
-def wait_for(path, most_s=60.0):
-    deadline = time.monotonic() + most_s
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
-def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path):
-    """Our own scheduler is ended twice in mid-batch, its connections cut: new workers, no attempt lost, same bits."""
-    ended = []
-
-    def end():
-        """End the one that is there, each once, while its workers have batches."""
-        cluster = farms[-1]._cluster._cluster
-        if len(ended) == 2 or cluster in ended or not any(flight.started for flight in under_way()):
-            return
-        ended.append(cluster)
-        cluster.loop.add_callback(cluster.scheduler.close)
-
-    with Striking(end, first_s=0.1, every_s=0.1):
-        folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.25).folder
-    assert len(ended) == 2
-    bits.assert_equal(folder, quiet)
-    assert len(bits.events(folder, "scheduler_rebuilt")) == 2
-    deadline = time.monotonic() + 10.0
-    while worker_pids() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert worker_pids() == []
-
-
-def under_way():
-    """What the newest farm has sent off; read from another thread."""
-    return list(farms[-1]._flights._flying.values())
-
-
-def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
-    """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
-    monkeypatch.setattr(farm_module, "GRACE_S", 0.2)
-    slept = []
-
-    def sleepy(experiment, **given):
-        farm = workers(time_limit_s=2.0)(experiment, **given)
-        launch = farm._launch
-
-        def launch_and_sleep():
-            launch()
-            if len(farm._flights) == 2 and len(slept) < 2:
-                slept.append(time.sleep(3.0))
-
-        farm._launch = launch_and_sleep
-        return farm
-
-    folder = cheap_lens.start(tmp_path, farm=sleepy, sleep_s=0.05).folder
-    assert len(slept) == 2
-    bits.assert_equal(folder, quiet)
-    assert not bits.events(folder, "attempt_failed", "quarantined")
 
 
 def test_a_kill_command_is_seen_as_one_from_outside():
