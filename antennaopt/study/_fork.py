@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
-from antennaopt.evolution import Evolution, EvolutionSettings, Gene, Scored, SteadyState, decode, encode
+from antennaopt.evolution import Evolution, Gene, Scored, SteadyState, decode, encode
 from antennaopt.results import RunFolder
 from antennaopt.results.checkpoint import digest
 from antennaopt.study._resuming import MOST_SHOWN, changed_experiment, differences, experiment_of, of_this_run
+from antennaopt.study._search import search_of
 
 FILE = "parents.json"
 
@@ -147,18 +148,6 @@ def genomes_of(folder: RunFolder) -> list[Genome]:
         return genomes
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         raise ResumeRefusedError(f"{path} is damaged ({problem}); restore it from a copy") from None
-
-
-def search_of(experiment: Any, genomes: Sequence[Genome] = ()) -> Evolution | SteadyState:
-    """Return an experiment's search, before its first generation.
-
-    Args:
-        experiment: From `load_experiment`.
-        genomes: What the first generation begins with; see `genomes_of`.
-    """
-    settings = EvolutionSettings.from_dict(experiment.resolved()["evolution"])
-    search = SteadyState if settings.algorithm == "steady_state" else Evolution
-    return search(settings, experiment.genes, experiment.seed, experiment.evolution.start, genomes)
 
 
 def _population(folder: RunFolder, search: Evolution | SteadyState) -> tuple[int, list[Scored]]:

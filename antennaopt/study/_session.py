@@ -19,13 +19,14 @@ from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
-from antennaopt.study._fork import genomes_of, search_of
+from antennaopt.study._fork import genomes_of
 from antennaopt.study._incidents import incidents
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
 from antennaopt.study._reuse import ReusingFarm
+from antennaopt.study._search import search_of
 from antennaopt.study._steady import SteadyDriver
 from antennaopt.study._store import FolderStore
 from antennaopt.study._summary import Finalist, RunSummary, finalist, summarise
