@@ -265,7 +265,7 @@ def as_object(
         meshes: What an extrapolated outcome rests on.
     """
     from antennaopt.certificate import certify
-    from antennaopt.study import result_object
+    from antennaopt.study import finite, result_object
 
     solved = {"frequency_hz": [], **outcome}
     data = result_object(solved, backend=backend, **subject.about)
@@ -279,16 +279,7 @@ def as_object(
         "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
         **(meshes.about(backend) if meshes else {"certificate": certify(outcome)}),
     }
-    return _finite(data)
-
-
-def _finite(value: Any) -> Any:
-    """Replace what JSON cannot hold, NaN and infinities, by None."""
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(data)
 
 
 def _refuse_failed(outcome: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """The study: what `antennaopt run` and `antennaopt resume` do, from an experiment to its best antenna."""
 
-from antennaopt.study._best import antenna_toml, result_object
+from antennaopt.study._best import antenna_toml, finite, result_object
 from antennaopt.study._driver import Driver
 from antennaopt.study._estimate import DryRun, estimate
 from antennaopt.study._fork import Ancestry, Fork, fork_of
@@ -38,6 +38,7 @@ __all__ = [
     "differences",
     "duration",
     "estimate",
+    "finite",
     "for_terminal",
     "fork_of",
     "halved_plan",

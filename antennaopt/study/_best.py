@@ -60,11 +60,11 @@ def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> 
     results = []
     for place, hz in enumerate(outcome["frequency_hz"]):
         entry: dict[str, Any] = {"frequency_hz": hz}
-        entry |= {name: _finite(outcome[name][place]) for name in PER_FREQUENCY if name in outcome}
-        entry["theta_deg"] = _finite(outcome.get("theta_deg"))
+        entry |= {name: outcome[name][place] for name in PER_FREQUENCY if name in outcome}
+        entry["theta_deg"] = outcome.get("theta_deg")
         results.append(entry)
-    shared = {name: _finite(outcome.get(name)) for name in SHARED}
-    return {**about, "backend": backend, **shared, "results": results}
+    shared = {name: outcome.get(name) for name in SHARED}
+    return {**about, "backend": backend, **finite({**shared, "results": results})}
 
 
 def to_json(value: Mapping[str, Any]) -> str:
@@ -72,9 +72,12 @@ def to_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
+def finite(value: Any) -> Any:
+    """Replace what JSON cannot hold, NaN and infinities, by None."""
+    if isinstance(value, Mapping):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
