@@ -61,14 +61,18 @@ def connect_in_time(address: str, timeout_s: float, security: Security | None = 
     return outcome[0]
 
 
-def threads_of(client: Any) -> dict[str, int]:
+def threads_of(client: Any, seconds: float = ANSWER_S) -> dict[str, int]:
     """Return the threads of each worker by its address, as the scheduler knows them.
+
+    Args:
+        client: Of the scheduler.
+        seconds: How long it may take to answer.
 
     Raises:
         ClusterError: The scheduler does not answer, or went that moment.
     """
     try:
-        return dict(client.sync(client.scheduler.ncores, workers=None, callback_timeout=ANSWER_S))
+        return dict(client.sync(client.scheduler.ncores, workers=None, callback_timeout=seconds))
     except OSError as problem:  # a timeout too
         raise ClusterError(
             f"the scheduler does not say who is there ({type(problem).__name__}); start it again and resume"

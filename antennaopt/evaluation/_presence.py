@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from antennaopt.errors import ClusterError
+from antennaopt.evaluation._connection import threads_of
 
 PAUSE_S = 0.5
 
@@ -55,8 +56,8 @@ class Presence:
         deadline = time.monotonic() + self.patience_s
         while (left := deadline - time.monotonic()) > 0.0:
             self.require_scheduler()
-            with suppress(OSError):  # a timeout too
-                return dict(self._client.sync(self._client.scheduler.ncores, workers=None, callback_timeout=left))
+            with suppress(ClusterError):
+                return threads_of(self._client, left)
             time.sleep(PAUSE_S)
         raise ClusterError(
             f"the scheduler at {self._where} has not answered for {self.patience_s:g} s; what was solved is saved: "
