@@ -156,6 +156,8 @@ def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
     """Refuse names that no device knows, before one is asked for."""
+    if not stencils and not schemes:
+        return
     from antennaopt.bench.on_device import STENCILS
     from fdtd.tiling.pairs import SCHEMES
 

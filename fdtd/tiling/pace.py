@@ -20,8 +20,8 @@ Plan = OneStepPlan | WholeStepPlan | WavefrontPlan | TrapezoidalPlan | ResidentP
 
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
-_STEP_SECONDS = {8: 3.0e-6, 12: 2.6e-6}  # of a cluster, by the most warps of a block
-_LONG_STEP_SECONDS = 2.0e-6  # the same of 8 warps in more than 8 blocks (2 lattices): few of them hold layers
+# Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
+_STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
 _TILE_SECONDS = (6.5e-6, 3.2e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 
@@ -48,9 +48,7 @@ def pace(plan: Plan, nr: int, nz: int, size: int, limits: Limits) -> float:
         row = _ROW_SECONDS[plan.cells * size // _PIECE - 1]
         return at_once(plan, limits) * plan.levels * nr * nz / (nz + 1) / row / width
     if isinstance(plan, ResidentPlan):
-        step = _STEP_SECONDS[8 if plan.march.threads <= 256 else 12]
-        if plan.march.threads <= 256 and plan.cluster > 8:
-            step = _LONG_STEP_SECONDS
+        step = _STEP_SECONDS[8 if plan.march.threads <= 256 else 12][plan.cluster > 8]
         return at_once(plan, limits) * nr * nz / step / width
     if isinstance(plan, TrapezoidalPlan):
         tiles = clusters_at_once(limits.multiprocessors, plan.cluster)
