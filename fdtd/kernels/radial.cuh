@@ -371,16 +371,16 @@ __device__ inline void radial_warp(
                 radial_e<true>(cell, below, h_left, hz_left, f, Stretch{}, 0, p.antenna, here.k, at);
                 radial_h<true>(below, cell, e_right, ez_right, f, Stretch{});
             } else {
-                const int antenna = afresh(p.antenna), at = P.lead + P.radial_start + afresh(column);
+                const int antenna = afresh(p.antenna), stored = P.lead + P.radial_start + afresh(column);
                 Stretch of_e, of_h;  // asked for together, before anything is used
                 of_e.at = of_h.at = nullptr;
-                if (runs && here.word & ROW_AXIAL) look_up(of_e, antenna, axial_row(s, here.k), s.layers[here.k], 0, at);
-                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, at);
+                if (runs && here.word & ROW_AXIAL) look_up(of_e, antenna, axial_row(s, here.k), s.layers[here.k], 0, stored);
+                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, stored);
                 if (runs && here.k < P.nz)
-                    radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, antenna, here.k, at);
+                    radial_e<false>(cell, below, h_left, hz_left, f, of_e, here.word, antenna, here.k, stored);
                 if (runs && k >= 0) {
                     radial_h<false>(below, cell, e_right, ez_right, f, of_h);
-                    const int i = at - P.lead;
+                    const int i = stored - P.lead;
                     if (due && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                         record_map(antenna, k, i, here.sample, below.e_r, below.e, below.e_z);
                 }
