@@ -1,12 +1,89 @@
-"""Where the user's caches are: what can be found again, only later."""
+"""Where caches are kept: the user's cache folder, or a private temporary one where that cannot be written."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import stat
+import sys
+import tempfile
+from functools import lru_cache
 from pathlib import Path
+
+TEMPORARY = "ANTENNAOPT_TEMPORARY_CACHE"
+"""Environment variable that this program sets for the processes that it starts: the temporary folder in use."""
+
+LIBRARIES = {"MPLCONFIGDIR": "matplotlib", "CUPY_CACHE_DIR": "cupy"}
+"""Libraries with a cache in the home folder: the variable that moves it, and the folder's name here."""
 
 
 def cache_folder() -> Path:
-    """`antennaopt` in the user's cache folder (XDG)."""
+    """Return `antennaopt` in the user's cache folder (XDG), or a temporary folder where that cannot be written.
+
+    The first process that needs the temporary folder says so in one line on stderr. Processes that it starts inherit
+    the folder; so do Matplotlib and CuPy, unless a variable of theirs names one.
+    """
+    usual = usual_cache_folder()
+    if usual is not None and _is_writable(usual):
+        return usual
+    inherited = os.environ.get(TEMPORARY)
+    if inherited:
+        return Path(inherited)
+    folder = _temporary()
+    os.environ[TEMPORARY] = str(folder)
+    for variable, name in LIBRARIES.items():
+        os.environ.setdefault(variable, str(folder / name))
+    print(
+        f"{usual or 'the home folder'} cannot be written: caches are in {folder} (set XDG_CACHE_HOME to keep them)",
+        file=sys.stderr,
+        flush=True,
+    )
+    return folder
+
+
+def usual_cache_folder() -> Path | None:
+    """Return `antennaopt` in the user's cache folder (XDG), there or not; None for a user without a home folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "antennaopt"
+    try:
+        return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "antennaopt"
+    except RuntimeError:  # no HOME, and no entry in the system's list of users
+        return None
+
+
+@lru_cache(maxsize=8)
+def _is_writable(folder: Path) -> bool:
+    """Make a folder and a file in it: permissions alone do not tell of a read-only file system."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _temporary() -> Path:
+    """Return this user's own temporary folder; one that others could have prepared is not used.
+
+    What is cached is machine code, which a process loads and runs: the folder must belong to this user, and no other
+    user may enter it.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    folder = Path(tempfile.gettempdir()) / f"antennaopt-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if _is_private(folder):
+            return folder
+    except OSError:
+        pass
+    once = Path(tempfile.mkdtemp(prefix="antennaopt-"))  # mode 0700
+    atexit.register(shutil.rmtree, once, ignore_errors=True)
+    return once
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a path is a folder, no link, of this user alone."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from fdtd.backends.cpu.compiled import compiled
 from fdtd.backends.cpu.lanes import family
 
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
@@ -19,7 +18,6 @@ LEAD = 16
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "nsz"},
     "_nrt": False,
@@ -46,7 +44,7 @@ _loads_m, _stores_m, _get_m = family(("re", "im"))
 _get_re, _get_im, _set_re, _set_im = _loads_m["re"], _loads_m["im"], _stores_m["re"], _stores_m["im"]
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def e_row(k, n, air, state, before, ku, kd, media, gains, m):
     """Advance row k of E by one step.
 
@@ -88,7 +86,7 @@ def e_row(k, n, air, state, before, ku, kd, media, gains, m):
         _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(gains, 2, 0, i) * curl_z)
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def h_row(k, n, state, after, ku, kd, gains, m):
     """Advance row k of H by one step; arguments as for `e_row`."""
     row = k + 1
@@ -103,7 +101,7 @@ def h_row(k, n, state, after, ku, kd, gains, m):
         _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - _get_h(gains, 5, 0, i) * curl_z)
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def e_radial(k, first, count, state, before, ku, kd, media, filters, psi, m):
     """Add the radial layer's convolutions to row k of E, columns first ... first + count - 1.
 
@@ -132,7 +130,7 @@ def e_radial(k, first, count, state, before, ku, kd, media, filters, psi, m):
         _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(media, 5, k, a) * (p2 + p3))
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def h_radial(k, first, count, state, after, ku, kd, filters, psi, m):
     """Add the radial layer's convolutions to row k of H; filters 8-9 serve h_r, 10-11 h, 12-13 and 14-15 h_z."""
     row = k + 1
@@ -155,7 +153,7 @@ def h_radial(k, first, count, state, after, ku, kd, filters, psi, m):
         _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - (q2 + q3))
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def stretch(upper, lower, to, c0, n, columns, state, psi, p, at, b, c, keep):
     """Stretched axial differences of the components c0, c0 + 1 between two rows of the state, into its row `to`.
 
@@ -181,7 +179,7 @@ def stretch(upper, lower, to, c0, n, columns, state, psi, p, at, b, c, keep):
         _set_s1(state, c0 + 1, to, j, _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j))
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def e_couple(k, state, gains, m, first, last, column, coupling):
     """Add what the r-z entry of the inverse permittivity makes of the curls around the nodes of plane k.
 
@@ -214,7 +212,7 @@ def e_couple(k, state, gains, m, first, last, column, coupling):
         state[E_Z, row, j] += radial
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
     """Finish the faces of row k that a conductor cuts: the missing 1 / open_area - 1 of what `h_row` added.
 
@@ -238,7 +236,7 @@ def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
             state[H_Z, row, j] -= more * (gains[5, 0, i] * curl)
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def accumulate(state, component, row, first, cosine, sine, sums, real, imaginary, at, count):
     """Add one row of a component, times a phase factor, to the rows `at` of two planes of running sums."""
     for i in range(count):

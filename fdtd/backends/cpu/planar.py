@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.constants import c, epsilon_0, mu_0
 
+from fdtd.backends.cpu.compiled import compiled
 from fdtd.errors import ConfigError
 from fdtd.planar import PlanarProblem, PlanarRecords, inverse_or_zero
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 # Rows of the state: the component out of the plane, then the two in it.
 _OUT, _X, _Y = 0, 1, 2
@@ -27,7 +27,7 @@ _OUT, _X, _Y = 0, 1, 2
 _NODE_X, _HALF_X, _NODE_Y, _HALF_Y = 0, 1, 2, 3
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _stretch_along(difference, psi, filters, cells, n):
     """Stretch a row of d/dx in the layers at its two ends."""
     for i in range(cells):
@@ -38,7 +38,7 @@ def _stretch_along(difference, psi, filters, cells, n):
         difference[i] = filters[0, i] * difference[i] + psi[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _stretch_across(difference, psi, gain, decay, drive, n):
     """Stretch a row of d/dy that lies in a layer."""
     for i in range(n):
@@ -46,35 +46,35 @@ def _stretch_across(difference, psi, gain, decay, drive, n):
         difference[i] = gain * difference[i] + psi[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _subtract(out, left, right, n):
     """Out = left - right."""
     for i in range(n):
         out[i] = left[i] - right[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _subtract_weighted(out, left, left_weight, right, right_weight, n):
     """Out = left weight * left - right weight * right."""
     for i in range(n):
         out[i] = left_weight[i] * left[i] - right_weight[i] * right[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _add(field, gain, difference, n):
     """Field += gain * difference."""
     for i in range(n):
         field[i] += gain[i] * difference[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _update(field, keep, gain, left, right, n):
     """Field = keep * field + gain * (left - right)."""
     for i in range(n):
         field[i] = keep[i] * field[i] + gain[i] * (left[i] - right[i])
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _h_tm(state, gains, psi, along, across, cells, row):
     ny, nx = state.shape[1], state.shape[2]
     for j in range(ny):
@@ -89,7 +89,7 @@ def _h_tm(state, gains, psi, along, across, cells, row):
         _add(state[_Y, j], gains[_Y, j], row, nx - 1)
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _e_tm(state, keep, gain, psi, along, across, cells, row, other):
     ny, nx = state.shape[1], state.shape[2]
     row[0] = 0
@@ -103,7 +103,7 @@ def _e_tm(state, keep, gain, psi, along, across, cells, row, other):
         _update(state[_OUT, j], keep[0, j], gain[0, j], row, other, nx)
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _h_te(state, gains, lengths, psi, along, across, cells, row, other):
     ny, nx = state.shape[1], state.shape[2]
     for j in range(ny - 1):
@@ -117,7 +117,7 @@ def _h_te(state, gains, lengths, psi, along, across, cells, row, other):
             state[_OUT, j, i] += gains[_OUT, j, i] * (other[i] - row[i])
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _e_te(state, keep, gain, psi, along, across, cells, row, curls):
     """Curls are kept for the whole plane: the coupling reads a row below and a row above."""
     ny, nx = state.shape[1], state.shape[2]
@@ -139,7 +139,7 @@ def _e_te(state, keep, gain, psi, along, across, cells, row, curls):
                 curls[1, j, i] = -row[i]
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _couple(state, curls, opened, rows, columns, weights):
     """Node by node: each passes on what its two neighbours of one direction see to those of the other."""
     for n in range(len(rows)):
@@ -152,7 +152,7 @@ def _couple(state, curls, opened, rows, columns, weights):
         state[_Y, j - 1, i] += opened[1, j - 1, i] * x
 
 
-@njit(**_OPTIONS)
+@compiled(**_OPTIONS)
 def _march(
     tm, steps, state, gains, keep, gain, lengths, opened, coupled, weights, along, across, cells, drives, points, out
 ):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from fdtd.backends.cpu.bor import (
     E_PHI,
@@ -32,11 +31,12 @@ from fdtd.backends.cpu.bor import (
     h_row,
     stretch,
 )
+from fdtd.backends.cpu.compiled import compiled
 
 REDUCTION: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "nsz", "reassoc"}}
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def advance_e(k, n, nz, air, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
     """One step of E in row k, absorbing layers included; row nz + 2 of the state is scratch."""
     upper, lower = k + 1, k
@@ -49,7 +49,7 @@ def advance_e(k, n, nz, air, state, before, media, gains, m, layer_rows, layer, 
         e_radial(k, radial[0], radial[1], state, before, upper, lower, media, filters, psi, m)
 
 
-@njit(**INLINE)
+@compiled(**INLINE)
 def advance_h(
     k, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi, cut_rows, cut_faces, excess
 ):
@@ -67,7 +67,7 @@ def advance_h(
         h_cut(k, state, upper, lower, gains, m, first, last, cut_faces[0], cut_faces[1], excess)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def record_e(k, sample, state, port, port_weights, port_record, contour, record):
     """Store what is sampled in row k of E; `port` and `contour` hold whole numbers, -1 where there is none.
 
@@ -97,7 +97,7 @@ def record_e(k, sample, state, port, port_weights, port_record, contour, record)
             record[sample, 2 * face + (top - bottom + 1) + k - bottom] = state[E_Z, row, LEAD + last]
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def record_map(k, sample, state, box, wave, sums):
     """Add row k of E, once all of it is there, to the field map.
 
@@ -119,7 +119,7 @@ def record_map(k, sample, state, box, wave, sums):
                 )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def record_h(k, sample, state, port, port_weights, port_record, contour, record):
     """Store what is sampled in row k of H; arguments as for `record_e`."""
     row = k + 1
@@ -144,7 +144,7 @@ def record_h(k, sample, state, port, port_weights, port_record, contour, record)
             record[sample, at + (top - bottom) + k - bottom] = state[H_Z, row, LEAD + last]
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def sweep(
     start,
     levels,
@@ -226,7 +226,7 @@ def sweep(
                     record_map(k - 1, sample, state, box, wave, sums)
 
 
-@njit(**REDUCTION)
+@compiled(**REDUCTION)
 def energy(n, nz, state, inverse_cb, weights):
     """Energy of the stored fields (see `fdtd.problem`), accumulated in float64 over rows.
 

@@ -135,6 +135,12 @@ class CudaDevice:
         driver = self._cupy.cuda.runtime.driverGetVersion()
         return f"{self.name}, compute capability {self.limits.capability / 10:.1f}, driver {driver}"
 
+    @property
+    def compiler(self) -> str:
+        """The run-time compiler of the kernels and its version."""
+        major, minor = self._cupy.cuda.nvrtc.getVersion()
+        return f"NVRTC {major}.{minor}"
+
     def synchronize(self) -> None:
         """Wait for everything started."""
         self._cupy.cuda.Device().synchronize()
