@@ -1,34 +1,51 @@
-"""The antennas of the reference, SI units. Feed of all: inner radius 3.6 mm, outer 4.0 mm, inside length 20 mm.
+"""The antennas of the reference, SI units.
 
-`CASES` may be looked at while the solver is developed. `HOLDOUT` is of the same kinds and other sizes; nothing is
-tuned on it, it only measures.
+`CASES` may be looked at while the solver is developed. `HOLDOUT` is of the same kinds and other sizes, on the same
+feed in the same band. `OTHER_FEEDS` is on three other feeds in three other bands, with other permittivities and flares.
+Nothing is tuned on the last two; they only measure.
 """
 
 from __future__ import annotations
 
-FREQUENCIES_HZ = (28.5e9, 30.0e9, 31.5e9)
-DESIGN_FREQUENCY_HZ = 30.0e9
+
+def _feed(band_ghz, inner_radius_mm, outer_radius_mm, length_mm):
+    """A circular waveguide and its band; the middle of the three frequencies is the design frequency."""
+    frequencies = [round(ghz * 1e9) for ghz in band_ghz]
+    return {
+        "inner_radius_m": round(inner_radius_mm * 1e-3, 9),
+        "outer_radius_m": round(outer_radius_mm * 1e-3, 9),
+        "feed_length_m": round(length_mm * 1e-3, 9),
+        "design_frequency_hz": float(frequencies[1]),
+        "frequencies_hz": [float(frequency) for frequency in frequencies],
+    }
 
 
-def _case(name, family, **parameters):
-    feed = {"inner_radius_m": 3.6e-3, "outer_radius_m": 4.0e-3, "feed_length_m": 20e-3}
+KA = _feed((28.5, 30.0, 31.5), 3.6, 4.0, 20)  # TE11 from 24.4 GHz: used at 1.17 to 1.29 times its cutoff
+X = _feed((11, 12, 13), 9, 10, 45)  # from 9.76 GHz: 1.13 to 1.33
+K = _feed((20, 21.5, 23), 5, 5.6, 27)  # from 17.57 GHz: 1.14 to 1.31
+V = _feed((50, 55, 60), 2, 2.5, 11)  # from 43.92 GHz: 1.14 to 1.37; a wall of a quarter of the radius
+
+
+def _case(name, family, feed=KA, **parameters):
     return {"name": name, "family": family, **feed, **parameters}
 
 
-def _shaped(name, permittivity, loss_tangent, radii_mm):
+def _shaped(name, permittivity, loss_tangent, radii_mm, feed=KA):
     return _case(
         name,
         "shaped_lens",
+        feed,
         permittivity=permittivity,
         loss_tangent=loss_tangent,
         lens_radii_m=[round(radius * 1e-3, 9) for radius in radii_mm],
     )
 
 
-def _hemispherical(name, permittivity, loss_tangent, radius_mm, extension_mm):
+def _hemispherical(name, permittivity, loss_tangent, radius_mm, extension_mm, feed=KA):
     return _case(
         name,
         "hemispherical_lens",
+        feed,
         permittivity=permittivity,
         loss_tangent=loss_tangent,
         lens_radius_m=round(radius_mm * 1e-3, 9),
@@ -36,10 +53,11 @@ def _hemispherical(name, permittivity, loss_tangent, radius_mm, extension_mm):
     )
 
 
-def _horn(name, length_mm, aperture_radius_mm, wall_mm):
+def _horn(name, length_mm, aperture_radius_mm, wall_mm, feed=KA):
     return _case(
         name,
         "conical_horn",
+        feed,
         horn_length_m=round(length_mm * 1e-3, 9),
         horn_aperture_radius_m=round(aperture_radius_mm * 1e-3, 9),
         horn_wall_m=round(wall_mm * 1e-3, 9),
@@ -65,4 +83,21 @@ HOLDOUT = (
     _hemispherical("hemispherical_lens_8p6_lossy", 2.53, 0.02, 8.6, 3.4),
     _horn("conical_horn_12", 12, 7.3, 0.4),
     _horn("conical_horn_24", 24, 10.7, 0.6),
+)
+
+# Chosen before any of them was solved. Flares (half angle) of 9, 27 and 30 degrees, where those
+# above have 16 to 17.
+OTHER_FEEDS = (
+    _case("open_waveguide_v", "open_waveguide", V),
+    _case("open_waveguide_x", "open_waveguide", X),
+    _horn("conical_horn_v_9_degrees", 14, 4.2, 0.4, V),
+    _horn("conical_horn_k_27_degrees", 20, 15, 0.8, K),
+    _horn("conical_horn_x_30_degrees", 40, 32, 1.5, X),
+    _hemispherical("hemispherical_lens_k_2p1", 2.1, 0.0, 17, 5, K),
+    _hemispherical("hemispherical_lens_v_3p0", 3.0, 0.0, 5.2, 1.2, V),
+    _hemispherical("hemispherical_lens_x_2p3_lossy", 2.3, 0.01, 22, 9, X),
+    _hemispherical("hemispherical_lens_v_4p5", 4.5, 0.0, 4, 1, V),
+    _shaped("shaped_lens_v_2p1", 2.1, 0.0, [9, 8.6, 7.7, 6.6, 5.8, 5.4], V),
+    _shaped("shaped_lens_k_3p0", 3.0, 0.001, [19, 18.3, 17, 15, 13.2, 12.4, 12], K),
+    _shaped("shaped_lens_x_2p56_lossy", 2.56, 0.02, [45, 43, 39.5, 35, 31, 29, 28], X),
 )

@@ -63,12 +63,12 @@ def relative_permittivity(case, frequency_hz, design_frequency_hz):
     return case.get("permittivity", 1.0) * (1 - 1j * loss)
 
 
-def _stretching(domain, attenuation):
-    """Complex r~ and the two stretching factors; quadratic profile, `attenuation` nepers one way at 30 GHz."""
+def _stretching(domain, resolution):
+    """Complex r~ and the two stretching factors; quadratic profile."""
     r_layer, z_low, z_high = domain.layer
     depth = domain.layer_thickness
-    k_design = 2 * np.pi * 30e9 / SPEED_OF_LIGHT_MM
-    peak = 3 * attenuation / (k_design * depth)
+    k_design = 2 * np.pi * resolution.design_frequency_hz / SPEED_OF_LIGHT_MM
+    peak = 3 * resolution.pml_attenuation / (k_design * depth)
 
     def ramp(distance):
         return ngs.IfPos(distance, distance / depth, 0.0)
@@ -105,11 +105,11 @@ def energies(trial, test, stretching):
     return curls, fields
 
 
-def _assemble(space, domain, k, beta, permittivity, attenuation):
+def _assemble(space, domain, k, beta, permittivity, resolution):
     """Bilinear form and source of the incident wave of amplitude 1 at the port plane."""
     (v, u), (w, q) = space.TnT()
     r = ngs.x
-    curls, fields = energies((v, u), (w, q), _stretching(domain, attenuation))
+    curls, fields = energies((v, u), (w, q), _stretching(domain, resolution))
     form = ngs.BilinearForm(space, symmetric=True, condense=True)
     form += (curls - k**2 * permittivity * fields) * ngs.dx(bonus_intorder=6)
 
@@ -142,7 +142,7 @@ def solve(domain, frequency_hz, lens_permittivity, resolution):
     space = ngs.HCurl(mesh, order=resolution.order, dirichlet="metal|outer", complex=True) * ngs.H1(
         mesh, order=resolution.order + 1, dirichlet="metal|outer|axis", complex=True
     )
-    form, source = _assemble(space, domain, k, beta, permittivity, resolution.pml_attenuation)
+    form, source = _assemble(space, domain, k, beta, permittivity, resolution)
     field = ngs.GridFunction(space)
     ngs.solvers.BVP(bf=form, lf=source, gf=field, inverse="sparsecholesky", print=False)
     v, u = field.components

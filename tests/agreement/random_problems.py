@@ -17,6 +17,8 @@ from fdtd.sources import ModalSource
 
 CELL = 0.3e-3
 CENTRE = 2 * np.pi * 30e9
+PORT_WIDTHS = (16, 17, 20, 32, 33, 36)
+"""Columns of ports about half a warp and a warp: at 3.6 mm, 18 columns are cells of 0.2 mm and 36 of 0.1 mm."""
 
 
 def random_problem(
@@ -25,6 +27,7 @@ def random_problem(
     batch: int = 1,
     *,
     shape: tuple[int, int] = (27, 41),
+    feed: int = 7,
     steps: int = 360,
     decay: float = 0.0,
     start: bool = True,
@@ -37,6 +40,7 @@ def random_problem(
         order: Azimuthal order m.
         batch: Antennas; their media differ.
         shape: (nr, nz).
+        feed: Columns of the feed, so of source and port; at most 7 or nr - 20.
         steps: Step limit, a multiple of 40.
         decay: Energy stop; 0 runs all steps.
         start: Begin with random fields instead of zero.
@@ -44,10 +48,10 @@ def random_problem(
     """
     rng = np.random.default_rng(seed)
     nr, nz = shape
+    assert feed <= max(7, nr - 20), "the contour lies within the feed's wall"
     grid = AxisymmetricGrid(
         nr=nr, nz=nz, cell=CELL, origin=13, courant_number=0.9 * courant_limit(order), azimuthal_order=order
     )
-    feed = 7
     media = random_media(rng, batch, nr, nz, feed)
     if lossy:
         loss = np.arange(1, batch + 1)[:, np.newaxis, np.newaxis, np.newaxis] * rng.uniform(0.02, 0.04)

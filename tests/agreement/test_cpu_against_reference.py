@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_problems import largest, part, random_problem, record_errors
+from random_problems import PORT_WIDTHS, largest, part, random_problem, record_errors
 
 from fdtd.backends import cpu, reference
 from fdtd.problem import Problem, Records
@@ -51,6 +51,15 @@ def test_grids_of_any_size(shape: tuple[int, int]) -> None:
     """Sizes around the widths that vectorised loops and tiles like."""
     problem = random_problem(seed=5, order=1, batch=1, shape=shape, steps=120)
     measured = cpu.run(problem, precision="float64", steps_per_sweep=3, threads=1)
+    _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("steps_per_sweep", [1, 5])
+@pytest.mark.parametrize("feed", PORT_WIDTHS)
+def test_ports_of_any_width(feed: int, steps_per_sweep: int) -> None:
+    """Source, port and the feed's absorber up to 36 columns wide."""
+    problem = random_problem(seed=feed, order=1, feed=feed, shape=(57, 41), steps=80)
+    measured = cpu.run(problem, precision="float64", steps_per_sweep=steps_per_sweep, threads=1)
     _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
 
 

@@ -27,7 +27,8 @@ import pytest
 from cavities import BACKENDS
 from open_space import MARGIN, radiate, reflection_db, undisturbed
 
-THICKNESS = {10: (-71.0, -92.0, -69.0), 8: (-67.0, -86.0, -65.0)}  # r wall, z wall, all walls; dB
+THICKNESS = {10: (-71.0, -92.0), 8: (-67.0, -86.0)}  # r wall, z wall; dB
+ALL_WALLS = {"r": (-74.5, -71.0, -71.0), "z": (-89.0, -71.5, -69.0)}  # by m, 10 cells
 
 
 @pytest.mark.parametrize("cells", THICKNESS)
@@ -60,4 +61,4 @@ def test_all_layers_and_their_corners(measured: Callable[..., float], order: int
     box = (18, 8, 8)
     samples = radiate(backend, order, 20, 10, 10, (10, 10, 10), box)
     found = reflection_db(samples, undisturbed(order, box), box, face)
-    measured(f"all walls, {face} face", found, "dB", at_most=THICKNESS[10][2], m=order, backend=backend)
+    measured(f"all walls, {face} face", found, "dB", at_most=ALL_WALLS[face][order], m=order, backend=backend)

@@ -11,8 +11,10 @@ Three loads whose answer is known:
             sends back.
 
 Measured, largest over 28.5 to 31.5 GHz and five cells (0.3 mm: wall on the lattice; 0.25, 0.27, 0.29, 0.33 mm:
-between): matched -86.1 dB (float32 and float64), short |S11| - 1 -95.1 dB and S11 + 1 -94.2 dB, from above -94.1 dB.
-Less than -50 dB is asked for.
+between): matched -86.1 dB (float32 and float64), short |S11| - 1 -94.6 dB and S11 + 1 -94.2 dB, from above -94.1 dB.
+The layouts that the studies of `experiments` choose: matched -86.5 dB, short -92.4 dB, from above -96.9 dB.
+The absorber's theory (its 16 cells send back -110 dB of a plane wave at 60 degrees) is a bound from below only, so the
+bounds are what was measured and 2 dB.
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from antennaopt.config import load_experiment
+from antennaopt.evaluation.plan import plan
 from fdtd.backends import cpu
 from fdtd.layout import Extent, Layout, lay_out
 from fdtd.ports import GuideMode, modal_amplitudes
@@ -31,6 +36,9 @@ from fdtd.problem import Problem
 from fdtd.scene import LevelSet, Scene, box
 from fdtd.simulation import fill, pose, solve
 
+MATCHED_DB, SHORT_DB, ABOVE_DB = -84.0, -92.0, -92.0
+STUDIES = ("quickstart", "ka_band_lens", "ka_band_horn")
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 RADIUS, WALL, LENGTH = 3.6e-3, 0.6e-3, 14e-3
 BAND = (28.5e9, 31.5e9)
 SWEEP = 61
@@ -50,10 +58,10 @@ def ring(r_min: float, r_max: float, z_min: float, z_max: float) -> LevelSet:
     return box(*(np.array([value]) for value in (r_min, r_max, z_min, z_max)))
 
 
-def tube(top: float) -> tuple[LevelSet, ...]:
+def tube(top: float, wall: float = WALL, length: float = LENGTH) -> tuple[LevelSet, ...]:
     """The feed up to z = top, shorted at its back."""
-    outer, back = RADIUS + WALL, -LENGTH - WALL
-    return ring(RADIUS, outer, back, top), ring(-np.inf, outer, back, -LENGTH)
+    outer, back = RADIUS + wall, -length - wall
+    return ring(RADIUS, outer, back, top), ring(-np.inf, outer, back, -length)
 
 
 def decibels(ratio: np.ndarray) -> float:
@@ -68,7 +76,7 @@ def test_matched(measured: Callable[..., float], precision: str, cell: float) ->
     scene = Scene(batch=1, conductors=tube(1.0))
     found = solve(tube_layout(cell), scene, precision=precision, sweep=SWEEP)[0]
     name = "reflection of a matched guide"
-    measured(name, decibels(found.sweep_s11), "dB", at_most=-75.0, cell_mm=cell * 1e3, precision=precision)
+    measured(name, decibels(found.sweep_s11), "dB", at_most=MATCHED_DB, cell_mm=cell * 1e3, precision=precision)
 
 
 def amplitudes(
@@ -83,37 +91,66 @@ def amplitudes(
     return modal_amplitudes(layout.grid, mode, frequencies, voltage, current)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_short(measured: Callable[..., float], cell: float) -> None:
-    """Tangential E zero in the plane z = 0: S11 = -1, magnitude and phase."""
-    layout = tube_layout(cell)
-    media = fill(layout, Scene(batch=1, conductors=tube(1.0)))
+def short(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) -> np.ndarray:
+    """S11 at z = 0 with no tangential E in that plane."""
+    media = fill(layout, Scene(batch=1, conductors=conductors))
     length = media.open_length.copy()
     length[:, :2, layout.origin, : layout.feed_columns] = 0.0
     problem, mode = pose(layout, replace(media, open_length=length))
-    band = np.linspace(*BAND, SWEEP)
     up, down = amplitudes(layout, problem, mode, band)
     travel = mode.phase_per_cell(layout.grid, band) * (layout.origin - layout.port_plane)
-    s11 = down / up * np.exp(2j * travel)
+    return down / up * np.exp(2j * travel)
+
+
+def from_above(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) -> np.ndarray:
+    """What goes up again of a wave that comes down the tube."""
+    problem, mode = pose(layout, fill(layout, Scene(batch=1, conductors=conductors)))
+    source = problem.source
+    assert source is not None
+    above = dataclasses.replace(problem, source=dataclasses.replace(source, plane=layout.origin))
+    up, down = amplitudes(layout, above, mode, band)
+    return up / down
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_short(measured: Callable[..., float], cell: float) -> None:
+    """Tangential E zero in the plane z = 0: S11 = -1, magnitude and phase."""
+    s11 = short(tube_layout(cell), tube(1.0), np.linspace(*BAND, SWEEP))
     name = "|S11| - 1 of a short"
-    measured(name, decibels(np.abs(s11) - 1), "dB", at_most=-80.0, cell_mm=cell * 1e3)
-    measured("S11 + 1 of a short at z = 0", decibels(s11 + 1), "dB", at_most=-80.0, cell_mm=cell * 1e3)
+    measured(name, decibels(np.abs(s11) - 1), "dB", at_most=SHORT_DB, cell_mm=cell * 1e3)
+    measured("S11 + 1 of a short at z = 0", decibels(s11 + 1), "dB", at_most=SHORT_DB, cell_mm=cell * 1e3)
 
 
 def test_plate_of_metal(measured: Callable[..., float]) -> None:
     """The same as a body of the scene, plate and wall on lattice lines."""
     scene = Scene(batch=1, conductors=(*tube(1e-3), ring(-np.inf, RADIUS + WALL, 0.0, 2e-3)))
     found = solve(tube_layout(0.3e-3), scene, precision="float64", sweep=SWEEP)[0]
-    measured("S11 + 1 of a metal plate at z = 0", decibels(found.sweep_s11 + 1), "dB", at_most=-60.0)
+    measured("S11 + 1 of a metal plate at z = 0", decibels(found.sweep_s11 + 1), "dB", at_most=SHORT_DB)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_from_above(measured: Callable[..., float], cell: float) -> None:
     """A wave that comes down into the feed is absorbed behind the source's plane."""
-    layout = tube_layout(cell)
-    problem, mode = pose(layout, fill(layout, Scene(batch=1, conductors=tube(1.0))))
-    source = problem.source
-    assert source is not None
-    above = dataclasses.replace(problem, source=dataclasses.replace(source, plane=layout.origin))
-    up, down = amplitudes(layout, above, mode, np.linspace(*BAND, SWEEP))
-    measured("reflection of the feed's absorber", decibels(up / down), "dB", at_most=-80.0, cell_mm=cell * 1e3)
+    found = from_above(tube_layout(cell), tube(1.0), np.linspace(*BAND, SWEEP))
+    measured("reflection of the feed's absorber", decibels(found), "dB", at_most=ABOVE_DB, cell_mm=cell * 1e3)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_layouts_of_studies(measured: Callable[..., float], study: str) -> None:
+    """Cell, feed, absorber and layers as an experiment's plan has them; its antennas replaced by the loads.
+
+    The energy stop is put off from 60 to 80 dB, as in the other tests: what is left in the tube at 60 dB hides the
+    reflections, which then are -82.0, -80.8 and -84.2 dB (up to -60 dB is possible by Parseval).
+    """
+    experiment = load_experiment(EXPERIMENTS / f"{study}.toml")
+    lower, upper = experiment.bounds()
+    layout = replace(plan(experiment.family, lower, upper, experiment.resolved()["solver"]).layout, decay=1e-8)
+    assert upper["feed.inner_radius"] == RADIUS
+    feed = tube(1.0, upper["feed.outer_radius"] - RADIUS, upper["feed.length"])
+    band = np.linspace(min(layout.frequencies), max(layout.frequencies), SWEEP)
+    matched = solve(layout, Scene(batch=1, conductors=feed))[0].s11
+    place = {"study": study, "cell_mm": layout.cell * 1e3, "absorber_cells": layout.feed_absorber}
+    measured("reflection of a matched guide", decibels(matched), "dB", at_most=MATCHED_DB, **place)
+    measured("S11 + 1 of a short at z = 0", decibels(short(layout, feed, band) + 1), "dB", at_most=SHORT_DB, **place)
+    found = decibels(from_above(layout, feed, band))
+    measured("reflection of the feed's absorber", found, "dB", at_most=ABOVE_DB, **place)

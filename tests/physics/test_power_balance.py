@@ -15,8 +15,9 @@ Measured at 0.4 mm (14 cells a wavelength in permittivity 3, 24 in air), largest
     lens, loss tangent 0.2   85 %    2.1e-4 (diagonal: 2e-6)     2.6e-4
     horn                     0       6e-5                        5.6e-4
 
-The 7e-5 without loss is what the energy stop at -60 dB leaves out. The efficiency of the published lenses, radiated
-over accepted, is within 4e-3 of finite elements (tests/published/test_fem_reference.py).
+The bounds are these figures and a third. The 7e-5 without loss is what the energy stop at -60 dB leaves out. The
+efficiency of the published lenses, radiated over accepted, is within 4e-3 of finite elements
+(tests/published/test_fem_reference.py).
 """
 
 from __future__ import annotations
@@ -60,24 +61,28 @@ def off_balance(found: Solution, arrived: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "design", "lost"),
+    ("name", "design", "lost", "bounds"),
     [
-        ("lens", LENS | {"lens.loss_tangent": 0.0}, (0.0, 0.0)),
-        ("lens, loss tangent 0.02", LENS | {"lens.loss_tangent": 0.02}, (0.18, 0.20)),
-        ("lens, loss tangent 0.2", LENS | {"lens.loss_tangent": 0.2}, (0.83, 0.87)),
-        ("horn", HORN, (0.0, 0.0)),
+        ("lens", LENS | {"lens.loss_tangent": 0.0}, (0.0, 0.0), (1e-4, 3.1e-4)),
+        ("lens, loss tangent 0.02", LENS | {"lens.loss_tangent": 0.02}, (0.18, 0.20), (1.6e-4, 4.3e-4)),
+        ("lens, loss tangent 0.2", LENS | {"lens.loss_tangent": 0.2}, (0.83, 0.87), (2.8e-4, 3.5e-4)),
+        ("horn", HORN, (0.0, 0.0), (1e-4, 7.5e-4)),
     ],
 )
 def test_balance(
-    measured: Callable[..., float], name: str, design: dict[str, float], lost: tuple[float, float]
+    measured: Callable[..., float],
+    name: str,
+    design: dict[str, float],
+    lost: tuple[float, float],
+    bounds: tuple[float, float],
 ) -> None:
     """Every watt is found again; and a lossy lens loses what it should."""
     found = solution(design)
     share = found.dissipated / found.accepted
     assert lost[0] <= share.min()
     assert share.max() <= lost[1]
-    measured(f"{name}: contour", off_balance(found, found.through_contour), at_most=3e-4)
-    measured(f"{name}: far field", off_balance(found, found.radiated), at_most=1e-3)
+    measured(f"{name}: contour", off_balance(found, found.through_contour), at_most=bounds[0])
+    measured(f"{name}: far field", off_balance(found, found.radiated), at_most=bounds[1])
 
 
 @pytest.mark.parametrize("loss_tangent", [0.02, 0.2])
@@ -89,4 +94,4 @@ def test_poynting_with_the_diagonal(
     monkeypatch.setattr(simulation, "fill", lambda *given: replace(whole(*given), coupling=None))
     found = solution(LENS | {"lens.loss_tangent": loss_tangent}, decay_db=100.0)
     name = "diagonal tensor: contour"
-    measured(name, off_balance(found, found.through_contour), at_most=1e-5, loss_tangent=loss_tangent)
+    measured(name, off_balance(found, found.through_contour), at_most=4e-6, loss_tangent=loss_tangent)

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference_antennas import CASES, design, solved
+from required import skip_without
 
 from antennaopt import cli
 from antennaopt.study import antenna_toml
@@ -82,7 +83,7 @@ def of_meep(name: str, folder: Path) -> dict[str, Any]:
 def test_two_programs_agree(name: str, measured, tmp_path: Path) -> None:
     """Directivity, S11, both cuts and efficiency, and what each took of a processor."""
     if missing():
-        pytest.skip(missing())
+        skip_without("meep", missing())
     theirs = of_meep(name, tmp_path)
     assert theirs["cell"] == pytest.approx(CELL)
     results, bounds = theirs["results"], BOUNDS[name]
