@@ -47,9 +47,15 @@ class Interrupted(AntennaoptError):  # noqa: N818 - what happened, not a fault
     """The user or the system asked to stop; what was done is saved and `antennaopt resume` goes on.
 
     Attributes:
-        exit_code: 130 after Ctrl-C (SIGINT), 143 after SIGTERM.
+        exit_code: 129 after SIGHUP, 130 after Ctrl-C (SIGINT), 143 after SIGTERM.
     """
 
     def __init__(self, message: str, *, exit_code: int = 130) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class ReaderGone(AntennaoptError):  # noqa: N818 - what happened, not a fault
+    """The program that read our stdout has ended, as `head` does: nothing is printed about it."""
+
+    exit_code = 141

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from antennaopt.config.cluster import check_cluster
 from antennaopt.config.fields import Range
+from antennaopt.config.goals import goal_warnings
 from antennaopt.errors import ConfigurationError
-from antennaopt.quantities import format_frequency, format_length
+from antennaopt.feed_modes import cutoff_frequency
+from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 
 if TYPE_CHECKING:
     from antennaopt.config.experiment import Experiment
@@ -40,7 +41,7 @@ def check(experiment: Experiment) -> None:
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Return what may surprise: modes beside TE11 that the guide carries."""
+    """Return what may surprise: modes beside TE11 that the guide carries, goals that hardly make sense."""
     _, upper = _extremes(experiment)
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)
@@ -52,35 +53,13 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
                 f"solver.frequencies: {format_frequency(highest)} lies above the {mode} cutoff of "
                 f"antenna.feed.inner_radius = {format_length(radius)} ({format_frequency(cutoff)}): {what}"
             )
-    return tuple(found)
+    return (*found, *goal_warnings(experiment))
 
 
 OTHER_MODES = {
     "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; only TE11 is excited and measured here"),
     "TM11": (1, "TM", "power that the antenna reflects into TM11 is not in S11; use a smaller feed"),
 }
-
-
-@lru_cache
-def cutoff_frequency(radius: float, order: int, kind: str) -> float:
-    """Return the lowest cutoff of an air-filled circular waveguide's modes of one order and kind.
-
-    Args:
-        radius: Inner radius, m.
-        order: Azimuthal order.
-        kind: `TE` or `TM`.
-
-    Returns:
-        Frequency, Hz.
-
-    References:
-        Pozar, Microwave Engineering, 4th ed., section 3.4.
-    """
-    from scipy.constants import c
-    from scipy.special import jn_zeros, jnp_zeros
-
-    zero = (jnp_zeros if kind == "TE" else jn_zeros)(order, 1)[0]
-    return float(zero * c / (2.0 * math.pi * radius))
 
 
 def _extremes(experiment: Experiment) -> tuple[dict[str, float], dict[str, float]]:
@@ -138,14 +117,23 @@ def _check_start(experiment: Experiment) -> None:
 
 
 def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
-    show = (lambda x: f"{x:g}") if name.endswith(("permittivity", "loss_tangent")) else format_length
+    def show(x: float, digits: int = 6) -> str:
+        plain = name.endswith(("permittivity", "loss_tangent"))
+        return f"{x:.{digits}g}" if plain else format_quantity(x, LENGTH, digits=digits)
+
     if gene.kind == "choice" and value not in gene.choices:
         _refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
     slack = 1e-9 * gene.high
     if not gene.low - slack <= value <= gene.high + slack:
+        digits = next((n for n in (6, 9, 12) if show(value, n) not in (show(gene.low, n), show(gene.high, n))), 17)
         _refuse(
-            f"{where} = {show(value)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
+            f"{where} = {show(value, digits)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
             "widen the range or change the design"
+        )
+    if gene.kind == "integer" and abs(value - round(value)) > slack:
+        _refuse(
+            f"{where} = {show(value)} is no whole number, as the gene's values are ({show(math.ceil(gene.low))} to "
+            f"{show(math.floor(gene.high))}); round it"
         )
 
 

@@ -61,6 +61,9 @@ Memory = Annotated[str, _matching(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|Ti
 Label = Annotated[
     str, _matching(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "up to 63 lower-case letters, digits and hyphens")
 ]
+HostName = Annotated[
+    str, _matching(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", 'the name of a host, such as "node1.example.org"')
+]
 Image = Annotated[str, _matching(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,299}", "the name of a container image")]
 
 
@@ -166,6 +169,8 @@ class Cluster(Table):
         address: Of the scheduler, `tls://host:8786`.
         listen: Host, with or without a port, where the scheduler of `local` and `slurm` listens.
         tls: Certificates.
+        dashboard: Whether the run's own scheduler serves one, on loopback.
+        dashboard_hosts: Names under which it answers, in addition to localhost, 127.0.0.1 and [::1].
         batch_size: Antennas a task, or `auto`.
         cache: Whether the evaluation cache may answer; where it is says the environment or the command line alone.
         slurm: What a job of kind `slurm` asks for.
@@ -181,10 +186,30 @@ class Cluster(Table):
     address: str | None = None
     listen: str | None = None
     tls: TlsOrFolder | None = None
+    dashboard: bool = True
+    dashboard_hosts: tuple[HostName, ...] = ()
     batch_size: AutoOrCount = "auto"
     cache: bool = True
     slurm: Slurm | None = None
     kubernetes: Kubernetes | None = None
+
+    def destination(self, scheduler: str | None = None) -> str | None:
+        """Return what a run connects to, or who may connect to it, in one line; None where all stays on this machine.
+
+        Args:
+            scheduler: Address from the command line, in place of the table's kind.
+        """
+        if scheduler is not None:
+            return f"scheduler {scheduler} (--scheduler)"
+        listening = f", scheduler listens on {self.listen}" if self.listen else ""
+        if self.kind == "address":
+            return f"scheduler {self.address} (cluster.address)"
+        if self.slurm is not None and self.kind == "slurm":
+            return f"SLURM, partition {self.slurm.partition or 'of the site'}{listening}"
+        if self.kubernetes is not None and self.kind == "kubernetes":
+            namespace = self.kubernetes.namespace or "of the current context"
+            return f"Kubernetes, namespace {namespace}, image {self.kubernetes.image}"
+        return f"local workers{listening}" if listening else None
 
 
 def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
@@ -199,6 +224,7 @@ def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
         "address": ("address",),
         "listen": ("local", "slurm"),
         "threads": ("local",),
+        "dashboard_hosts": ("local", "slurm"),
         "workers_least": ("slurm", "kubernetes"),
     }
     if kind == "address" and not cluster.address:
@@ -214,7 +240,7 @@ def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
             refuse(f"cluster.workers_least = {cluster.workers_least} is more than cluster.workers; lower it")
     for entry, kinds in belongs.items():
         value = getattr(cluster, entry)
-        if value is not None and kind not in kinds:
+        if value not in (None, ()) and kind not in kinds:
             shown = f' = "{value}"' if isinstance(value, str) else f" = {value}" if isinstance(value, int) else ""
             wanted = " or ".join(f'"{one}"' for one in kinds)
             refuse(f'cluster.{entry}{shown} does not go with cluster.kind = "{kind}"; set kind = {wanted}')

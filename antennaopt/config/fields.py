@@ -46,7 +46,10 @@ def written(value: Any) -> str:
     """Write a value as the file has it, cut to a length that fits a line."""
     if isinstance(value, float):
         return f"{value:g}"
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except ValueError:  # a whole number of thousands of digits
+        text = hex(value) if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.config.experiment import Experiment
+from antennaopt.config.nesting import MOST_PARTS, too_deep
 from antennaopt.errors import ConfigurationError
+from antennaopt.reading import read_regular
 
-MOST_BYTES = 10_000_000
 EXCLUSIVE = ("cell", "cells_per_wavelength")
 """Entries of [solver] of which an override of one takes the other's place."""
 
@@ -81,22 +82,35 @@ def load_antenna(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
     return experiment
 
 
-def _read(path: Path) -> dict[str, Any]:
-    if path.is_dir():
-        raise ConfigurationError(f"{path} is a directory; name the .toml file in it")
+def read_source(path: Path) -> str:
+    """Return the text of an experiment or antenna file, lines ended by line feeds alone.
+
+    Raises:
+        ConfigurationError: It is not there, cannot be read, is no regular file of up to 10 MB, or not UTF-8.
+    """
     try:
-        raw = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+        return read_regular(path).decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise ConfigurationError(f"{path} does not exist; check the path") from None
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read ({error.strerror or error}); check its permissions") from None
-    if raw is None:
-        raise ConfigurationError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; that is no experiment file")
+    except IsADirectoryError:
+        raise ConfigurationError(f"{path} is a directory; name the .toml file in it") from None
+    except PermissionError as error:
+        raise ConfigurationError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise ConfigurationError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(f"{path} cannot be read ({reason}); name a TOML file of at most 10 MB") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = read_source(path)
+    deep = too_deep(text)
+    if deep is not None:
+        raise ConfigurationError(f"{path}: {deep}")
     try:
-        return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError alone: a whole number of thousands of digits
         reason = " ".join(str(error).split())
         raise ConfigurationError(
             f'{path} is not valid TOML: {reason}; text values need quotes, for example "3.6 mm"'
@@ -119,6 +133,11 @@ def override(data: dict[str, Any], text: str) -> None:
         raise ConfigurationError(
             f"--set {text!r} is not of the form a.b=value; write for example --set evolution.population=48"
         )
+    if len(keys) > MOST_PARTS:
+        raise ConfigurationError(f"--set {keys[0]}... has a key of {len(keys)} parts (at most {MOST_PARTS})")
+    deep = too_deep(value)
+    if deep is not None:
+        raise ConfigurationError(f"--set {path.strip()}: {deep}")
     for one, other in (EXCLUSIVE, EXCLUSIVE[::-1]):
         if keys == ["solver", one] and isinstance(data.get("solver"), dict):
             data["solver"].pop(other, None)
@@ -151,6 +170,6 @@ def _value(text: str) -> Any:
     """Read a value as TOML does; what is no TOML value is text: `--set antenna.feed.length=20 mm`."""
     try:
         read = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return text
     return read["value"] if list(read) == ["value"] else text

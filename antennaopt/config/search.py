@@ -24,6 +24,9 @@ from antennaopt.config.fields import (
 )
 from antennaopt.objectives import METRICS
 
+MOST_WEIGHT = 1e6
+"""Of an objective: beyond it, the other goals are lost in the rounding of the fitness."""
+
 
 def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
     """Read one design of `start`: gene values by dotted name, or nested as in [antenna]; lists count from 0."""
@@ -80,12 +83,14 @@ class Stop(Table):
         fitness: Best fitness that is good enough.
         stagnation: Generations in a row without a better best.
         wall_time: s.
+        goals: Whether to stop when the best antenna meets all goals.
     """
 
     evaluations: Count | None = None
     fitness: Number | None = None
     stagnation: Count | None = None
     wall_time: Duration | None = None
+    goals: Annotated[bool, Strict()] = True
 
 
 def _without_generational(data: Any) -> Any:
@@ -160,14 +165,14 @@ class Objective(Table):
         metric: Which figure of merit.
         at_least: Lower goal, in the metric's unit.
         at_most: Upper goal, in the metric's unit.
-        weight: Factor in the weighted sum.
+        weight: Factor in the weighted sum, at most 1e6.
         frequencies: Hz, some of the solver's; all when empty.
     """
 
     metric: Annotated[str, AfterValidator(_metric)] = Field(examples=['"directivity_dbi"'])
     at_least: Number | None = None
     at_most: Number | None = None
-    weight: Number = Field(default=1.0, gt=0.0)
+    weight: Number = Field(default=1.0, gt=0.0, le=MOST_WEIGHT)
     frequencies: tuple[Frequency, ...] = ()
 
 

@@ -1,0 +1,42 @@
+"""Files of users are read here: regular ones of a limited size, whatever a path leads to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MOST_BYTES = 10_000_000
+"""Of a file that people write, or that a command wrote for another one."""
+
+FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""A FIFO opens at once, and no terminal becomes ours."""
+
+
+def read_regular(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return what a regular file holds; links to one are followed.
+
+    What is opened is what is looked at: a file that takes the place of another meanwhile is not read unchecked.
+
+    Args:
+        path: Of the file.
+        most_bytes: A larger file is refused.
+
+    Raises:
+        OSError: It is not there, cannot be read, is not a regular file (a device, a FIFO, a folder) or is too large;
+            `strerror` says which.
+    """
+    handle = os.open(path, FLAGS)
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = bytearray()
+        while len(data) <= most_bytes and (more := file.read(most_bytes + 1 - len(data))):
+            data += more
+    if len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes // 1_000_000} MB", str(path))
+    return bytes(data)
