@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from antennaopt.errors import ConfigurationError, StorageError
+
+if TYPE_CHECKING:
+    from cryptography.x509 import GeneralName
 
 FILES = ("ca.pem", "certificate.pem", "key.pem")
 CLOCKS_APART = timedelta(hours=1)
@@ -24,8 +28,7 @@ def issue(folder: Path, *, hosts: Sequence[str] = (), days: int = 365, now: date
 
     Args:
         folder: Made with mode 0700; the files get 0600.
-        hosts: Names and addresses that the certificate is for, beside this machine's name and loopback. Dask asks for
-            the authority alone, other programs may ask for these.
+        hosts: As for `made`.
         days: Validity.
         now: When it begins, an hour less; the clock's when None.
 
@@ -33,22 +36,29 @@ def issue(folder: Path, *, hosts: Sequence[str] = (), days: int = 365, now: date
         The files: authority, certificate, key.
 
     Raises:
-        ConfigurationError: The folder holds such files already, or the package for it is missing.
+        ConfigurationError: The folder holds such files already.
         StorageError: The files cannot be written.
     """
-    try:
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-    except ImportError:
-        raise ConfigurationError(
-            "certificates are made by the package cryptography, which is not installed; pip install 'antennaopt[tls]'"
-        ) from None
-
     there = [folder / name for name in FILES if (folder / name).exists()]
     if there:
         raise ConfigurationError(f"{there[0]} exists; remove it, or name another folder")
+    return _written(folder, made(hosts=hosts, days=days, now=now))
+
+
+def made(*, hosts: Sequence[str] = (), days: int = 365, now: datetime | None = None) -> tuple[bytes, bytes, bytes]:
+    """Return an authority's certificate, one that it signed, and the key of that one, in PEM; nothing is written.
+
+    Args:
+        hosts: Names and addresses that the certificate is for, in addition to this machine's name and loopback. Dask
+            checks the authority alone, other programs may check these.
+        days: Validity.
+        now: When it begins, an hour less; the clock's when None.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
     begin = (now or datetime.now(UTC)) - CLOCKS_APART
     end = begin + CLOCKS_APART + timedelta(days=days)
 
@@ -75,7 +85,7 @@ def issue(folder: Path, *, hosts: Sequence[str] = (), days: int = 365, now: date
         if not authority:
             both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
             builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
-            names = [_general_name(x509, host) for host in dict.fromkeys((*hosts, *_here()))]
+            names = [_general_name(host) for host in dict.fromkeys((*hosts, *_here()))]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return builder.sign(signer, hashes.SHA256())
 
@@ -84,12 +94,11 @@ def issue(folder: Path, *, hosts: Sequence[str] = (), days: int = 365, now: date
                             authority=True)  # fmt: skip
     member = certificate("antennaopt farm", key, "antennaopt farm authority", authority_key, authority=False)
     pem = serialization.Encoding.PEM
-    texts = (
+    return (
         authority.public_bytes(pem),
         member.public_bytes(pem),
         key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     )
-    return _written(folder, texts)
 
 
 def _written(folder: Path, texts: Sequence[bytes]) -> list[Path]:
@@ -109,8 +118,10 @@ def _here() -> tuple[str, ...]:
     return (socket.gethostname(), "localhost", "127.0.0.1", "::1")
 
 
-def _general_name(x509, host: str):  # noqa: ANN001, ANN202 - types of a package that need not be there
+def _general_name(host: str) -> GeneralName:
+    from cryptography import x509
+
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:
-        return x509.DNSName(host)
+        return x509.DNSName(host if host.isascii() else host.encode("idna").decode())

@@ -5,27 +5,33 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask.config
-from distributed import LocalCluster
 from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._connection import connect, page_link, threads_of, within
 from antennaopt.evaluation._security import LOOPBACK, host_and_port, is_loopback
+from antennaopt.evaluation._servers import FiguresCluster, SilentNanny
 from antennaopt.evaluation._worker import DEVICES
 from antennaopt.evaluation.cores import usable_cores
+from fdtd.cache_folder import cache_folder
 
 DASHBOARD_PORT = 8787
 
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""With it Python does not look for modules in the current folder, which may hold files of another user."""
+
 WORKER_ENVIRONMENT = {
+    **SAFE_PATH,
     "NUMBA_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -98,11 +104,11 @@ class OwnScheduler:
         Raises:
             ClusterError: No worker came up in time.
         """
-        quieten()
+        prepare_processes()
         dask.config.set(NOT_ONLY_AT_THE_START)
         self._closed = False
-        with dask.config.set(SETTINGS), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Port .* is already in use")  # taken in between: another is found
+        self._scratch = PrivateFolder()
+        with dask.config.set({**SETTINGS, "temporary-directory": self._scratch.name}):
             try:
                 self._cluster: Any = cluster()
                 self.client = connect(self._cluster, timeout_s)
@@ -114,7 +120,11 @@ class OwnScheduler:
             except BaseException:  # a signal: jobs and processes must not be left behind
                 self.close()
                 raise
-        self.dashboard_link = page_link(self.client, self._cluster.dashboard_link if dashboard else None)
+        self.dashboard_link = page_link(self.client, self._dashboard() if dashboard else None)
+
+    def _dashboard(self) -> str | None:
+        """Return where the dashboard is; on loopback, wherever the scheduler itself listens."""
+        return f"http://{LOOPBACK}:{self._cluster.scheduler.http_server.port}/"
 
     @property
     def scheduler_is_gone(self) -> bool:
@@ -162,6 +172,7 @@ class OwnScheduler:
             for pid in pids:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+        self._scratch.cleanup()
 
     def _pids(self, cluster: Any) -> list[int]:
         return []
@@ -178,6 +189,7 @@ class LocalWorkers(OwnScheduler):
         threads: int = 1,
         dashboard: bool = True,
         timeout_s: float = 60.0,
+        dashboard_hosts: Sequence[str] = (),
         listen: str | None = None,
         security: Security | None = None,
     ) -> None:
@@ -189,24 +201,25 @@ class LocalWorkers(OwnScheduler):
             threads: Of a process.
             dashboard: Whether to serve Dask's dashboard, on loopback.
             timeout_s: How long to wait for the first worker.
+            dashboard_hosts: Names, in addition to this machine's loopback, under which the dashboard answers.
             listen: Host, with or without a port, of the scheduler and these workers; loopback and any port when None.
             security: Certificates; the caller has made sure that they are there where they must be.
 
         Raises:
             ClusterError: No worker came up in time.
         """
+        cache_folder()  # found once here: worker processes inherit a temporary one
         self.worker_count = worker_count or len(devices) or usable_cores()
         host, port = host_and_port(listen)
         self.grows = not is_loopback(host)
-        # A worker serves HTTP too, where it listens unless told otherwise.
-        pages: dict[str, Any] = {"worker_dashboard_address": f"{LOOPBACK}:0"} if self.grows else {}
         nobody = (
             f"no local worker process came up within {timeout_s:g} s; is the machine overloaded, short of memory, or "
             f"does {host} not belong to it?"
         )
+        address = f"{LOOPBACK}:{DASHBOARD_PORT}" if dashboard else None
         super().__init__(
             lambda: _with_all_workers(
-                lambda: LocalCluster(
+                lambda: FiguresCluster(
                     n_workers=self.worker_count,
                     threads_per_worker=threads,
                     processes=True,
@@ -214,10 +227,10 @@ class LocalWorkers(OwnScheduler):
                     scheduler_port=port,
                     protocol="tls://" if security else "tcp://",
                     security=security,
-                    # Dask serves HTTP, on all interfaces, even when told of no dashboard: always give it an address.
-                    dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
-                    scheduler_kwargs={"dashboard": dashboard},
-                    **pages,
+                    dashboard_address=address,  # pyright: ignore[reportArgumentType] - None is for no dashboard
+                    scheduler_kwargs={"dashboard_hosts": dashboard_hosts},
+                    worker_class=SilentNanny,
+                    local_directory=dask.config.get("temporary-directory"),  # also of one that is started later
                     silence_logs=logging.CRITICAL,
                     memory_limit=None,
                     env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
@@ -264,7 +277,7 @@ class LocalWorkers(OwnScheduler):
         return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
 
 
-def _with_all_workers(cluster: Callable[[], LocalCluster]) -> LocalCluster:
+def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:
     """Make a cluster; anew where Dask gives it up, as it does when a worker process is killed while it starts.
 
     Raises:
@@ -276,6 +289,21 @@ def _with_all_workers(cluster: Callable[[], LocalCluster]) -> LocalCluster:
     return cluster()
 
 
+class PrivateFolder(TemporaryDirectory[str]):
+    """A folder for Dask's files, which no other user can change.
+
+    Dask's own choice is one for all users of a machine. It puts its folder first where modules are looked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(prefix="antennaopt-", ignore_cleanup_errors=True)
+
+    def cleanup(self) -> None:
+        """Remove the folder, and look for modules in it no more: its name is free for any user from now on."""
+        sys.path[:] = [one for one in sys.path if not Path(one).is_relative_to(self.name)]
+        super().cleanup()
+
+
 def is_stopped(pid: int) -> bool:
     """Whether a process of this machine is stopped by a signal; one under a debugger is not meant."""
     try:
@@ -285,19 +313,13 @@ def is_stopped(pid: int) -> bool:
     return state[:1] == ["T"]
 
 
-def dashboard_port() -> int:
-    """Return Dask's usual dashboard port, or 0 (any free one) when it is taken."""
-    with closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, DASHBOARD_PORT))
-        except OSError:
-            return 0
-    return DASHBOARD_PORT
+def prepare_processes() -> None:
+    """Keep processes that are started from now on out of the current folder, and Dask's own logs off the terminal.
 
-
-def quieten() -> None:
-    """Keep Dask's own logs off the terminal: what matters is reported as outcomes and errors."""
+    Outcomes and errors report what matters. Workers take the setting from the environment, and so does the resource
+    tracker of `multiprocessing`, which starts before them.
+    """
+    os.environ.update(SAFE_PATH)
     warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # others than ours are refused, in one line
     for name in ("distributed", "distributed.client", "bokeh", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

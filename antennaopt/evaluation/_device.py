@@ -9,6 +9,9 @@ from typing import Any
 
 from fdtd.errors import DeviceError
 
+AS_THE_WORKER = "own"
+"""Backend of a batch on mixed hardware: what the worker that solves it has."""
+
 
 def room(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Say what this process's device takes of a study's antennas.

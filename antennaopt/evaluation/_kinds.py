@@ -9,7 +9,7 @@ from typing import Any
 from antennaopt.evaluation._cluster import LocalWorkers
 from antennaopt.evaluation._devices import enough_devices
 from antennaopt.evaluation._remote import RemoteScheduler
-from antennaopt.evaluation._security import host_and_port, security_for, security_for_listening
+from antennaopt.evaluation._security import host_and_port, is_loopback, security_for, security_for_listening, throwaway
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
@@ -40,6 +40,7 @@ def opener(
         ClusterError: Fewer devices than workers, or a package for this kind is missing.
         DeviceError: No device.
     """
+    dashboard = dashboard and settings.dashboard
     if settings.kind == "address":
         address = str(settings.address)
         security = security_for(address, settings.tls, insecure=settings.insecure)
@@ -60,6 +61,8 @@ def opener(
         return partial(KubernetesWorkers, settings, backend=backend, dashboard=dashboard)
     host, _ = host_and_port(settings.listen)
     security = security_for_listening(host, settings.tls, insecure=settings.insecure)
+    if security is None and is_loopback(host):  # every user of this machine reaches loopback
+        security = throwaway()
     asked = settings.of_backend("cuda")
     devices = enough_devices(asked) if (backend == "cuda" or settings.mixed) and asked != 0 else ()
     on_cores = (settings.of_backend("cpu") or usable_cores()) if settings.mixed and "cpu" in settings.backends else 0
@@ -69,6 +72,7 @@ def opener(
         devices=devices or ((NO_DEVICE,) if settings.mixed else ()),
         threads=settings.threads or (BATCHES_AT_A_TIME if devices else 1),
         dashboard=dashboard,
+        dashboard_hosts=settings.dashboard_hosts,
         timeout_s=worker_timeout_s,
         listen=settings.listen,
         security=security,

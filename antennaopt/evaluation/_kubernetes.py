@@ -64,6 +64,9 @@ class KubernetesWorkers(HiredWorkers):
             not_begun="Kubernetes does not start the cluster",
         )
 
+    def _dashboard(self) -> str | None:
+        return self._cluster.dashboard_link
+
     @property
     def scheduler_is_gone(self) -> bool:
         """False: Kubernetes starts the scheduler's pod again, and Dask's client connects again."""

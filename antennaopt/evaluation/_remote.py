@@ -10,7 +10,7 @@ from typing import Any
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._cluster import quieten
+from antennaopt.evaluation._cluster import prepare_processes
 from antennaopt.evaluation._connection import ANSWER_S, connect_in_time, page_link, threads_of, within
 from antennaopt.evaluation._handshake import refuse_other_scheduler, refuse_other_versions, versions_here
 
@@ -43,7 +43,7 @@ class RemoteScheduler:
         Raises:
             ClusterError: No answer, no worker in time, or workers without this program; the message names the address.
         """
-        quieten()
+        prepare_processes()
         self.where = address
         self.client: Any = None
         try:

@@ -1,7 +1,7 @@
-"""Who may talk to whom: loopback without more ado, anything else under TLS with certificates of one authority.
+"""Rules for connections: TLS with certificates of one authority, except on loopback where that is asked for.
 
-Whoever speaks to a Dask scheduler or worker can have it run any code, and whoever is spoken to can answer with any
-object; so both ends must prove that they belong together.
+A program that reaches a Dask scheduler or worker can have it run any code, and gets any object as an answer; so both
+ends must prove that they belong together.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from distributed.security import Security
 
+from antennaopt.certificate_authority import made
 from antennaopt.errors import ConfigurationError
 
 LOOPBACK = "127.0.0.1"
@@ -97,6 +98,17 @@ class TlsFiles:
             raise ConfigurationError(
                 f"tls.ca = {self.ca} has expired ({ends[0]}); make new certificates with `antennaopt tls FOLDER`"
             )
+
+
+def throwaway() -> Security:
+    """Return Dask's settings with a certificate made for the occasion: only who has this object belongs to the farm.
+
+    It is in memory; Dask sends it to the worker processes that it starts through their pipes.
+    """
+    ca, certificate, key = (text.decode("ascii") for text in made())
+    roles = ("client", "scheduler", "worker")
+    pairs = {f"tls_{role}_cert": certificate for role in roles} | {f"tls_{role}_key": key for role in roles}
+    return Security(require_encryption=True, tls_ca_file=ca, tls_min_version=ssl.TLSVersion.TLSv1_3, **pairs)
 
 
 def _no_password() -> str:

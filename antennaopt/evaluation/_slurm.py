@@ -16,9 +16,10 @@ from typing import Any
 import dask.config
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.evaluation._cluster import WORKER_ENVIRONMENT, dashboard_port
+from antennaopt.evaluation._cluster import DASHBOARD_PORT, WORKER_ENVIRONMENT
 from antennaopt.evaluation._hired import HiredWorkers
 from antennaopt.evaluation._security import LOOPBACK, TlsFiles, host_and_port, security_for_listening
+from antennaopt.evaluation._servers import FiguresScheduler
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
@@ -114,11 +115,13 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = 
         started = cluster(
             security=security,
             protocol="tls://" if security else "tcp://",
+            scheduler_cls=FiguresScheduler,
             silence_logs=logging.CRITICAL,
             scheduler_options={
                 **reached,
                 "dashboard": dashboard,
-                "dashboard_address": f"{LOOPBACK}:{dashboard_port() if dashboard else 0}",
+                "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if dashboard else None,
+                "dashboard_hosts": settings.dashboard_hosts,
             },
             **job_settings(table, settings.tls, backend),
         )
@@ -179,11 +182,17 @@ def job_settings(table: Mapping[str, Any], tls: TlsFiles | None, backend: str) -
         "interface": table.get("interface"),
         "python": shlex.quote(sys.executable),
         "nanny": True,
-        "job_script_prologue": [*own, *(f"export {name}={value}" for name, value in environment.items())],
+        "job_script_prologue": [
+            *own,
+            *(f"export {name}={value}" for name, value in environment.items()),
+            # Dask's own choice is one folder for all users of a node, and first where modules are looked for.
+            "export DASK_TEMPORARY_DIRECTORY=$(mktemp -d)",
+            "trap 'rm -rf \"$DASK_TEMPORARY_DIRECTORY\"' EXIT",
+        ],
         "job_extra_directives": directives(table, on_device),
         "worker_extra_args": [
             *("--memory-limit", "0"),  # SLURM itself holds a job to its memory
-            *("--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"),  # HTTP, which is served in any case
+            *("--no-dashboard", "--worker-class", "antennaopt.evaluation._servers.SilentWorker"),
             *("--preload", "antennaopt.evaluation._worker"),
         ],
     }

@@ -16,13 +16,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from antennaopt.evaluation._device import AS_THE_WORKER, own_backend
 from antennaopt.evaluation._message import CUTS, Designs, pack_outcomes
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
-
-AS_THE_WORKER = "own"
-"""Backend of a batch on mixed hardware: what the worker that solves it has."""
 
 STARTED = "antennaopt-batch-started"
 """Topic on which a worker says that it began a batch."""
@@ -112,11 +110,7 @@ def solve_alone_on_worker(
 
 
 def _resolved(backend: str) -> str:
-    if backend != AS_THE_WORKER:
-        return backend
-    from antennaopt.evaluation._device import own_backend
-
-    return own_backend()
+    return own_backend() if backend == AS_THE_WORKER else backend
 
 
 _DEADLINES: dict[int, float] = {}  # of this process's threads, `time.monotonic()`

@@ -25,6 +25,8 @@ class ClusterSettings:
         listen: Host, with or without a port, where our own scheduler listens; loopback when None.
         tls: Certificates.
         insecure: Whether connections to other machines may be open.
+        dashboard: Whether our own scheduler serves one, on loopback.
+        dashboard_hosts: Names, in addition to this machine's loopback, under which it answers.
         job: The table `[cluster.slurm]` or `[cluster.kubernetes]`.
     """
 
@@ -38,6 +40,8 @@ class ClusterSettings:
     listen: str | None = None
     tls: TlsFiles | None = None
     insecure: bool = False
+    dashboard: bool = True
+    dashboard_hosts: tuple[str, ...] = ()
     job: Mapping[str, Any] | None = None
 
     @classmethod
@@ -69,6 +73,8 @@ class ClusterSettings:
             listen=table.get("listen") if kind in ("local", "slurm") else None,
             tls=TlsFiles.of(tls or table.get("tls")),
             insecure=insecure,
+            dashboard=bool(table.get("dashboard", True)),
+            dashboard_hosts=tuple(table.get("dashboard_hosts", ())),
             job=table.get(kind),
         )
 

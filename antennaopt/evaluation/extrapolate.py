@@ -36,7 +36,15 @@ ORDERS: dict[str, dict[str, float]] = {
     "conical_horn": {"s11": 3.09, "pattern": 3.19, "efficiency": 3.19},
     "hemispherical_lens": {"s11": 2.04, "pattern": 2.1, "efficiency": 2.1},
 }
+DEFAULT_ORDERS: dict[str, float] = {"s11": 2.0, "pattern": 2.0, "efficiency": 2.0}
+DEFAULT_FROM = "assumed: that of the scheme away from rims and surfaces; none is fitted for this family"
 _LINEAR = ("radiation_efficiency", "power_balance", "contour_balance")
+
+
+def orders_of(family: str) -> tuple[dict[str, float], str]:
+    """Return a family's orders of convergence by quantity (the default ones of a new family), and their source."""
+    fitted = ORDERS.get(family)
+    return (dict(DEFAULT_ORDERS), DEFAULT_FROM) if fitted is None else (dict(fitted), ORDERS_FROM)
 
 
 def richardson(coarse: np.ndarray, fine: np.ndarray, ratio: float, order: float) -> np.ndarray:
@@ -68,7 +76,7 @@ def extrapolate(
         coarse: Outcome with the larger cell, status `ok`, as `evaluate` returns it.
         fine: Outcome of the same antenna at the same frequencies with the smaller cell.
         ratio: Coarse cell over fine cell.
-        order: Order of convergence, or one for each of `QUANTITIES` (`ORDERS` has those of a family); directivity
+        order: Order of convergence, or one for each of `QUANTITIES` (`orders_of` has those of a family); directivity
             belongs to the pattern.
 
     Returns:

@@ -22,6 +22,7 @@ from antennaopt.errors import ClusterError
 from antennaopt.evaluation._batches import SOLO_ATTEMPTS, Job, Queue, cut, cut_into_waves
 from antennaopt.evaluation._connection import show, threads_of
 from antennaopt.evaluation._crew import Crew
+from antennaopt.evaluation._device import AS_THE_WORKER
 from antennaopt.evaluation._devices import NO_ANSWER, ask_devices, ask_each, ask_kinds, one_for_all
 from antennaopt.evaluation._dispatch import Policy
 from antennaopt.evaluation._endings import Coroner
@@ -29,7 +30,7 @@ from antennaopt.evaluation._failures import Outcome, Reception, Tell, failure, i
 from antennaopt.evaluation._flights import Flight, Flights, Task
 from antennaopt.evaluation._kinds import opener
 from antennaopt.evaluation._presence import Presence
-from antennaopt.evaluation._task import AS_THE_WORKER, Evaluate, solve_alone_on_worker
+from antennaopt.evaluation._task import Evaluate, solve_alone_on_worker
 from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.dashboard import TOPIC
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME, batch_room

@@ -11,11 +11,16 @@ from contextlib import suppress
 from typing import Any
 
 import dask.config
-from distributed import Nanny, Scheduler
 from distributed.utils import get_ip
 
 from antennaopt.errors import AntennaoptError, ClusterError
-from antennaopt.evaluation._cluster import SETTINGS, WORKER_ENVIRONMENT, dashboard_port, quieten
+from antennaopt.evaluation._cluster import (
+    DASHBOARD_PORT,
+    SETTINGS,
+    WORKER_ENVIRONMENT,
+    PrivateFolder,
+    prepare_processes,
+)
 from antennaopt.evaluation._devices import enough_devices
 from antennaopt.evaluation._security import (
     LOOPBACK,
@@ -27,6 +32,7 @@ from antennaopt.evaluation._security import (
     security_for,
     security_for_listening,
 )
+from antennaopt.evaluation._servers import FiguresScheduler, SilentNanny
 from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evaluation.room import BATCHES_AT_A_TIME
 
@@ -34,15 +40,23 @@ Say = Callable[[str], None]
 
 
 def serve_scheduler(
-    listen: str | None = None, *, tls: str | None = None, insecure: bool = False, dashboard: int | None = None, say: Say
+    listen: str | None = None,
+    *,
+    tls: str | None = None,
+    insecure: bool = False,
+    dashboard: int | None = DASHBOARD_PORT,
+    dashboard_hosts: Sequence[str] = (),
+    say: Say,
 ) -> None:
-    """Run a scheduler until SIGTERM or Ctrl-C.
+    """Run a scheduler until SIGTERM, SIGHUP or Ctrl-C.
 
     Args:
         listen: Host, with or without a port; loopback when None. Port 8786 when none is given.
         tls: Folder of certificates.
         insecure: Whether other machines may come in without.
-        dashboard: Port of the dashboard, which is on loopback always; any free one when None.
+        dashboard: Port of the dashboard, which is on loopback always; another one where it is taken; None for no
+            dashboard.
+        dashboard_hosts: Names, in addition to this machine's loopback, under which the dashboard answers.
         say: Is told the address once others may come.
 
     Raises:
@@ -52,15 +66,18 @@ def serve_scheduler(
     host, port = host_and_port(listen or LOOPBACK)
     security = security_for_listening(host, TlsFiles.of(tls), insecure=insecure)
     port = port or SCHEDULER_PORT
+    if security is None:
+        say("warning: without --tls every user of this machine can run programs as you through this scheduler")
 
     async def serve(stop: asyncio.Event) -> None:
-        scheduler = Scheduler(
+        scheduler = FiguresScheduler(
             host=host,
             port=port,
             protocol="tls://" if security else "tcp://",
             security=security,
-            dashboard=True,
-            dashboard_address=f"{LOOPBACK}:{dashboard_port() if dashboard is None else dashboard}",
+            dashboard=dashboard is not None,
+            dashboard_address=None if dashboard is None else f"{LOOPBACK}:{dashboard}",
+            dashboard_hosts=dashboard_hosts,
         )
         try:
             async with scheduler:
@@ -68,7 +85,8 @@ def serve_scheduler(
 
                 add_page(dask_scheduler=scheduler)
                 say(f"scheduler {scheduler.address}")
-                say(f"dashboard http://{LOOPBACK}:{scheduler.http_server.port}{PAGE}")
+                if dashboard is not None:
+                    say(f"dashboard http://{LOOPBACK}:{scheduler.http_server.port}{PAGE}")
                 await _first(stop.wait(), scheduler.finished())
         except (OSError, RuntimeError, ValueError) as problem:
             raise ClusterError(f"no scheduler can listen on {host}:{port} ({_cause(problem)})") from problem
@@ -88,7 +106,7 @@ def serve_workers(
     wait_s: float = 300.0,
     say: Say,
 ) -> None:
-    """Run worker processes for a scheduler until SIGTERM, Ctrl-C or the scheduler's end.
+    """Run worker processes for a scheduler until SIGTERM, SIGHUP, Ctrl-C or the scheduler's end.
 
     Args:
         address: Of the scheduler.
@@ -115,7 +133,7 @@ def serve_workers(
 
     async def serve(stop: asyncio.Event) -> None:
         nannies = [
-            Nanny(
+            SilentNanny(
                 address,
                 name=first if count == 1 and name else f"{first}-{place}",
                 nthreads=BATCHES_AT_A_TIME if devices else 1,
@@ -126,7 +144,6 @@ def serve_workers(
                 env={**WORKER_ENVIRONMENT, **({"CUDA_VISIBLE_DEVICES": devices[place]} if devices else {})},
                 preload=["antennaopt.evaluation._worker"],
                 dashboard=False,
-                dashboard_address=f"{LOOPBACK}:0",  # HTTP, which is served in any case
                 silence_logs=logging.CRITICAL,
             )
             for place in range(count)
@@ -159,18 +176,20 @@ def serve_workers(
 
 
 def _until_told(serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
-    """Run an event loop until what it serves ends; SIGTERM and Ctrl-C only ask it to."""
+    """Run an event loop until what it serves ends; SIGTERM, SIGHUP and Ctrl-C only ask it to."""
 
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue  # nohup
             with suppress(ValueError, RuntimeError, NotImplementedError):  # not in the main thread
                 loop.add_signal_handler(number, stop.set)
         await serve(stop)
 
-    quieten()
-    with dask.config.set(SETTINGS):
+    prepare_processes()
+    with PrivateFolder() as scratch, dask.config.set({**SETTINGS, "temporary-directory": scratch}):
         asyncio.run(run())
 
 

@@ -1,9 +1,11 @@
 """Evaluation functions for the farm's tests; a module of their own, because workers import them by name."""
 
 import ctypes
+import math
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +20,8 @@ def jobs(count):
 def solve(family, designs, plan, *, backend):
     """Double x; misbehave as the plan says."""
     outcomes = []
+    if "meet" in plan:
+        meet(Path(plan["meet"]))
     for design in designs:
         time.sleep(plan.get("sleep_s", 0.0))
         misbehave(design["x"], plan)
@@ -25,7 +29,31 @@ def solve(family, designs, plan, *, backend):
     return outcomes
 
 
+def meet(folder, count=2):
+    """Return once this number of batches have begun."""
+    from waiting import wait_until  # workers of other processes find this module alone
+
+    descriptor, _ = tempfile.mkstemp(dir=folder)
+    os.close(descriptor)
+    wait_until(lambda: len(list(folder.iterdir())) >= count, f"{count} batches under way")
+
+
+def hold(folder, x):
+    """Say that this worker has begun, and wait to be let go."""
+    from waiting import wait_until
+
+    (folder / f"begun-{os.getpid()}").touch()
+    wait_until((folder / "go").exists, f"leave to solve {x}")
+
+
+def begun(folder):
+    """Return the processes that have begun and wait."""
+    return {int(path.name.removeprefix("begun-")) for path in folder.glob("begun-*")}
+
+
 def misbehave(x, plan):
+    if x >= plan.get("hold_from", math.inf):
+        hold(Path(plan["gate"]), x)
     if x == plan.get("raise_at"):
         raise RuntimeError(f"no antenna at {x}")
     if x == plan.get("object_at"):
