@@ -6,12 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from antennaopt.feed_modes import first_unmeasured
+from antennaopt.quantities import format_frequency, format_length
+
 DECAY_DB = -50.0
 MOST_REFLECTED = 1.001
 CONTOUR_TOLERANCE = 0.01
 BALANCE_TOLERANCE = 0.02
 MESH_DIRECTIVITY_DB = 0.1
 MESH_S11 = 0.02
+MOST_OVER_CUTOFF = 1.0
 
 
 def certify(
@@ -19,6 +23,7 @@ def certify(
     halved: Mapping[str, Any] | None = None,
     *,
     meshes: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
+    feed_radius: float | None = None,
 ) -> dict[str, Any]:
     """Check an outcome's energy, reflection and power, and its mesh when it was solved on another one too.
 
@@ -26,10 +31,12 @@ def certify(
         outcome: As `evaluate` returns it; what it lacks counts as not passed.
         halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
         meshes: For an extrapolated outcome, those of the two meshes that it was extrapolated from.
+        feed_radius: Inner radius of the feed, m; None leaves out the check of its modes.
 
     Returns:
         For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
-        `passed`; with `halved` or `meshes` for `mesh_directivity` and `mesh_s11` too, worst over the frequencies.
+        `passed`; with `feed_radius` for `modes` too, with `because` where it did not pass; with `halved` or `meshes`
+        for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
@@ -50,6 +57,8 @@ def certify(
             "radiated and dissipated over accepted power, largest distance from 1",
         ),
     }
+    if feed_radius is not None:
+        checks["modes"] = _modes_check(outcome.get("frequency_hz") or (), feed_radius)
     if halved is not None:
         checks |= _mesh_checks(outcome, halved, "with half the cell")
     elif meshes is not None:
@@ -151,7 +160,22 @@ def _verdict(certificate: Mapping[str, Any]) -> str:
 
 def _figure(name: str, check: Mapping[str, Any]) -> str:
     value = "unknown" if check["figure"] is None else format(check["figure"], ".4g")
-    return f"{name} = {value} (must be <= {check['limit']:g})"
+    because = f"; {check['because']}" if check.get("because") else ""
+    return f"{name} = {value} (must be <= {check['limit']:g}{because})"
+
+
+def _modes_check(frequencies: Sequence[float], feed_radius: float) -> dict[str, Any]:
+    """Check that the port measures every mode of the solved azimuthal order that propagates in the feed."""
+    mode, cutoff = first_unmeasured(feed_radius)
+    highest = _largest(frequencies)
+    what = f"highest frequency over the cutoff of {mode} in the feed; the port measures TE11 only"
+    check = _check(None if highest is None else highest / cutoff, MOST_OVER_CUTOFF, what)
+    if highest is not None and not check["passed"]:
+        check["because"] = (
+            f"at {format_frequency(highest)} {mode} propagates in the feed of inner radius "
+            f"{format_length(feed_radius)}, cutoff {cutoff / 1e9:.4g} GHz"
+        )
+    return check
 
 
 def _mesh_checks(coarse: Mapping[str, Any], fine: Mapping[str, Any], how: str) -> dict[str, Any]:
