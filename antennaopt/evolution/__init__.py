@@ -6,11 +6,12 @@ DEAP's operators are used in here and nowhere else. What crosses the border is p
 from antennaopt.evolution._candidate import Candidate, Scored, individual_id
 from antennaopt.evolution._genome import Gene, decode, design_key, encode
 from antennaopt.evolution._loop import Evolution
-from antennaopt.evolution._search import HALL_OF_FAME_SIZE, Search
+from antennaopt.evolution._search import ALL_GOALS_MET, HALL_OF_FAME_SIZE, Search
 from antennaopt.evolution._settings import Crossover, EvolutionSettings, Mutation, Stop
 from antennaopt.evolution._steady import Birth, SteadyState, replay
 
 __all__ = [
+    "ALL_GOALS_MET",
     "HALL_OF_FAME_SIZE",
     "Birth",
     "Candidate",

@@ -113,11 +113,15 @@ def _encode(gene: Gene, value: float) -> float:
     slack = 1e-9 * max(abs(gene.low), abs(gene.high))
     if not gene.low - slack <= value <= gene.high + slack:
         raise ConfigurationError(
-            f"evolution.start: {gene.name} = {value:g} lies outside its range {gene.low:g} to {gene.high:g} (SI); "
+            f"evolution.start: {gene.name} = {value:.12g} lies outside its range {gene.low:g} to {gene.high:g} (SI); "
             "widen the range or change the design"
         )
     if gene.kind == "integer":
         low, high = math.ceil(gene.low), math.floor(gene.high)
+        if abs(value - round(value)) > slack:
+            raise ConfigurationError(
+                f"evolution.start: {gene.name} = {value:.12g} is no whole number ({low} to {high} are); round it"
+            )
         return (round(value) - low + 0.5) / (high - low + 1)
     if gene.high == gene.low:
         return 0.5

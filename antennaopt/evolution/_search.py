@@ -14,6 +14,8 @@ from antennaopt.evolution._settings import EvolutionSettings
 
 HALL_OF_FAME_SIZE = 10
 STATE_VERSION = 1
+ALL_GOALS_MET = "all goals are met"
+"""Why a search is over whose best fitness, the weighted sum of what is missed, is 0."""
 
 Made = tuple[tuple[float, ...], tuple[str, ...], str]
 """A new genome, the ids of its parents, and what made it."""
@@ -84,6 +86,8 @@ class Search:
         stop = self.settings.stop
         if self.generation == 0:
             return None
+        if stop.goals and self.best is not None and self.best.fitness <= 0.0:
+            return ALL_GOALS_MET
         if stop.fitness is not None and self.best is not None and self.best.fitness <= stop.fitness:
             return f"fitness {self.best.fitness:.4g} reached the target {stop.fitness:.4g}"
         if self.generation >= self.settings.generations:

@@ -83,12 +83,14 @@ class Stop:
         fitness: Best fitness that is good enough.
         stagnation: Generations in a row without a better best.
         wall_time: Seconds since the run began, pauses between stop and resume left out.
+        goals: Stop when the best individual meets all goals (its fitness is 0).
     """
 
     evaluations: int | None = None
     fitness: float | None = None
     stagnation: int | None = None
     wall_time: float | None = None
+    goals: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antennaopt.objectives._objective import WORST_SHORTFALL_DB, Outcome, bounded
+from antennaopt.objectives._standing import Standing
 
 FREQUENCY_TOLERANCE = 1e-9
 
@@ -42,6 +43,36 @@ class MetricGoal:
     def shortfall(self, outcome: Outcome) -> float:
         """Return the worst shortfall over the frequencies, dB; 0 when the goal is met at all of them."""
         return max((self._missing(value) for value in self._values(outcome)), default=WORST_SHORTFALL_DB)
+
+    def standing(self, outcome: Outcome) -> Standing:
+        """Return the value where the goal is met least, or missed most, and by how much."""
+        margins = [self._margin(value) for value in self._values(outcome)]
+        worst = min(range(len(margins)), key=margins.__getitem__, default=None)
+        value = frequency = margin = None
+        if worst is not None and margins[worst] < math.inf:
+            frequency = (self.frequencies or tuple(outcome["frequency_hz"]))[worst]
+            if margins[worst] > -math.inf:
+                value, margin = self._values(outcome)[worst], margins[worst]
+        return Standing(
+            metric=self.metric,
+            at_least=self.at_least,
+            at_most=self.at_most,
+            frequencies=self.frequencies,
+            weight=self.weight,
+            value=value,
+            frequency_hz=frequency,
+            margin=margin,
+            shortfall_db=bounded(self.shortfall(outcome)),
+        )
+
+    def _margin(self, value: float | None) -> float:
+        """Return by how much a value meets the goal, in the metric's unit; infinite where it is not defined."""
+        if value is None:
+            return math.inf if self.met_when_absent else -math.inf
+        margins = [] if self.at_least is None else [value - self.at_least]
+        margins += [] if self.at_most is None else [self.at_most - value]
+        worst = min(margins, default=math.inf)
+        return -math.inf if math.isnan(worst) else worst
 
     def _values(self, outcome: Outcome) -> Sequence[float | None]:
         values = outcome[self.metric]

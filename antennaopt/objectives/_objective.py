@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from antennaopt.objectives._standing import Standing
 
 WORST_SHORTFALL_DB = 200.0
 """No shortfall counts for more: float32 fields span less, and it keeps every `ok` fitness below every penalty."""
@@ -27,6 +30,10 @@ class Objective(Protocol):
 
     def shortfall(self, outcome: Outcome) -> float:
         """Return by how many dB an `ok` outcome misses the goal: 0 when met, at most `WORST_SHORTFALL_DB`."""
+        ...
+
+    def standing(self, outcome: Outcome) -> Standing:
+        """Return how an `ok` outcome stands to the goal at the frequency where it is worst."""
         ...
 
 

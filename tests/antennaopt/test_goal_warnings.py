@@ -1,0 +1,104 @@
+"""Goals that hardly make sense are warned of in one line, by every command that takes a file; good ones are not."""
+
+import math
+from pathlib import Path
+
+import pytest
+from config_files import LENS, replaced
+
+from antennaopt.config import load_experiment, load_file
+
+GOALS = LENS[LENS.index("[[objective]]") :]
+REPOSITORY = Path(__file__).parents[2]
+
+
+def warned(tmp_path, *goals):
+    file = tmp_path / "goals.toml"
+    tables = "\n".join(f"[[objective]]\n{goal}" for goal in goals)
+    file.write_text(replaced(LENS, GOALS, tables))
+    return load_experiment(file).warnings
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound", "says"),
+    [
+        ("radiation_efficiency", "at_least = 2", "is never met: no antenna has more than 1; usual is at_least"),
+        ("radiation_efficiency", "at_least = 95", "is never met"),
+        ("radiation_efficiency", "at_most = 0.9", "asks for a worse antenna"),
+        ("radiation_efficiency", "at_least = 0", "is met by every antenna"),
+        ("s11_db", "at_least = -10", "asks for a worse antenna; usual is at_most, -10 to -30 dB"),
+        ("s11_db", "at_least = 3", "is never met"),
+        ("s11_db", "at_most = 15", "is met by every antenna: none has more than 0 dB"),
+        ("sidelobe_db", "at_least = -20", "asks for a worse antenna"),
+        ("sidelobe_db", "at_most = 20", "is met by every antenna whose main beam is on boresight: none has more"),
+        ("sidelobe_db", "at_least = 3", "is hardly met: no antenna whose main beam is on boresight has more than 0"),
+        ("crosspol_db", "at_least = -20", "asks for a worse antenna"),
+        ("front_to_back_db", "at_most = 20", "asks for a worse antenna"),
+        ("front_to_back_db", "at_least = -20", "by every antenna whose main beam is on boresight: none has less"),
+        ("hpbw_e_deg", "at_most = -5", "is never met: no antenna has less than 0 deg"),
+        ("hpbw_h_deg", "at_most = 0", "is never met"),
+        ("hpbw_h_deg", "at_least = -5", "is met by every antenna"),
+        ("hpbw_h_deg", "at_least = 400", "is never met"),
+        ("gain_dbi", "at_least = 40", "hardly met: the largest antenna of this file fits a sphere of radius 28.28"),
+        ("directivity_dbi", "at_least = 25.5", "usual is at most 25.0 dBi at 28.5 GHz"),
+    ],
+)
+def test_a_goal_that_hardly_makes_sense_is_named_with_its_value_and_what_is_usual(tmp_path, metric, bound, says):
+    (line,) = warned(tmp_path, f'metric = "{metric}"\n{bound}')
+    assert line.startswith(f"objective.0: {metric} {bound}")
+    assert says in line
+    assert "usual is" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        'metric = "radiation_efficiency"\nat_least = 0.99',
+        'metric = "s11_db"\nat_most = -20',
+        'metric = "hpbw_e_deg"\nat_least = 20',
+        'metric = "hpbw_e_deg"\nat_most = 20',
+        'metric = "directivity_dbi"\nat_least = 24.9',
+        'metric = "directivity_dbi"\nat_most = 12',
+        'metric = "front_to_back_db"\nat_least = 25',
+    ],
+)
+def test_a_usual_goal_is_not_warned_of(tmp_path, goal):
+    assert warned(tmp_path, goal) == ()
+
+
+def test_the_sphere_is_that_of_the_largest_antenna_with_its_feed(tmp_path):
+    """Radius 20 mm, height 20 mm, feed 20 mm: a sphere of 28.28 mm; N = k a at the lowest frequency of the goal."""
+    for frequencies, hz in (("", 28.5e9), ('\nfrequencies = ["31.5 GHz"]', 31.5e9)):
+        modes = 2 * math.pi * hz / 299792458.0 * math.hypot(0.02, 0.02)
+        limit = 10 * math.log10(modes**2 + 2 * modes)
+        goal = f'metric = "directivity_dbi"\nat_least = {{}}{frequencies}'
+        assert warned(tmp_path, goal.format(limit - 0.01)) == ()
+        (line,) = warned(tmp_path, goal.format(limit + 0.01))
+        assert f"{limit:.1f} dBi at {hz / 1e9:g} GHz" in line
+
+
+def test_goals_that_contradict_each_other_are_named_together(tmp_path):
+    least, most = 'metric = "hpbw_e_deg"\nat_least = 30', 'metric = "hpbw_e_deg"\nat_most = 20'
+    for goals in ((least, most), (most, least)):
+        (line,) = warned(tmp_path, *goals)
+        assert line.startswith("objective.0 and objective.1: hpbw_e_deg at_least = 30 and at_most = 20 contradict")
+    assert warned(tmp_path, least, most.replace("= 20", "= 40")) == ()
+    assert warned(tmp_path, least, most.replace("hpbw_e", "hpbw_h")) == ()
+    apart = least + '\nfrequencies = ["28.5 GHz"]', most + '\nfrequencies = ["30 GHz", "31.5 GHz"]'
+    assert warned(tmp_path, *apart) == ()
+    (line,) = warned(tmp_path, least + '\nfrequencies = ["30 GHz"]', most)
+    assert "at 30 GHz" in line
+
+
+def test_validate_warns_and_goes_on(call, tmp_path):
+    (tmp_path / "goals.toml").write_text(replaced(LENS, 'metric = "s11_db"\nat_most', 'metric = "s11_db"\nat_least'))
+    code, out, err = call("validate", "goals.toml")
+    assert code == 0
+    assert "warning: objective.1: s11_db at_least = -15 dB asks for a worse antenna" in err
+    assert "ready for    antennaopt run" in out
+
+
+@pytest.mark.parametrize("file", sorted((REPOSITORY / "experiments").rglob("*.toml")), ids=lambda file: file.stem)
+def test_the_experiments_of_the_project_have_sound_goals(file):
+    assert [line for line in load_file(file).warnings if line.startswith("objective")] == []
