@@ -18,10 +18,11 @@ if TYPE_CHECKING:
         write_certificates,
     )
     from antennaopt.results.checkpoint import Checkpoint
+    from antennaopt.results.damage import damage_lines
     from antennaopt.results.reading import load, pattern
     from antennaopt.results.rows import make_row
     from antennaopt.results.schema import GeneColumn, RunColumns
-    from antennaopt.results.stepping import Stepping, stepping_of
+    from antennaopt.results.stepping import Stepping, rate_text, stepping_of, stepping_text
     from antennaopt.results.store import RunFolder, generation_of
     from antennaopt.results.versions import provenance
 
@@ -34,6 +35,7 @@ _HOMES = {
     "certificate_mode": "certificates",
     "certified": "certificates",
     "crowned_best": "certificates",
+    "damage_lines": "damage",
     "generation_of": "store",
     "load": "reading",
     "make_row": "rows",
@@ -41,7 +43,9 @@ _HOMES = {
     "pattern": "reading",
     "provenance": "versions",
     "read_certificates": "certificates",
+    "rate_text": "stepping",
     "stepping_of": "stepping",
+    "stepping_text": "stepping",
     "write_certificates": "certificates",
 }
 
@@ -54,14 +58,17 @@ __all__ = [
     "certificate_mode",
     "certified",
     "crowned_best",
+    "damage_lines",
     "generation_of",
     "load",
     "make_row",
     "mark_rows",
     "pattern",
     "provenance",
+    "rate_text",
     "read_certificates",
     "stepping_of",
+    "stepping_text",
     "write_certificates",
 ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -52,6 +53,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
     with storing(path):
+        _refuse_device(path)
         try:
             with temporary.open("wb") as file:
                 write(file)
@@ -63,6 +65,18 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
                 temporary.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
+
+
+def _refuse_device(path: Path) -> None:
+    """Replace no device or FIFO by a file: as root that would take `/dev/null` from the whole machine.
+
+    Raises:
+        OSError: It is one.
+    """
+    with suppress(FileNotFoundError):
+        kind = path.lstat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+            raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,8 +1,9 @@
 """The evaluation cache: outcomes of antennas solved before, by the digest of what was really solved.
 
 One SQLite file in the user's cache folder, shared by all runs of this user on this machine. A transaction is there
-whole or not at all, whatever kills the process; several processes take turns. Every entry carries a SHA-256 of its own,
-and one that does not match is no entry. Nothing is unpickled: an outcome is JSON and arrays of float32.
+whole or not at all, whatever kills the process; several processes take turns. Every entry carries a SHA-256 of its own.
+One that does not match, or holds what no solver returns, is dropped and counted. Nothing is unpickled: an outcome is
+JSON and arrays of float32.
 
 The cache may be lost at any time: whatever is wrong with it, nothing is found and nothing raised.
 """
@@ -10,23 +11,18 @@ The cache may be lost at any time: whatever is wrong with it, nothing is found a
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
 import sqlite3
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
+from antennaopt.results.outcome import MALFORMED, Outcome, outcome_fault, packed, unpacked
 from fdtd.cache_folder import cache_folder
 
-Outcome = dict[str, Any]
 T = TypeVar("T")
 
 FOLDER_VARIABLE = "ANTENNAOPT_CACHE"
@@ -48,6 +44,7 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS by_context ON entries (context, used);
 CREATE TABLE IF NOT EXISTS designs (
     design BLOB PRIMARY KEY, digest BLOB NOT NULL, check_sum BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -81,7 +78,7 @@ class EvaluationCache:
 
     Attributes:
         path: The file.
-        damaged: Entries that were met and were not what had been written.
+        damaged: Entries that were met, were not what had been written or no outcome, and were dropped.
         fault: Why the cache cannot be used, or empty.
         warnings: What went wrong, for people, a line each; whoever tells them takes them off.
     """
@@ -100,23 +97,30 @@ class EvaluationCache:
         self._most_bytes = most_bytes
         self._connection = self._open()
 
-    def find(self, digests: Sequence[bytes]) -> dict[bytes, Outcome]:
-        """Return the outcomes that are there, by digest."""
+    def find(self, digests: Sequence[bytes], frequencies: Sequence[float] = ()) -> dict[bytes, Outcome]:
+        """Return the outcomes that are there, by digest.
+
+        Args:
+            digests: Of the antennas.
+            frequencies: Hz, that an outcome must be for, in their order; any when empty.
+        """
         rows = self._select("SELECT digest, check_sum, outcome FROM entries WHERE digest IN (%s)", digests)
-        found = {}
+        found, damaged = {}, []
         for digest, check_sum, blob in rows:
             outcome = _decoded(digest, check_sum, blob)
-            if outcome is None:
-                self._met_damage(1)
+            if outcome is None or (frequencies and outcome.get("frequency_hz", list(frequencies)) != list(frequencies)):
+                damaged.append((digest, check_sum))
             else:
                 found[digest] = outcome
+        self._drop("DELETE FROM entries WHERE digest IS ? AND check_sum IS ?", damaged)
         return found
 
     def digests_of(self, designs: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the digests that are known of designs, by the designs' keys."""
         rows = self._select("SELECT design, digest, check_sum FROM designs WHERE design IN (%s)", designs)
-        sound = {row[0]: row[1] for row in rows if _check_sum(row[0], row[1]) == row[2]}
-        self._met_damage(len(rows) - len(sound))
+        sound = {row[0]: row[1] for row in rows if _is_digest(row[1]) and _check_sum(row[0], row[1]) == row[2]}
+        damaged = [(row[0], row[2]) for row in rows if row[0] not in sound]
+        self._drop("DELETE FROM designs WHERE design IS ? AND check_sum IS ?", damaged)
         return sound
 
     def known(self, context: str, most: int) -> list[bytes]:
@@ -126,7 +130,7 @@ class EvaluationCache:
             "ORDER BY used DESC LIMIT ?"
         )
         rows = self._try(lambda cache: cache.execute(ask, (context, most)).fetchall(), [])
-        return [digest for (digest,) in rows if isinstance(digest, bytes) and len(digest) == DIGEST_BYTES]
+        return [digest for (digest,) in rows if _is_digest(digest)]
 
     def add(
         self, entries: Iterable[Entry], designs: Iterable[tuple[bytes, bytes]] = (), used: Iterable[bytes] = ()
@@ -142,7 +146,7 @@ class EvaluationCache:
         names = [(design, digest, _check_sum(design, digest)) for design, digest in designs]
         rows, contexts = [], set()
         for one in entries:
-            blob = _encoded(one.outcome)
+            blob = packed(one.outcome)
             contexts.add((one.context, one.solver))
             rows.append((one.digest, one.context, now, _check_sum(one.digest, blob), blob))
 
@@ -162,12 +166,20 @@ class EvaluationCache:
     def totals(self) -> list[dict[str, Any]]:
         """Return entries, bytes, first and last use (seconds since 1970) by solver version, the latest first."""
         ask = (
-            "SELECT solver, COUNT(*), SUM(LENGTH(outcome)), MIN(used), MAX(used) FROM entries "
+            "SELECT CAST(solver AS TEXT), COUNT(*), SUM(LENGTH(outcome)), "
+            "CAST(MIN(used) AS REAL), CAST(MAX(used) AS REAL) FROM entries "
             "JOIN contexts ON entries.context = contexts.number GROUP BY solver ORDER BY MAX(used) DESC"
         )
         keys = ("solver", "entries", "bytes", "first_used", "last_used")
         rows = self._try(lambda cache: cache.execute(ask).fetchall(), [])
         return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    @property
+    def dropped(self) -> int:
+        """Damaged entries that were dropped from this file, by whichever process."""
+        ask = "SELECT count FROM tallies WHERE name = 'dropped'"
+        (count,) = self._try(lambda cache: cache.execute(ask).fetchone(), None) or (0,)
+        return count if isinstance(count, int) else 0
 
     @property
     def size(self) -> int:
@@ -269,11 +281,28 @@ class EvaluationCache:
                 self.warnings.append(f"{self.path} is not used any more: {problem}")
             return otherwise
 
-    def _met_damage(self, count: int) -> None:
-        """Count entries that are not what had been written; they are solved again."""
-        if count and not self.damaged:
-            self.warnings.append(f"{self.path} has damaged entries; their antennas are solved again")
-        self.damaged += count
+    def _drop(self, statement: str, damaged: Sequence[tuple[Any, Any]]) -> None:
+        """Remove entries that are no outcomes, unless another process has replaced them, and count them.
+
+        Args:
+            statement: Removes one by its key and check sum.
+            damaged: Key and check sum of each.
+        """
+        if not damaged:
+            return
+        if not self.damaged:
+            self.warnings.append(f"{self.path} has damaged entries; they are dropped and their antennas solved again")
+        self.damaged += len(damaged)
+
+        def remove(cache: sqlite3.Connection) -> None:
+            with _transaction(cache):
+                cache.executemany(statement, damaged)
+                cache.execute(
+                    "INSERT INTO tallies VALUES ('dropped', ?) ON CONFLICT (name) DO UPDATE SET count = count + ?",
+                    (len(damaged), len(damaged)),
+                )
+
+        self._try(remove, None)
 
     def _replace(self, problem: Exception) -> None:
         """Remove a file that is no cache any more, and say so."""
@@ -332,44 +361,19 @@ def _forget_designs(cache: sqlite3.Connection) -> None:
     cache.execute("DELETE FROM designs WHERE digest NOT IN (SELECT digest FROM entries)")
 
 
-def _encoded(outcome: Outcome) -> bytes:
-    """Return an outcome as a line of JSON and, after it, the numbers of its arrays and lists of numbers.
-
-    Lists of numbers are float64, arrays float32. As text they would cost four times as long.
-    """
-    plain: Outcome = {}
-    doubles: list[tuple[str, int]] = []
-    singles: list[tuple[str, tuple[int, ...]]] = []
-    parts: list[bytes] = []
-    numbers = array("d")
-    for key, value in outcome.items():
-        if isinstance(value, np.ndarray):
-            singles.append((key, value.shape))
-            parts.append(np.asarray(value, dtype="<f4").tobytes())
-        elif type(value) is list and all(type(one) is float for one in value):
-            doubles.append((key, len(value)))
-            numbers.extend(value)
-        else:
-            plain[key] = value
-    head = json.dumps([list(outcome), plain, doubles, singles], separators=(",", ":"))
-    return b"".join((head.encode(), b"\n", np.asarray(numbers, dtype="<f8").tobytes(), *parts))
-
-
 def _decoded(digest: bytes, check_sum: Any, blob: Any) -> Outcome | None:
-    """Undo `_encoded`; None when it is not what was written."""
+    """Undo `packed`; None when it is not what was written, or was no outcome of a solver."""
     if not isinstance(blob, bytes) or _check_sum(digest, blob) != check_sum:
         return None
-    head, _, rest = blob.partition(b"\n")
-    keys, found, doubles, singles = json.loads(head)
-    at = 0
-    for key, count in doubles:
-        found[key] = np.frombuffer(rest, dtype="<f8", count=count, offset=at).tolist()
-        at += 8 * count
-    for key, shape in singles:
-        count = math.prod(shape)
-        found[key] = np.frombuffer(rest, dtype="<f4", count=count, offset=at).astype(np.float32).reshape(shape)
-        at += 4 * count
-    return {key: found[key] for key in keys}
+    try:
+        outcome = unpacked(blob)
+        return None if outcome_fault(outcome, solved=True) else outcome
+    except MALFORMED:
+        return None
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, bytes) and len(value) == DIGEST_BYTES
 
 
 def _check_sum(key: bytes, value: Any) -> bytes:

@@ -9,6 +9,7 @@ reads the files, at whatever moment, finds every row once.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -85,7 +86,8 @@ def by_generation(path: Path, table: pa.Table) -> Iterator[tuple[int, pa.Table]]
         return
     numbers = table["generation"].to_numpy()
     if numbers[0] != first or (np.diff(numbers) < 0).any():
-        raise damaged(path, ValueError("its generations are not in order"))
+        problem = ValueError("its generations are not in order")
+        raise damaged(path, problem) from problem
     edges = np.searchsorted(numbers, np.arange(first, numbers[-1] + 2))
     for number, (begin, end) in enumerate(pairwise(edges.tolist()), start=first):
         yield number, table.slice(begin, end - begin)
@@ -161,10 +163,10 @@ def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
         ResumeRefusedError: The file is truncated or changed.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(columns=list(names))
         _refuse_gaps(table)
-        return table
+        return table.select(list(names))
     except UNREADABLE as problem:
         raise damaged(path, problem) from problem
 
@@ -197,7 +199,25 @@ def _refuse_gaps(table: pa.Table) -> None:
 
 def damaged(path: Path, problem: Exception) -> ResumeRefusedError:
     """Return the error of a file that cannot be read."""
-    return ResumeRefusedError(f"{path} is damaged and cannot be read ({problem}); restore it from a copy")
+    return ResumeRefusedError(
+        f"{path} is damaged and cannot be read ({first_line(problem)}); {restoring(path.absolute().parent.parent)}"
+    )
+
+
+def cause_of(problem: ResumeRefusedError) -> str:
+    """Say in a few words why a file was refused."""
+    cause = problem.__cause__
+    return "it has other columns than the run" if cause is None else first_line(cause)
+
+
+def first_line(problem: BaseException) -> str:
+    """Return the first line of an error's text; Arrow's goes on with whole schemas."""
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0][:300]
+
+
+def restoring(run: Path) -> str:
+    """Say what helps against a damaged file of a run."""
+    return f"restore it from a copy, or solve it again: `antennaopt resume --repair {shlex.quote(str(run))}`"
 
 
 def _of(table: pa.Table, generation: int) -> pa.Array:

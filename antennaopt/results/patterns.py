@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.errors import ResumeRefusedError
+from antennaopt.results.generations import damaged
 
 CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 
@@ -79,15 +79,16 @@ def in_order(tables: Sequence[pa.Table]) -> pa.Table:
     return joined.take(pc.sort_indices(joined, sort_keys=keys))  # type: ignore[attr-defined]
 
 
-def whole_cuts(table: pa.Table, where: Path | str) -> pa.Table:
+def whole_cuts(table: pa.Table, path: Path) -> pa.Table:
     """Return patterns whose cuts have a value for each of their angles.
 
     Raises:
-        ResumeRefusedError: One has not; `where` it stands is said.
+        ResumeRefusedError: One has not; the file is named.
     """
     angles, *levels = (pc.list_value_length(table[name]) for name in CUTS)  # type: ignore[attr-defined]
     if not all(angles.equals(one) for one in levels):
-        raise ResumeRefusedError(f"{where} is damaged: a cut has not as many values as angles; restore it from a copy")
+        problem = ValueError("a cut has not as many values as angles")
+        raise damaged(path, problem) from problem
     return table
 
 

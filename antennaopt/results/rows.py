@@ -148,7 +148,10 @@ def evals_columns(columns: RunColumns, run: str, evaluations: Sequence[Evaluatio
     table |= _metrics(columns, outcomes)
     table["decay_db"] = [outcome.get("decay_db") for outcome in outcomes]
     if columns.certificate:
-        cells = [certificate_cells(certify(one) if one["status"] == "ok" else None) for one in outcomes]
+        radius = columns.feed_radius
+        cells = [
+            certificate_cells(certify(one, feed_radius=radius) if one["status"] == "ok" else None) for one in outcomes
+        ]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):

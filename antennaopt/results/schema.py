@@ -6,6 +6,7 @@ reader after it; so nothing here is guessed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class RunColumns:
         objectives: Name of each objective, in the experiment's order; one shortfall column each.
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
+        feed_radius: Inner radius of the feed that all antennas share, m, for their certificates; older runs have none.
     """
 
     genes: tuple[GeneColumn, ...]
@@ -83,25 +85,33 @@ class RunColumns:
     objectives: tuple[str, ...]
     certificate: bool = True
     origin: bool = True
+    feed_radius: float | None = None
 
     @classmethod
-    def of(cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str]) -> RunColumns:
+    def of(
+        cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str], *, feed_radius: float
+    ) -> RunColumns:
         """Build the columns from anything whose genes have a `name` and a `dimension`."""
         return cls(
             genes=tuple(GeneColumn(name=gene.name, dimension=gene.dimension) for gene in genes),
             frequencies=tuple(float(hz) for hz in frequencies),
             objectives=tuple(objectives),
+            feed_radius=float(feed_radius),
         )
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> RunColumns:
         """Read back what `to_dict` wrote."""
+        radius = table.get("feed_radius")
+        if radius is not None and not 0 < float(radius) < math.inf:
+            raise ValueError(f"columns.feed_radius = {radius} m (must be > 0)")
         return cls(
             genes=tuple(GeneColumn(name=gene["name"], dimension=gene["dimension"]) for gene in table["genes"]),
             frequencies=tuple(float(hz) for hz in table["frequencies"]),
             objectives=tuple(table["objectives"]),
             certificate=bool(table.get("certificate", False)),
             origin=bool(table.get("origin", False)),
+            feed_radius=None if radius is None else float(radius),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +122,7 @@ class RunColumns:
             "objectives": list(self.objectives),
             "certificate": self.certificate,
             "origin": self.origin,
+            "feed_radius": self.feed_radius,
         }
 
     @property

@@ -10,27 +10,33 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
-from antennaopt.results.atomic import append_line, remove_leftovers, storing, sync_folder, write_text
+from antennaopt.reading import read_regular
+from antennaopt.results.atomic import append_line, remove_leftovers, storing, write_text
 from antennaopt.results.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
+from antennaopt.results.folders import new_folder, refuse_links
 from antennaopt.results.generations import (
     by_generation,
+    cause_of,
     files,
     generations_in,
+    holding,
     read_columns,
     read_generation,
     read_rows,
+    restoring,
     write_generation,
 )
+from antennaopt.results.inside import FOLDERS, refuse_strangers
 from antennaopt.results.lock import FolderLock
 from antennaopt.results.manifest import columns_of, pretty, read_manifest, read_object
 from antennaopt.results.order import OrderLog
@@ -40,7 +46,7 @@ from antennaopt.results.schema import SCHEMA_VERSION, RunColumns, patterns_schem
 from antennaopt.results.versions import provenance
 
 INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
-FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
+T = TypeVar("T")
 
 
 class RunFolder:
@@ -51,16 +57,25 @@ class RunFolder:
         columns: The run's columns.
         manifest: What `manifest.json` holds.
         writable: Whether this object holds the lock.
+        left_out: Damaged Parquet files that were met and left out, each with a line on it; only of a folder that was
+            opened with `whole=False`.
         order: Of completion, in `logs/order.jsonl`; only a steady state has one.
     """
 
     def __init__(
-        self, path: Path, *, columns: RunColumns, manifest: Mapping[str, Any], lock: FolderLock | None
+        self,
+        path: Path,
+        *,
+        columns: RunColumns,
+        manifest: Mapping[str, Any],
+        lock: FolderLock | None,
+        whole: bool = True,
     ) -> None:
         self.path = path
         self.columns = columns
         self.manifest = dict(manifest)
-        self._lock = lock
+        self.left_out: dict[Path, str] = {}
+        self._lock, self._whole = lock, whole
         self.order = OrderLog(path / "logs" / "order.jsonl")
         self._evals = columns.evals_schema(config_hash=self.config_hash)
         self._patterns = patterns_schema(config_hash=self.config_hash)
@@ -98,7 +113,7 @@ class RunFolder:
         """
         stamp = now or datetime.now(UTC)
         parent = Path(root) / (plain_name(name) or "run")
-        path = _new_folder(parent, f"{stamp:%Y%m%dT%H%M%SZ}-{plain_name(name) or 'run'}-{config_hash[:8]}")
+        path = new_folder(parent, f"{stamp:%Y%m%dT%H%M%SZ}-{plain_name(name) or 'run'}-{config_hash[:8]}")
         entries = {
             "schema_version": SCHEMA_VERSION,
             "run": path.name,
@@ -125,26 +140,32 @@ class RunFolder:
         return cls(path, columns=columns, manifest=entries, lock=lock)
 
     @classmethod
-    def open(cls, path: Path | str, *, write: bool = False) -> RunFolder:
+    def open(cls, path: Path | str, *, write: bool = False, whole: bool = True) -> RunFolder:
         """Open an existing run, for reading or, with `write`, to go on with it.
 
+        Args:
+            path: The folder.
+            write: Whether to take its lock.
+            whole: Whether a damaged Parquet file is an error; otherwise it is left out and noted in `left_out`.
+
         Raises:
-            ResumeRefusedError: It is not a run folder, is damaged, or was written by a newer version.
+            ResumeRefusedError: It is not a run folder, is damaged, was written by a newer version, or leads elsewhere.
             RunInUseError: `write`, and another process is writing to it.
         """
         path = Path(path)
+        refuse_strangers(path)
         manifest = read_manifest(path)
         columns = columns_of(path, manifest)
         lock = None
         if write:
-            _refuse_links(path)
+            refuse_links(path)
             lock = FolderLock(path)
             for name in FOLDERS:
                 with storing(path / name):
                     (path / name).mkdir(exist_ok=True)
                 remove_leftovers(path / name)
             remove_leftovers(path)
-        return cls(path, columns=columns, manifest=manifest, lock=lock)
+        return cls(path, columns=columns, manifest=manifest, lock=lock, whole=whole)
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""
@@ -185,7 +206,7 @@ class RunFolder:
     def source(self) -> str:
         """The experiment file as given."""
         try:
-            return (self.path / "experiment.toml").read_text(encoding="utf-8")
+            return read_regular(self.path / "experiment.toml").decode().replace("\r\n", "\n")
         except (OSError, UnicodeDecodeError) as problem:
             raise ResumeRefusedError(
                 f"{self.path / 'experiment.toml'} cannot be read ({type(problem).__name__}); restore the run folder"
@@ -280,8 +301,14 @@ class RunFolder:
 
     def generation_table(self, generation: int) -> pa.Table | None:
         """Return one generation's rows, None when it was not written."""
-        table = read_generation(self.evals_folder, generation)
-        return table if table is None else self._checked(table, self._evals, f"evals/ of generation {generation}")
+        where = f"evals/ of generation {generation}"
+
+        def rows(_: Path) -> pa.Table | None:
+            table = read_generation(self.evals_folder, generation)
+            return table if table is None else self._checked(table, self._evals, where)
+
+        path = holding(self.evals_folder, generation)
+        return next(iter(self.readable([path], rows)), None) if path else None
 
     def all_rows(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of every generation in order, without notes to readers; empty before the first.
@@ -289,32 +316,69 @@ class RunFolder:
         Args:
             columns: Some of them; all when None.
         """
-        if columns is not None:
-            tables = [read_columns(path, columns) for path in files(self.evals_folder)]
-            empty = pa.schema([self._evals.field(name) for name in columns]).empty_table()
-        else:
-            paths = files(self.evals_folder)
-            tables = [self._checked(read_rows(path, threads=True), self._evals, str(path)) for path in paths]
-            empty = self._evals.empty_table()
-        return (pa.concat_tables(tables) if tables else empty).replace_schema_metadata(None)
+        schema = self._evals if columns is None else pa.schema([self._evals.field(name) for name in columns])
+
+        def rows(path: Path) -> pa.Table:
+            table = read_rows(path, threads=True) if columns is None else read_columns(path, columns)
+            return self._checked(table, schema, str(path))
+
+        tables = self.readable(files(self.evals_folder), rows)
+        return (pa.concat_tables(tables) if tables else schema.empty_table()).replace_schema_metadata(None)
 
     def pattern_table(self, generation: int) -> pa.Table | None:
         """Return the patterns of one generation's individuals, None when it was not written."""
-        table, where = read_generation(self.path / "patterns", generation), f"patterns/ of generation {generation}"
-        return table if table is None else whole_cuts(self._checked(table, self._patterns, where), self.path / where)
+        where = f"patterns/ of generation {generation}"
+
+        def cuts(path: Path) -> pa.Table:
+            table = read_generation(self.path / "patterns", generation)
+            empty = self._patterns.empty_table()
+            return empty if table is None else whole_cuts(self._checked(table, self._patterns, where), path)
+
+        path = holding(self.path / "patterns", generation)
+        return next(iter(self.readable([path], cuts)), None) if path else None
+
+    def whole_table(self, kind: str, path: Path) -> pa.Table:
+        """Return all rows of a file.
+
+        Args:
+            kind: `evals` or `patterns`.
+            path: Of the file.
+
+        Raises:
+            ResumeRefusedError: It is truncated or changed.
+        """
+        table = self._checked(read_rows(path), self._evals if kind == "evals" else self._patterns, str(path))
+        return table if kind == "evals" else whole_cuts(table, path)
+
+    def readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> list[T]:
+        """Read files; damaged ones are noted and left out, unless the folder was opened for what is whole.
+
+        Raises:
+            ResumeRefusedError: One is damaged, and it was.
+        """
+        found = []
+        for path in paths:
+            try:
+                found.append(read(path))
+            except ResumeRefusedError as problem:
+                if self._whole:
+                    raise
+                self.left_out.setdefault(path, f"{path} is damaged ({cause_of(problem)})")
+        return found
 
     def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""
         if not table.schema.equals(schema, check_metadata=False):
             raise ResumeRefusedError(
                 f"the rows in {where} have other columns than the run {self.path}: the file is damaged, or of another "
-                "run; restore it from a copy"
+                f"run; {restoring(self.path)}"
             )
         return table
 
     def generations(self) -> list[int]:
         """Return the generations whose rows are on disk, in order."""
-        return [number for path in files(self.evals_folder) for number in generations_in(path)]
+        found = self.readable(files(self.evals_folder), generations_in)
+        return [number for numbers in found for number in numbers]
 
     def save_checkpoint(self, generation: int, state: Mapping[str, Any]) -> Path:
         """Write the driver's state after a generation; see `antennaopt.results.checkpoint`."""
@@ -368,32 +432,3 @@ def generation_of(individual: str) -> int:
     if match is None:
         raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
     return int(match[1])
-
-
-def _new_folder(parent: Path, name: str) -> Path:
-    """Make a run folder with its sub-folders; a second run in the same second gets `-2` added to its name."""
-    with storing(parent):
-        parent.mkdir(parents=True, exist_ok=True)
-    for number in range(1, 1000):
-        path = parent / (name if number == 1 else f"{name}-{number}")
-        with storing(path):
-            try:
-                path.mkdir()
-            except FileExistsError:
-                continue
-            try:
-                for folder in FOLDERS:
-                    (path / folder).mkdir()
-                sync_folder(parent)
-            except OSError:
-                shutil.rmtree(path, ignore_errors=True)
-                raise
-        return path
-    raise StorageError(f"{parent / name} and 999 like it exist already; remove some")
-
-
-def _refuse_links(path: Path) -> None:
-    """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
-    for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl", "logs/order.jsonl"):
-        if (path / name).is_symlink():
-            raise ResumeRefusedError(f"{path / name} is a link; a run folder holds its own files, put them there")
