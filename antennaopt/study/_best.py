@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from antennaopt.results.schema import FREQUENCY_METRICS, PARTS_OF_S11
+from antennaopt.terminal import visible
 
 PER_FREQUENCY = (
     "s11",
@@ -37,7 +38,7 @@ def antenna_toml(
         solver: The resolved solver table, SI.
         comment: Lines for the top of the file.
     """
-    lines = [f"# {line}" for line in comment.splitlines()]
+    lines = [f"# {line}" for line in visible(comment).splitlines()]  # TOML refuses control characters there
     lines += [f"title = {_text(title)}", "", "[antenna]", f"family = {_text(family)}"]
     for table, entries in _tables(design).items():
         lines += ["", f"[antenna.{table}]"]

@@ -9,16 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.evolution import Candidate, Scored, Search, decode
 from antennaopt.objectives import Objective, score
+from antennaopt.results.outcome import REPEATABLE
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._known import Digest, KnownDesigns, design_digest
 from antennaopt.study._parties import NOT_KEPT, Evaluation, Farm, Outcome, Recalled, Store
 from antennaopt.study._progress import GenerationReport, Progress, median
-
-REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
-"""Statuses that a twin would come to again; the others were the farm's fault and are solved anew."""
-
-STATUSES = (*REPEATABLE, "lost", "timeout", "error")
-"""All that an outcome can have."""
 
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""

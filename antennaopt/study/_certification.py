@@ -9,7 +9,8 @@ from typing import Any
 from antennaopt.certificate import certify, is_trusted
 from antennaopt.errors import Interrupted
 from antennaopt.results import RunFolder, mark_rows, read_certificates, write_certificates
-from antennaopt.study._bookkeeping import REPEATABLE, Bookkeeping
+from antennaopt.results.outcome import REPEATABLE
+from antennaopt.study._bookkeeping import Bookkeeping
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._progress import Progress
@@ -79,7 +80,7 @@ def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, A
     basis: dict[str, Any] = {**about, "status": halved["status"]}
     if halved["status"] == "ok":
         basis |= {name: halved[name] for name in ("directivity_dbi", "s11")}
-    certificate = {**certify(one.outcome, halved), "halved": basis}
+    certificate = {**certify(one.outcome, halved, feed_radius=one.design["feed.inner_radius"]), "halved": basis}
     try:
         json.dumps(certificate, allow_nan=False)
     except ValueError:

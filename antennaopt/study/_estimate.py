@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.evaluation.cluster_settings import ClusterSettings
 from antennaopt.evaluation.cores import usable_cores
 from antennaopt.evolution import HALL_OF_FAME_SIZE, EvolutionSettings, decode
 from antennaopt.study._planning import Evaluate, halved_plan, plan_for, standard_evaluate
@@ -32,8 +33,10 @@ class DryRun:
         certified: Antennas solved once more at the end, with half the cell, at most.
         certificate_grid: Cells along r and z of those; None when there are none.
         workers: Cores or devices, each of which solves by itself.
-        cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device.
-        seconds_per_antenna: All that it takes, at `max_steps`, on one worker; of a device its share of the batch's.
+        cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device; with devices and
+            cores, of a device.
+        seconds_per_antenna: All that it takes, at `max_steps`, on that worker; of a device its share of the batch's.
+        kinds: With devices and cores: of each backend its number of workers and what one of them does a second.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
 
@@ -50,6 +53,7 @@ class DryRun:
     cell_steps_per_s: float
     seconds_per_antenna: float
     seconds: float
+    kinds: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
@@ -63,9 +67,17 @@ class DryRun:
             f"memory       {self.memory_bytes / 2**20:.1f} MiB an antenna",
             f"evaluations  at most {self.evaluations}, {self.workers} at a time",
             *self._certificate_lines(),
-            f"speed        {self.cell_steps_per_s / 1e6:.0f} M cell-steps/s on one worker (measured)",
+            *self._speed_lines(),
             f"time         at most {duration(self.seconds)}; "
             "antennas whose energy has left stop earlier, usually by a factor of 2 or more",
+        ]
+
+    def _speed_lines(self) -> list[str]:
+        if not self.kinds:
+            return [f"speed        {self.cell_steps_per_s / 1e6:.0f} M cell-steps/s on one worker (measured)"]
+        return [
+            f"speed        {rate / 1e6:.0f} M cell-steps/s on one worker of backend {backend} (measured), of {count}"
+            for backend, (count, rate) in self.kinds.items()
         ]
 
     def _certificate_lines(self) -> list[str]:
@@ -102,17 +114,17 @@ def estimate(
     settings = EvolutionSettings.from_dict(resolved["evolution"])
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
-    batch, count = _batch_and_workers(plan, backend, resolved.get("cluster", {}))
-    count = workers or count
-    step, rest = _calibrate(solve, resolved["antenna"]["family"], [middle] * batch, plan, backend)
+    timed = []
+    for name, batch, count in _kinds(plan, backend, ClusterSettings.of(resolved.get("cluster", {}))):
+        step, rest = _calibrate(solve, resolved["antenna"]["family"], [middle] * batch, plan, name)
+        timed.append(_Timed(backend=name, workers=workers or count, step=step, rest=rest))
     evaluations = settings.most_evaluations
-    each = step * plan["max_steps"] + rest
     finer = halved_plan(experiment, plan) if resolved["certificate"]["mode"] != "off" else None
     certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
-    seconds = math.ceil(evaluations / count) * each
+    seconds = _seconds(timed, evaluations, plan["max_steps"])
+    cells = plan["nr"] * plan["nz"]
     if finer:
-        growth = finer["nr"] * finer["nz"] / (plan["nr"] * plan["nz"])
-        seconds += math.ceil(certified / count) * (step * growth * finer["max_steps"] + rest)
+        seconds += _seconds(timed, certified, finer["max_steps"], growth=finer["nr"] * finer["nz"] / cells)
     return DryRun(
         nr=plan["nr"],
         nz=plan["nz"],
@@ -123,11 +135,34 @@ def estimate(
         evaluations=evaluations,
         certified=certified,
         certificate_grid=(finer["nr"], finer["nz"]) if finer else None,
-        workers=count,
-        cell_steps_per_s=plan["nr"] * plan["nz"] / step,
-        seconds_per_antenna=each,
+        workers=sum(one.workers for one in timed),
+        cell_steps_per_s=cells / timed[0].step,
+        seconds_per_antenna=timed[0].each(plan["max_steps"]),
         seconds=seconds,
+        kinds={one.backend: (one.workers, cells / one.step) for one in timed} if len(timed) > 1 else {},
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Timed:
+    """Workers of one backend: how many, and seconds a step and beside stepping of one antenna on one of them."""
+
+    backend: str
+    workers: int
+    step: float
+    rest: float
+
+    def each(self, steps: int, growth: float = 1.0) -> float:
+        """Return the seconds of an antenna; `growth` is of its cells."""
+        return self.step * growth * steps + self.rest
+
+
+def _seconds(timed: Sequence[_Timed], antennas: int, steps: int, growth: float = 1.0) -> float:
+    """Return the seconds that all workers take for a number of antennas; the slowest one may have the last."""
+    if len(timed) == 1:
+        return math.ceil(antennas / timed[0].workers) * timed[0].each(steps, growth)
+    each = [one.each(steps, growth) for one in timed]
+    return antennas / sum(one.workers / seconds for one, seconds in zip(timed, each, strict=True)) + max(each)
 
 
 def _calibrate(
@@ -154,17 +189,23 @@ def _calibrate(
     return each, max(short - few * each, 0.0)
 
 
-def _batch_and_workers(plan: Mapping[str, Any], backend: str, cluster: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many antennas are timed together, and how many such batches are solved at a time."""
-    if backend != "cuda":
-        return 1, _workers(cluster)
-    from antennaopt.evaluation._device import room
-    from antennaopt.evaluation._devices import enough_devices
+def _kinds(plan: Mapping[str, Any], backend: str, settings: ClusterSettings) -> list[tuple[str, int, int]]:
+    """Return for each backend of the workers: its name, antennas that are timed together, and the number of workers.
 
-    found, asked = room(plan), cluster.get("workers", "auto")
-    return min(found["wave"], found["antennas"]), len(enough_devices(None if asked == "auto" else int(asked)))
+    Raises:
+        ClusterError: This machine has fewer devices than workers.
+        DeviceError: It has none.
+    """
+    backends = [name for name in ("cuda", "cpu") if settings.of_backend(name) != 0] if settings.mixed else [backend]
+    found = []
+    for name in backends:
+        wanted = settings.of_backend(name)
+        if name == "cuda":
+            from antennaopt.evaluation._device import room
+            from antennaopt.evaluation._devices import enough_devices
 
-
-def _workers(cluster: Mapping[str, Any]) -> int:
-    asked = cluster.get("workers", "auto")
-    return int(asked) if str(asked).isdigit() else usable_cores()
+            devices, takes = len(enough_devices(wanted)), room(plan)
+            found.append((name, min(takes["wave"], takes["antennas"]), devices))
+        else:
+            found.append((name, 1, wanted or usable_cores()))
+    return found

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from antennaopt.results import RunFolder
 from antennaopt.study._progress import Progress
+
+MOST_NOISE = 200
+"""Records of a run that are kept; something that warns at each step must not fill the log."""
+
+
+class Noise(logging.Handler):
+    """Keeps warnings and errors of libraries in the run's log, as the event `noise`."""
+
+    def __init__(self, log: Callable[..., None]) -> None:
+        """Write with `RunFolder.log`."""
+        super().__init__(logging.WARNING)
+        self._log, self._left = log, MOST_NOISE
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; one that cannot be written is dropped: the driver will notice the disk by itself."""
+        self._left -= 1
+        if self._left >= 0:
+            with suppress(Exception):
+                self._log("noise", logger=record.name, level=record.levelname, text=self.format(record))
 
 
 def incidents(folder: RunFolder, progress: Progress) -> Callable[..., None]:

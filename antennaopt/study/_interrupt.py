@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first asks the driver to drain and save, a second Ctrl-C stops at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks the driver to drain and save, a second Ctrl-C stops at once."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from antennaopt.errors import Interrupted
 
-EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 class StopSignals:
-    """Context that turns SIGINT and SIGTERM into a flag that the driver reads between results.
+    """Context that turns SIGINT, SIGTERM and SIGHUP into a flag that the driver reads between results.
 
-    The handlers of before come back on the way out. Outside the main thread, where Python allows no handlers, the flag
-    can still be set with `request`.
+    SIGHUP stays ignored where it was at the start (`nohup`). The handlers of before come back on the way out. Outside
+    the main thread, where Python allows no handlers, the flag can still be set with `request`.
 
     Attributes:
-        exit_code: 130 or 143 once a signal came, else None.
+        exit_code: 129, 130 or 143 once a signal came, else None.
         on_request: Called once when the first signal comes; must be safe in a signal handler.
         opening: There is nothing to save yet, only workers to wait for: the first signal ends that at once.
         closing: Everything is saved and what remains ends within seconds by itself: a second Ctrl-C changes nothing.
@@ -47,7 +47,8 @@ class StopSignals:
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
             for number in EXIT_CODES:
-                self._before[number] = signal.signal(number, self._handle)
+                if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(

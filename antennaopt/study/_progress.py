@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
+from antennaopt.terminal import drawn, visible
+
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationReport:
@@ -159,14 +161,14 @@ class Bar(Quiet):
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=Console(stderr=True, highlight=False),
+            console=Console(file=drawn(sys.stderr), highlight=False),
             transient=True,
         )
         self._task: Any = None
 
     def note(self, text: str) -> None:
         """Print the line above the bar."""
-        self._bar.console.print(text, markup=False)
+        self._bar.console.print(visible(text), markup=False)
 
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Start the bar anew."""

@@ -12,9 +12,7 @@ from typing import Any
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.results import Checkpoint, RunFolder
 from antennaopt.results.checkpoint import canonical, digest
-from antennaopt.study._best import PER_FREQUENCY
-from antennaopt.study._bookkeeping import STATUSES
-from antennaopt.study._parties import Outcome
+from antennaopt.results.outcome import outcome_fault
 
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
@@ -109,20 +107,10 @@ def restore(session: Any, checkpoint: Checkpoint, folder: RunFolder) -> None:
     with of_this_run(checkpoint):
         held = session.driver.restore(checkpoint.state)
         for one in held:
-            if not _is_outcome(one.outcome):
-                raise ValueError(f"the outcome of {one.candidate.individual} is none that a farm gives")
+            fault = outcome_fault(one.outcome)
+            if fault is not None:
+                raise ValueError(f"the outcome of {one.candidate.individual} is none that a farm gives: {fault}")
         folder.refuse_unwritable(held)
-
-
-def _is_outcome(outcome: Outcome) -> bool:
-    """Whether an outcome has a status, and all that it holds for each frequency for as many of them."""
-    frequencies = outcome["frequency_hz"] if outcome["status"] == "ok" else outcome.get("frequency_hz", ())
-    lists = [outcome[name] for name in PER_FREQUENCY if name in outcome]
-    return (
-        outcome["status"] in STATUSES
-        and isinstance(outcome.get("origin", ""), str)
-        and all(isinstance(values, list) and len(values) == len(frequencies) for values in lists)
-    )
 
 
 @contextmanager

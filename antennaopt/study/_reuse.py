@@ -20,7 +20,7 @@ import numpy as np
 from antennaopt.evaluation.arithmetic import arithmetic
 from antennaopt.evaluation.recognition import KNOWN, REUSE, beginnings
 from antennaopt.results.cache import Entry, EvaluationCache
-from antennaopt.study._bookkeeping import REPEATABLE
+from antennaopt.results.outcome import REPEATABLE
 from antennaopt.study._parties import Farm, Job, Outcome
 
 MOST_SENT = 32_768
@@ -90,6 +90,11 @@ class ReusingFarm:
         return self._farm.worker_count
 
     @property
+    def dropped(self) -> int:
+        """Damaged entries of the cache that were met and dropped."""
+        return self._cache.damaged
+
+    @property
     def places(self) -> int:
         """How many batches may be under way."""
         return self._farm.places
@@ -120,6 +125,7 @@ class ReusingFarm:
         # The farm sends this very table with every batch, so what is solved now is known to the next one.
         self._sent = {"known": beginnings(self._recent())}
         self._warn()
+        self._frequencies = tuple(plan.get("frequencies", ()))
         self._ready.clear()
         self._under_way = {}
         left = self._unanswered(batches)
@@ -156,7 +162,7 @@ class ReusingFarm:
         keys = {individual: self._look_up.keys(design) for individual, design in jobs}
         digests = self._cache.digests_of([key for some in keys.values() for key in some])
         digests |= {key: digest for key, digest in self._names.items() if key not in digests}
-        outcomes = self._cache.find(list({*digests.values()} - self._fresh.keys())) if digests else {}
+        outcomes = self._find(list({*digests.values()} - self._fresh.keys())) if digests else {}
         outcomes |= {digest: entry.outcome for digest, entry in self._fresh.items()}
         left = []
         for individual, design in jobs:
@@ -171,6 +177,10 @@ class ReusingFarm:
             outcome.setdefault("seconds", each)
         self._under_way |= left
         return asked if len(left) == len(jobs) else self._farm.cut(left, self._batch_size)
+
+    def _find(self, digests: Sequence[bytes]) -> dict[bytes, Outcome]:
+        """Look outcomes of the plan's frequencies up."""
+        return self._cache.find(digests, self._frequencies)
 
     def _answer(self, digest: bytes, outcome: Outcome) -> Outcome:
         """An outcome as if it had just been solved, but for its account."""
@@ -188,7 +198,7 @@ class ReusingFarm:
         digest = bytes.fromhex(identity["digest"])
         if outcome["status"] == KNOWN:
             entry = self._fresh.get(digest)
-            found = entry.outcome if entry else self._cache.find([digest]).get(digest)
+            found = entry.outcome if entry else self._find([digest]).get(digest)
             if found is None:
                 self._forget(digest)
                 return None

@@ -10,18 +10,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from antennaopt.evaluation._device import AS_THE_WORKER
+from antennaopt.evaluation.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.objectives import build
 from antennaopt.results import RunColumns, RunFolder
 from antennaopt.results.cache import EvaluationCache, usual_folder
-from antennaopt.study._arithmetic import arithmetic_class, class_changes, recorded_class, solving_backends
 from antennaopt.study._fork import Ancestry, written
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.study._progress import Progress, Quiet
 from antennaopt.study._resuming import experiment_to_resume, plan_digest, plan_to_resume, restore
-from antennaopt.study._session import Session
+from antennaopt.study._session import Session, is_mixed
 from antennaopt.study._summary import RunSummary
+from antennaopt.terminal import one_line
 
 OpenFarm = Callable[..., AbstractContextManager[Farm]]
 
@@ -112,6 +114,7 @@ def run(
     shared = dict(plan or plan_for(experiment))
     told = progress or Quiet()
     opened = _allowing(farm, insecure)
+    _tell_destination(experiment, scheduler, told)
     with (
         StopSignals(opening=True) as signals,
         opened(experiment, plan=shared, backend=backend, scheduler=scheduler, evaluate=evaluate) as workers,
@@ -146,6 +149,7 @@ def resume(
     farm: OpenFarm = open_farm,
     report: bool = True,
     cache: Path | str | None = None,
+    repair: bool = False,
 ) -> RunSummary:
     """Go on with a run exactly where its last checkpoint is.
 
@@ -160,6 +164,7 @@ def resume(
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
         cache: Folder of the evaluation cache, or `off`; as environment and experiment say when None.
+        repair: Whether to solve the generations of damaged files again first.
 
     Returns:
         What it came to.
@@ -178,6 +183,7 @@ def resume(
         plan, recorded = plan_to_resume(folder)
         solver = backend or recorded
         opened = _allowing(farm, insecure)
+        _tell_destination(experiment, scheduler, told)
         with (
             opened(experiment, plan=plan, backend=solver, scheduler=scheduler, evaluate=evaluate) as workers,
             _open_cache(experiment, cache, evaluate) as evaluations,
@@ -192,15 +198,27 @@ def resume(
                 plan=plan,
                 cache=evaluations,
             )
-            now = arithmetic_class(solving_backends(workers, solver), folder.manifest.get("precision"), workers.device)
-            changes = class_changes(recorded_class(folder.manifest), now)
+            now = _class_of(workers, solver, folder.manifest.get("precision"))
+            changes = class_changes(folder.manifest.get("arithmetic"), now)
             if changes:
-                listed = ", ".join(changes)
-                told.note(f"resumed with other arithmetic ({listed}): results are no longer the same to the bit")
+                told.note("resumed with other arithmetic: the same bits as without an interruption are not claimed")
+            for change in changes:
+                told.note(f"  {change}")
+            if repair:
+                if changes:
+                    told.note("rows that are repaired now are not claimed to be the same to the bit")
+                session.repair(checkpoint, exact=not changes)
             if checkpoint is not None:
                 restore(session, checkpoint, folder)
             folder.log("resumed", generation=session.driver.evolution.generation, arithmetic_changes=changes)
             return session.carry_out(report=report)
+
+
+def _tell_destination(experiment: Any, scheduler: str | None, told: Progress) -> None:
+    """Say before connecting what the run connects to: the file may be another person's."""
+    destination = experiment.cluster.destination(scheduler)
+    if destination is not None:
+        told.note(f"cluster {one_line(destination)}")
 
 
 def _open_cache(
@@ -211,6 +229,11 @@ def _open_cache(
     if folder is None or (evaluate is not None and asked is None):
         return nullcontext()
     return EvaluationCache(folder)
+
+
+def _class_of(farm: Farm, backend: str, precision: str | None) -> dict[str, str]:
+    """Ask the workers for the arithmetic class that a run is in."""
+    return run_class(farm.ask(arithmetic_class, AS_THE_WORKER if is_mixed(farm) else backend, precision))
 
 
 def _allowing(farm: OpenFarm, insecure: bool) -> OpenFarm:
@@ -238,7 +261,10 @@ def _new_folder(
         resolved=resolved,
         config_hash=experiment.config_hash,
         columns=RunColumns.of(
-            experiment.genes, resolved["solver"]["frequencies"], [one.name for one in build(resolved["objectives"])]
+            experiment.genes,
+            resolved["solver"]["frequencies"],
+            [one.name for one in build(resolved["objectives"])],
+            feed_radius=dict(experiment.antenna.parameters())["feed.inner_radius"],
         ),
         manifest={
             "title": experiment.title,
@@ -247,9 +273,7 @@ def _new_folder(
             "backend": backend,
             "device": dict(device) if device else None,
             "precision": resolved["solver"].get("precision"),
-            "arithmetic": arithmetic_class(
-                solving_backends(farm, backend), resolved["solver"].get("precision"), device
-            ),
+            "arithmetic": _class_of(farm, backend, resolved["solver"].get("precision")),
             "physics_hash": experiment.physics_hash,
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),

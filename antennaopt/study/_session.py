@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -11,20 +13,21 @@ from typing import Any
 
 from antennaopt.certificate import account, crowned
 from antennaopt.errors import Interrupted
-from antennaopt.evolution import SteadyState
+from antennaopt.evolution import ALL_GOALS_MET, SteadyState
+from antennaopt.findings import findings_of, origins_of
 from antennaopt.objectives import build
-from antennaopt.results import RunFolder, stepping_of
+from antennaopt.results import Checkpoint, RunFolder, stepping_of
 from antennaopt.results.cache import EvaluationCache
-from antennaopt.study._arithmetic import is_mixed
 from antennaopt.study._best import antenna_toml, result_object, to_json
 from antennaopt.study._certification import certify_best
 from antennaopt.study._driver import Driver
 from antennaopt.study._fork import genomes_of
-from antennaopt.study._incidents import incidents
+from antennaopt.study._incidents import Noise, incidents
 from antennaopt.study._interrupt import StopSignals
 from antennaopt.study._parties import Farm
 from antennaopt.study._planning import halved_plan
 from antennaopt.study._progress import Progress, device_line
+from antennaopt.study._repair import repair
 from antennaopt.study._reuse import ReusingFarm
 from antennaopt.study._search import search_of
 from antennaopt.study._steady import SteadyDriver
@@ -112,6 +115,27 @@ class Session:
             progress.note(device_line(farm.device))
             folder.log("device", **farm.device)
 
+    def repair(self, checkpoint: Checkpoint | None, *, exact: bool) -> None:
+        """Solve the generations of damaged files again; see `antennaopt.study._repair`.
+
+        Args:
+            checkpoint: That the session is restored from afterwards.
+            exact: Whether the arithmetic is that of the run.
+
+        Raises:
+            ResumeRefusedError: They cannot be solved again; nothing was written.
+        """
+        repair(
+            self._folder,
+            checkpoint,
+            experiment=self._experiment,
+            objectives=self._objectives,
+            farm=self._solving,
+            signals=self._signals,
+            told=self._progress.note,
+            exact=exact and not is_mixed(self._farm),
+        )
+
     def carry_out(self, *, report: bool = True) -> RunSummary:
         """Run to a stop, then write the best antenna, its field and the report.
 
@@ -122,21 +146,29 @@ class Session:
             Interrupted: A signal came; everything solved so far is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
+        noise = Noise(self._folder.log)
+        logging.getLogger().addHandler(noise)
         try:
-            summary = self._certify(self._search())
+            finished = self.driver.evolution.stopped(self.driver.seconds)
+            if finished is not None:
+                self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
+            summary = self._with_findings(self._certify(self._search()))
+            summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
             self._log_stop(summary)
             if summary.best is not None:
-                self._write_best(summary.best, summary.certificates.get(summary.best.individual))
+                self._write_best(summary, summary.best)
             if not report:
                 return summary
             if summary.best is not None:
                 best = summary.best
-                self._attempt("the field map", lambda: self._write_field(best))
+                if finished is None or not self._has_field(best):
+                    self._attempt("the field map", lambda: self._write_field(best))
             return replace(summary, report=self._attempt("the report", self._write_report))
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
             self._behind.close()
+            logging.getLogger().removeHandler(noise)
             self._signals.closing = True
             self._progress.close()
 
@@ -157,7 +189,9 @@ class Session:
             search_seconds=time.monotonic() - began,
             worker_count=self._farm.worker_count,
         )
-        return replace(summary, stepping_fraction=stepping.share if stepping else None)
+        if stepping is None:
+            return summary
+        return replace(summary, stepping_fraction=stepping.share, cell_steps_per_s=stepping.cell_steps_per_s)
 
     def _log_stop(self, summary: RunSummary) -> None:
         self._folder.log(
@@ -167,7 +201,9 @@ class Session:
             search_seconds=summary.search_seconds,
             solver_fraction=summary.solver_fraction,
             stepping_fraction=summary.stepping_fraction,
+            cell_steps_per_s=summary.cell_steps_per_s,
             counts=summary.counts,
+            cache_dropped=summary.cache_dropped,
             crowned=summary.best.individual if summary.best else None,
         )
 
@@ -199,7 +235,12 @@ class Session:
             certificate=account(certificates, mode),
         )
 
-    def _write_best(self, best: Finalist, certificate: Mapping[str, Any] | None) -> None:
+    def _with_findings(self, summary: RunSummary) -> RunSummary:
+        found = findings_of(self._folder, summary.best.individual) if summary.best else None
+        return replace(summary, origins=origins_of(self._folder), findings=found)
+
+    def _write_best(self, summary: RunSummary, best: Finalist) -> None:
+        certificate = summary.certificates.get(best.individual)
         title = self._experiment.title or self._experiment.name
         text = antenna_toml(
             title=f"{title}: best of {self._folder.run_id}",
@@ -217,12 +258,19 @@ class Session:
             individual=best.individual,
             fitness=best.fitness,
             shortfalls_db=list(best.shortfalls),
+            **(summary.findings.to_dict() if summary.findings else {}),
             family=self._experiment.family,
             design=best.design,
             cells=self._plan["nr"] * self._plan["nz"],
             **({"certificate": dict(certificate)} if certificate else {}),
         )
         self._folder.write_text("best/result.json", to_json(result))
+
+    def _has_field(self, best: Finalist) -> bool:
+        from antennaopt.exports import read_field_map
+
+        found = read_field_map(self._folder.path / "best" / "field.npz")
+        return found is not None and found.individual == best.individual
 
     def _write_field(self, best: Finalist) -> Path | None:
         """Solve the best antenna once more, now with its field: in a worker, where the device is."""
@@ -249,3 +297,15 @@ class Session:
                 f"`antennaopt report {self._folder.path}` tries again"
             )
             return None
+
+
+def _how_to_go_on(finished: str, folder: RunFolder) -> str:
+    """Return what to do with a run that is resumed after its end."""
+    if finished == ALL_GOALS_MET:
+        return f"`antennaopt resume {shlex.quote(str(folder.path))} --set evolution.stop.goals=false` goes on"
+    return "raise evolution.generations or evolution.stop with --set to go on"
+
+
+def is_mixed(farm: Any) -> bool:
+    """Whether a farm's workers solve with several backends."""
+    return len(getattr(farm, "backends", ())) > 1

@@ -17,7 +17,8 @@ from antennaopt.errors import ClusterError
 from antennaopt.evolution import Birth, Scored, SteadyState, decode, individual_id
 from antennaopt.objectives import score
 from antennaopt.results import generation_of
-from antennaopt.study._bookkeeping import REPEATABLE, Bookkeeping, listed
+from antennaopt.results.outcome import REPEATABLE
+from antennaopt.study._bookkeeping import Bookkeeping, listed
 from antennaopt.study._garbage import rare_collections
 from antennaopt.study._known import design_digest
 from antennaopt.study._parties import Evaluation, Job, Outcome

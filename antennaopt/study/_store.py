@@ -10,6 +10,7 @@ from typing import Any
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.events import read_events
 from antennaopt.results import RunColumns, RunFolder, generation_of, pattern
+from antennaopt.results.generations import restoring
 from antennaopt.results.schema import FREQUENCY_METRICS
 from antennaopt.study._parties import Evaluation, Outcome, Recalled
 
@@ -53,7 +54,7 @@ class FolderStore:
         if missing < generations:
             raise ResumeRefusedError(
                 f"{self.folder.path} has no rows of generation {missing}, which its checkpoint counts as done; "
-                "restore the file from a copy or start a new run"
+                f"{restoring(self.folder.path)}"
             )
 
     def recall(self, individuals: Iterable[str]) -> Recalled:

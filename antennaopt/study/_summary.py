@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.evolution import decode, individual_id
+from antennaopt.findings import Findings
 from antennaopt.objectives import Objective, fitness, shortfalls
 from antennaopt.study._bookkeeping import Bookkeeping
 from antennaopt.study._parties import Outcome
@@ -45,19 +46,23 @@ class RunSummary:
         first_best: The best of the first generation.
         first_drawn: Whether that one was drawn at random, and not planted.
         generations: How many were done.
-        evaluations: Antennas solved.
+        evaluations: Antennas solved, or taken from the evaluation cache; copies of twins left out.
         counts: Individuals by status.
         reused: Antennas of this session that were not solved, by where the outcome came from.
+        origins: The same of all sessions, as the rows say.
+        findings: How the best antenna stands to the goals, and what else the rows say; None when nothing was `ok`.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
         stepping_fraction: Share of the workers' time, over all generations, that they stepped fields, from the rows;
             None where these do not say.
+        cell_steps_per_s: Mean rate of a worker while it stepped, over the same; None where that is not known.
         solver_fraction: Share of the workers' time, while generations ran in this session, that solving took; at most
             1, also where a device's batches overlap.
         certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
             the one that they crown.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
+        cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
     """
 
     folder: Path
@@ -71,17 +76,22 @@ class RunSummary:
     search_seconds: float
     solver_fraction: float
     stepping_fraction: float | None = None
+    cell_steps_per_s: float | None = None
     first_drawn: bool = True
     certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
     certificate: str = ""
     report: Path | None = None
     reused: dict[str, int] = field(default_factory=dict)
+    origins: dict[str, int] = field(default_factory=dict)
+    findings: Findings | None = None
+    cache_dropped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
         data = asdict(self)
         data["folder"] = str(self.folder)
         data["report"] = str(self.report) if self.report else None
+        data["findings"] = self.findings.to_dict() if self.findings else None
         return data
 
 

@@ -73,13 +73,18 @@ def solved(design):
 def misbehaved(design, fault):
     """Do what a fault says to a design that it is meant for; its outcome, or None where it is solved all the same.
 
-    A fault is meant for one design in `one_in`. With `marker`, a folder, it strikes each of them `times` times (once).
+    A fault is meant for one design in `one_in`. With `marker`, a folder, it strikes each of them `times` times (once),
+    or, where `kind` is a list, once in each of those ways.
     """
     if fault is None or zlib.crc32(json.dumps(design, sort_keys=True).encode()) % fault["one_in"] != 0:
         return None
-    if "marker" in fault and not struck_again(Path(fault["marker"]), design, fault.get("times", 1)):
+    kinds, strike = fault["kind"], 1
+    if "marker" in fault:
+        times = len(kinds) if isinstance(kinds, list) else fault.get("times", 1)
+        strike = struck_again(Path(fault["marker"]), design, times)
+    if not strike:
         return None
-    return FAULTS[fault["kind"]](design)
+    return FAULTS[kinds[strike - 1] if isinstance(kinds, list) else kinds](design)
 
 
 def pass_through(gate, after):
@@ -111,14 +116,15 @@ def reached(gate, after):
 
 
 def struck_again(marker, design, times):
+    """Return which strike this is, from 1; 0 when all have been made."""
     name = f"{zlib.crc32(json.dumps(design, sort_keys=True).encode()):08x}"
     for number in range(times):
         try:
             (marker / f"{name}-{number}").touch(exist_ok=False)
         except FileExistsError:
             continue
-        return True
-    return False
+        return number + 1
+    return 0
 
 
 def crash(design):
@@ -131,7 +137,7 @@ def leave(design):
 
 def kill_from_outside(design, number=signal.SIGKILL):
     subprocess.run(["kill", f"-{int(number)}", str(os.getpid())], check=True)
-    time.sleep(60.0)
+    time.sleep(600.0)
 
 
 def fail(design):

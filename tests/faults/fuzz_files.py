@@ -14,6 +14,8 @@ from pathlib import Path
 
 import atheris
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/, where `required` is
+
 with atheris.instrument_imports(include=["antennaopt", "tomllib"]):
     import test_hostile
     import unfinished_runs

@@ -6,6 +6,7 @@ import bits
 import cheap_lens
 import pytest
 from struck_farms import Striking, farms, under_way, worker_pids, workers
+from waiting import wait_until
 
 from antennaopt.evaluation import farm as farm_module
 from antennaopt.evaluation.farm import Farm
@@ -25,7 +26,7 @@ def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
             (tmp_path / "told").touch()
 
     with Farm(late, family="t", plan={"equal": equal, "folder": str(tmp_path)}, workers=2, dashboard=False,
-              time_limit_s=1.5) as farm:  # fmt: skip
+              time_limit_s=5.0) as farm:  # fmt: skip
         farm.on_event = note
         farm._cluster.kill_worker = lambda worker: False
         patch, farm_module.GRACE_S = farm_module.GRACE_S, 0.2
@@ -55,16 +56,10 @@ def late(family, designs, plan, *, backend):
     first = x == 1.0 and cheap_lens.struck_again(folder, designs[0], 1)
     if first:
         faulthandler.cancel_dump_traceback_later()
-        wait_for(folder / "let_go")
+        wait_until((folder / "let_go").exists)
     if x == 2.0:
-        wait_for(folder / "told")
+        wait_until((folder / "told").exists)
     return [{"status": "ok", "value": 2.0 if first and not plan["equal"] else 1.0}]
-
-
-def wait_for(path, most_s=60.0):
-    deadline = time.monotonic() + most_s
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
 
 
 def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path):
@@ -84,10 +79,7 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
     assert len(ended) == 2
     bits.assert_equal(folder, quiet)
     assert len(bits.events(folder, "scheduler_rebuilt")) == 2
-    deadline = time.monotonic() + 10.0
-    while worker_pids() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert worker_pids() == []
+    wait_until(lambda: not worker_pids(), "the end of all workers")
 
 
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
@@ -96,13 +88,13 @@ def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monk
     slept = []
 
     def sleepy(experiment, **given):
-        farm = workers(time_limit_s=2.0)(experiment, **given)
+        farm = workers(time_limit_s=4.0)(experiment, **given)
         launch = farm._launch
 
         def launch_and_sleep():
             launch()
             if len(farm._flights) == 2 and len(slept) < 2:
-                slept.append(time.sleep(3.0))
+                slept.append(time.sleep(5.0))
 
         farm._launch = launch_and_sleep
         return farm

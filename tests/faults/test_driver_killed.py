@@ -16,6 +16,7 @@ from pathlib import Path
 import cheap_lens
 import pandas as pd
 import pytest
+from waiting import SAFETY_S, wait_until
 
 HERE = Path(__file__).parent
 ACCIDENTAL = ["seconds", "stepping_seconds", "worker", "attempt"]
@@ -39,8 +40,13 @@ def checkpoints(folder):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     root = tmp_path_factory.mktemp("whole")
-    done = subprocess.run(command("run", root), capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command("run", root), capture_output=True, text=True, timeout=SAFETY_S, check=True)
     return Path(done.stdout.strip().splitlines()[-1])
+
+
+def ended(process):
+    assert process.poll() is None
+    return False
 
 
 def struck(root, numbers, generation):
@@ -54,16 +60,13 @@ def struck(root, numbers, generation):
         command("run", root, json.dumps(plan)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
-        until = time.monotonic() + 60.0
         written = f"cheap_lens/*/checkpoint/checkpoint-{generation - 1:06d}.json"
-        while not (cheap_lens.reached(gate, after) and list(root.glob(written))):
-            assert process.poll() is None and time.monotonic() < until
-            time.sleep(0.005)
+        wait_until(lambda: ended(process) or (cheap_lens.reached(gate, after) and list(root.glob(written))))
         for number in numbers:
             os.kill(process.pid, number)
             time.sleep(0.05)
         (gate / "open").touch()
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=SAFETY_S)
     finally:
         (gate / "open").touch()
         process.kill()
@@ -88,6 +91,6 @@ def test_resumed_it_is_equal(whole, tmp_path, numbers, code, generation):
     assert returned == code
     assert max(checkpoints(folder)) >= f"checkpoint-{generation - 1:06d}.json"
     assert len(checkpoints(whole)) == 2 and max(checkpoints(folder)) < max(checkpoints(whole))
-    subprocess.run(command("resume", folder), capture_output=True, timeout=120, check=True)
+    subprocess.run(command("resume", folder), capture_output=True, timeout=SAFETY_S, check=True)
     pd.testing.assert_frame_equal(table(folder), table(whole), check_exact=True)
     assert checkpoints(folder) == checkpoints(whole)

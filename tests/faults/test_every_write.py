@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bits
 import pytest
+from required import skip_without
 
 HERE = Path(__file__).parent
 
@@ -87,7 +88,7 @@ def small_disk(tmp_path):
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], capture_output=True, text=True
     )
     if done.returncode != 0:
-        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        skip_without("mount", f"no file system may be mounted here: {done.stderr.strip()}")
     yield mount
     subprocess.run(["umount", "-l", str(mount)], check=True)
 

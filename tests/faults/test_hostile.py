@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from required import skip_without
 from test_resume import TOML
 from unfinished_runs import dumped, go_on, sealed
 from watched import watched
@@ -57,7 +60,9 @@ def survives(run, scratch, harm):
     with watched(folder):
         for action in (lambda: load(folder), lambda: go_on(folder)):
             try:
-                action()
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", r"\S+ is (damaged|missing)", UserWarning)  # in one line, told
+                    action()
             except AntennaoptError as error:
                 assert error.exit_code in (3, 4, 6, 7, 130)
                 assert "\n" not in " ".join(str(error).split())
@@ -225,7 +230,8 @@ def test_the_watch_sees_what_it_should(tmp_path):
 )
 def test_guided_by_coverage(tmp_path, what, count):
     """With atheris, where it is installed: some twenty seconds each here, `fuzz_files.py` for as long as one likes."""
-    pytest.importorskip("atheris", reason="atheris has no wheel for this Python or processor")
+    if find_spec("atheris") is None:
+        skip_without("atheris", "atheris has no wheel for this Python or processor")
     command = [sys.executable, str(Path(__file__).with_name("fuzz_files.py")), what, str(tmp_path / "fuzz")]
     options = ["-seed=1", f"-runs={count}", "-max_total_time=120"]
     done = subprocess.run([*command, *options], capture_output=True, text=True)

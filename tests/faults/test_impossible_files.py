@@ -48,8 +48,8 @@ def moved(state):
         *((which, put("partial", "first", "gain_dbi", []), "none that a farm gives") for which in (SOME, STEADY)),
         (SOME, put("partial", {"g0001-s000": {"status": "ok"}}), "KeyError"),
         (SOME, put("partial", "first", "directivity_dbi", ["x"]), "unsupported operand"),
-        (SOME, put("partial", "first", "steps", "x"), "convert"),
-        (SOME, put("partial", "first", "worker", "\ud800"), "surrogates"),
+        (SOME, put("partial", "first", "steps", "x"), "its steps is"),
+        (SOME, put("partial", "first", "worker", "\ud800"), "its worker is"),
         (STEADY, put("partial", "first", "status", "fine"), "of another fitness"),
         (STEADY, put("partial", "first", "directivity_dbi", [1.0]), "of another fitness"),
         (STEADY, put("block", []), "block under way"),
@@ -80,7 +80,7 @@ def test_a_cut_that_has_not_as_many_values_as_angles_is_refused(runs, tmp_path, 
         table = pq.read_table(path, partitioning=None)
         rows = [row | {plane: row[plane][1:]} for row in table.to_pylist()]
         pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
-    with pytest.raises(ResumeRefusedError, match=r"patterns/ of generation \d is damaged"):
+    with pytest.raises(ResumeRefusedError, match=r"patterns/gen-00000\d\.parquet is damaged"):
         go_on(folder)
 
 

@@ -13,6 +13,7 @@ import bits
 import pytest
 from loopback import free_port
 from test_resume import TOML
+from waiting import SAFETY_S
 
 HERE = Path(__file__).parent
 GENERATIONS = ("--set", "evolution.generations=6")
@@ -52,7 +53,7 @@ class Host:
             process.terminate()
         for process in self.processes:
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=SAFETY_S)
             finally:
                 process.kill()
                 process.stderr.close()
@@ -78,7 +79,7 @@ def command(*arguments):
 
 def carried_out(*arguments, **environment):
     given = {**os.environ, "PATIENCE_S": "5", **environment}
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120, env=given)
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=SAFETY_S, env=given)
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.strip().splitlines()[-1])
 
@@ -101,7 +102,7 @@ def left_alone(host, toml, results, goes):
                 break
         goes()
         lines = process.stderr.read().splitlines()
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=SAFETY_S)
     finally:
         process.kill()
         process.wait()
@@ -117,7 +118,7 @@ def test_a_killed_scheduler_of_somebody_else_ends_the_run_which_resumes(host, to
     folder, last, code = left_alone(host, toml, tmp_path / "results", scheduler.kill)
     assert code == 5
     assert re.search(rf"^error: the scheduler at {host.address} is gone; what was solved is saved", last)
-    worker.wait(timeout=30)  # it ends with its scheduler
+    worker.wait(timeout=SAFETY_S)  # it ends with its scheduler
     host.scheduler()
     host.worker()
     assert carried_out("resume", folder, "--scheduler", host.address) == folder

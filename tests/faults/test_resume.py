@@ -14,6 +14,7 @@ import cheap_lens
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from required import skip_without
 
 from antennaopt.results.checkpoint import canonical, digest
 
@@ -119,29 +120,31 @@ READ_BY_ALL = ["individual", "status", "fitness"]
 @pytest.mark.parametrize(
     ("command", "column"),
     [
-        *((command, column) for command in ("status", "simulate") for column in READ_BY_ALL),
+        *((command, column) for command in ("status", "export") for column in READ_BY_ALL),
         *((command, column) for command in ("resume", "report") for column in (*READ_BY_ALL, "generation", "parents")),
         ("status", "cached"),
         ("resume", "genome"),
     ],
 )
-def test_a_row_without_what_every_row_has_is_refused(stopped, command, column):
-    """In whichever command reads it; of a genome one gene is missing."""
+def test_a_row_without_what_every_row_has_is_damage(stopped, command, column):
+    """In whichever command reads it; of a genome one gene is missing. A resume refuses, readers show the rest."""
     path = stopped / "evals" / "gen-000001.parquet"
     rows = pq.read_table(path, partitioning=None)
     nothing = [None] if column == "genome" else None
     pq.write_table(pa.Table.from_pylist([row | {column: nothing} for row in rows.to_pylist()], rows.schema), path)
     before = contents(stopped)
-    done = by_command(command, stopped, *(["--individual", "best"] if command == "simulate" else []))
-    assert done.returncode == 4, done.stderr
-    assert re.search(rf"gen-000001\.parquet is damaged .*a row has no {column}", done.stderr.splitlines()[-1])
-    assert contents(stopped) == before
+    done = by_command(command, stopped, *(["--toml", "-", "--quiet"] if command == "export" else []))
+    assert done.returncode == (4 if command == "resume" else 0), done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "is damaged" in line]
+    assert re.search(rf"gen-000001\.parquet is damaged .*a row has no {column}.*resume --repair", line)
+    after = contents(stopped)
+    assert {path: after[path] for path in before} == before
 
 
 def test_a_second_writer_is_refused(stopped):
     holder = subprocess.Popen(
         [sys.executable, "-c", "import sys, time; from antennaopt.results import RunFolder\n"
-         "with RunFolder.open(sys.argv[1], write=True):\n print('held', flush=True)\n time.sleep(60)", str(stopped)],
+         "with RunFolder.open(sys.argv[1], write=True):\n print('held', flush=True)\n time.sleep(600)", str(stopped)],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -234,20 +237,38 @@ def test_a_link_out_of_the_folder_is_refused(stopped, tmp_path):
 
 
 def test_another_arithmetic_class_is_said_and_logged(stopped, quiet):
-    """Other versions, and another scheme of a device: the run goes on, and no longer claims the same bits."""
+    """Another solver's text, another compiler: the run goes on, and no longer claims the same bits."""
     path = stopped / "manifest.json"
     manifest = json.loads(path.read_text())
     assert manifest["arithmetic"]["backend"] == "cpu"
-    assert manifest["arithmetic"]["versions"]["numpy"] == manifest["versions"]["numpy"]
-    manifest["arithmetic"] |= {"scheme": "wavefront"}
-    manifest["arithmetic"]["versions"]["scipy"] = "1.0"
+    assert manifest["arithmetic"]["numpy"] == manifest["versions"]["numpy"]
+    manifest["arithmetic"] |= {"solver": "0.1.0+0123456789ab", "compiler": "Numba 0.1"}
     path.write_text(json.dumps(manifest))
     done = resumed(stopped)
     assert done.returncode == 0
-    assert "scheme wavefront -> none, scipy 1.0 -> " in done.stderr
-    assert "no longer the same to the bit" in done.stderr
+    said = [line.strip() for line in done.stderr.splitlines()]
+    at = said.index("resumed with other arithmetic: the same bits as without an interruption are not claimed")
+    assert said[at + 1].startswith("solver: 0.1.0+0123456789ab -> 0.1.0+")
+    assert said[at + 2].startswith("compiler: Numba 0.1 -> Numba 0.")
     (event,) = bits.events(stopped, "resumed")
-    assert [one.split()[0] for one in event["arithmetic_changes"]] == ["scheme", "scipy"]
+    assert event["arithmetic_changes"] == said[at + 1 : at + 3]
+
+
+def test_a_run_of_version_0_1_is_resumed_and_claims_nothing(stopped):
+    """Its class had versions in a table, a `tile` that nothing wrote, and neither solver nor compiler."""
+    path = stopped / "manifest.json"
+    manifest = json.loads(path.read_text())
+    now = manifest["arithmetic"]
+    versions = {name: now[name] for name in ("numpy", "scipy")} | {"numba": "0.68.1", "deap": "1.4.4"}
+    kept = {name: now[name] for name in ("backend", "precision", "processor")}
+    manifest["arithmetic"] = {**kept, "scheme": None, "tile": None, "device": None, "versions": versions}
+    path.write_text(json.dumps(manifest))
+    done = resumed(stopped)
+    assert done.returncode == 0
+    assert "the same bits as without an interruption are not claimed" in done.stderr
+    (event,) = bits.events(stopped, "resumed")
+    expected = "solver, kernels, compiler, target, search: not recorded when the run began"
+    assert event["arithmetic_changes"] == [expected]
 
 
 def test_in_the_same_class_nothing_is_said(stopped):
@@ -264,7 +285,7 @@ def test_a_full_disk_at_the_start_touches_nothing(tmp_path):
         ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(mount)], capture_output=True, text=True
     )
     if done.returncode != 0:
-        pytest.skip(f"no file system may be mounted here: {done.stderr.strip()}")
+        skip_without("mount", f"no file system may be mounted here: {done.stderr.strip()}")
     try:
         (mount / "filler").write_bytes(b"x" * 4096)
         toml = tmp_path / "lens.toml"

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import bits
@@ -18,6 +17,7 @@ import cheap_lens
 import pandas as pd
 import pytest
 from test_every_write import assert_resumed_is_equal
+from waiting import SAFETY_S, wait_until
 
 from antennaopt.config import Experiment
 from antennaopt.evolution import Candidate, EvolutionSettings, Scored, SteadyState, replay
@@ -35,7 +35,7 @@ def command(*arguments):
 
 
 def finished(*arguments):
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=SAFETY_S)
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.splitlines()[-1])
 
@@ -55,12 +55,14 @@ def killed(root, after):
         stdout=subprocess.DEVNULL,
     )
     try:
-        until = time.monotonic() + 60.0
-        while not any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*")):
-            assert process.poll() is None and time.monotonic() < until
-            time.sleep(0.005)
+
+        def enough():
+            assert process.poll() is None
+            return any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*"))
+
+        wait_until(enough)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=60)
+        process.wait(timeout=SAFETY_S)
     finally:
         (gate / "open").touch()
         process.kill()

@@ -14,6 +14,7 @@ import bits
 import cheap_lens
 import pytest
 from struck_farms import Striking, farms, under_way, worker_pids, workers
+from waiting import wait_until
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation import _failures
@@ -79,6 +80,35 @@ def test_kills_from_outside_never_count(quiet, tmp_path, marker, kind):
     struck = {name for one in bits.events(folder, "worker_killed") for name in one["individuals"]}
     assert struck
     assert len(bits.events(folder, "worker_killed")) == 5 * len(struck)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "crashes"), [(["kill", "kill", "crash"], 1), (["crash", "kill", "kill", "crash", "kill"], 2)]
+)
+def test_kills_from_outside_between_crashes_do_not_add_up_with_them(quiet, tmp_path, marker, kinds, crashes):
+    """Killed twice from outside and then crashing once by itself is no third crash: the antenna is solved."""
+    fault = {"kind": kinds, "one_in": 12, "marker": marker}
+    folder = cheap_lens.start(tmp_path, farm=workers(), sleep_s=0.0, fault=fault).folder
+    bits.assert_equal(folder, quiet)
+    killed, failed = (bits.events(folder, name) for name in ("worker_killed", "attempt_failed"))
+    struck = {name for one in killed for name in one["individuals"]}
+    assert struck
+    assert len(killed) == kinds.count("kill") * len(struck)
+    assert len(failed) == crashes * len(struck)
+    assert not bits.events(folder, "quarantined", "given_up")
+
+
+def test_the_third_crash_counts_however_many_kills_came_between(tmp_path, marker):
+    """Crash, kill, crash, kill, crash: given up as `lost`, as without the kills."""
+    given = {"evolution": {"population": 12, "generations": 2}, "sleep_s": 0.0}
+    expected = cheap_lens.start(
+        tmp_path / "expected", farm=cheap_lens.serial, fault={"kind": "lost", "one_in": 10}, **given
+    ).folder
+    fault = {"kind": ["crash", "kill", "crash", "kill", "crash"], "one_in": 10, "marker": marker}
+    folder = cheap_lens.start(tmp_path / "run", farm=workers(), fault=fault, **given).folder
+    bits.assert_equal(folder, expected, without=["error", "device"])
+    assert set(bits.pd.read_parquet(folder / "evals").status) == {"ok", "lost"}
+    assert bits.events(folder, "quarantined")
 
 
 def test_one_killed_from_outside_for_ever_stops_the_run_and_blames_nobody(quiet, tmp_path, marker, monkeypatch):
@@ -177,9 +207,7 @@ def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatc
     plan, gate = cheap_lens.gated(tmp_path, 3)
 
     def stop_both():
-        until = time.monotonic() + 60.0
-        while not all(cheap_lens.reached(gate, number) for number in (3, 4)) and time.monotonic() < until:
-            time.sleep(0.005)
+        wait_until(lambda: all(cheap_lens.reached(gate, number) for number in (3, 4)))
         for pid in worker_pids():
             os.kill(pid, signal.SIGSTOP)
         (gate / "open").touch()
@@ -227,17 +255,12 @@ def toy_room(plan):
 def test_a_kill_command_is_seen_as_one_from_outside():
     """What a shell's `kill` does is told from what the same process does to itself."""
     told = []
-    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 60.0}, workers=1, dashboard=False) as farm:
+    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 600.0}, workers=1, dashboard=False) as farm:
         farm.on_event = lambda event, **details: told.append((event, details.get("reason")))
         farm.submit([[("a", {f"lens.radii.{place}": 0.01 for place in range(4)})]])
         farm._launch()
         (flight,) = farm._flights._flying.values()
-        while flight.started is None:
-            time.sleep(0.05)
-            farm._flights.read_starts()
+        wait_until(lambda: farm._flights.read_starts() or flight.started is not None)
         subprocess.run(["kill", "-9", str(worker_pids()[0])], check=True)
-        for _ in range(20):
-            list(farm._next())
-            if told:
-                break
+        wait_until(lambda: list(farm._next()) or told)
     assert told == [("worker_killed", "was killed by SIGKILL")]
