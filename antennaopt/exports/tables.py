@@ -37,12 +37,17 @@ def write_csv(path: Path | str, outcome: Mapping[str, Any]) -> list[Path]:
     path = Path(path)
     written = [(path, result_rows(outcome))]
     if "e_plane_dbi" in outcome:
-        written.append((path.with_name(f"{path.stem}_patterns{path.suffix or '.csv'}"), pattern_rows(outcome)))
+        written.append((patterns_file(path), pattern_rows(outcome)))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     for target, rows in written:
         write_text(target, csv_text(rows))
     return [target for target, _ in written]
+
+
+def patterns_file(path: Path) -> Path:
+    """Return where the patterns go whose figures of merit go to `path`."""
+    return path.with_name(f"{path.stem}_patterns{path.suffix or '.csv'}")
 
 
 def result_rows(outcome: Mapping[str, Any]) -> list[Sequence[Any]]:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from scipy import constants
-from scipy.special import jnp_zeros
 
+from antennaopt.feed_modes import cutoff_frequency
 from antennaopt.results.atomic import storing, write_text
 
 VACUUM_IMPEDANCE = math.sqrt(constants.mu_0 / constants.epsilon_0)
-TE11_ZERO = float(jnp_zeros(1, 1)[0])
 
 HEADER = """\
 S11 of the TE11 mode of the circular waveguide, reference plane z = 0 (aperture), time convention exp(+jwt).
@@ -43,13 +42,16 @@ def write_touchstone(
     points = reflection_points(outcome)
     if not points:
         raise ValueError(f"there is no S11 to export: the antenna's status is {outcome.get('status')!r}")
-    path = Path(path)
-    if path.suffix.lower() != ".s1p":
-        path = path.with_name(path.name + ".s1p")
+    path = touchstone_file(Path(path))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, touchstone_text(points, title=title, feed_radius=feed_radius))
     return path
+
+
+def touchstone_file(path: Path) -> Path:
+    """Return a path with the ending of a one-port file, added where it has none."""
+    return path if path.suffix.lower() == ".s1p" else path.with_name(path.name + ".s1p")
 
 
 def reflection_points(outcome: Mapping[str, Any]) -> list[tuple[float, float, float]]:
@@ -91,7 +93,7 @@ def wave_impedance(frequency_hz: float, feed_radius: float) -> float:
     References:
         Pozar, Microwave Engineering, 4th ed., section 3.4: Z_TE = k eta / beta.
     """
-    cutoff_hz = TE11_ZERO * constants.c / (2.0 * math.pi * feed_radius)
+    cutoff_hz = cutoff_frequency(feed_radius, 1, "TE")
     if frequency_hz <= cutoff_hz:
         raise ValueError(
             f"{frequency_hz / 1e9:g} GHz does not propagate: TE11 is cut off below {cutoff_hz / 1e9:.4g} GHz"

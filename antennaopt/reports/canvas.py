@@ -14,6 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from antennaopt.reports.fonts import legible
+
+mpl.rcdefaults()  # a file `matplotlibrc` in the current folder would decide how figures look, and run LaTeX
+
 INK = "#22262b"
 GREY = "#858b93"
 FAINT = "#d9dce0"
@@ -24,6 +28,9 @@ FREQUENCY_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
 """Okabe and Ito's colours, which tell apart for colour-blind readers and in print; dashes tell them apart once more."""
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+
+RUN_COLOURS = (*FREQUENCY_COLOURS, "#56b4e9", "#a67c00")
+"""With `DASHES` 24 styles; of two runs beside each other both differ."""
 
 MOST_CURVES = 5
 
@@ -79,11 +86,13 @@ def add_legend(
 ) -> None:
     """Add a legend without a frame; above the axes, where it hides nothing, or at a place inside."""
     if above:
-        axes.legend(
+        legend = axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=8, frameon=False, borderaxespad=0.2
         )
     else:
-        axes.legend(loc=place, ncols=columns, fontsize=8, framealpha=0.85, edgecolor="none")
+        legend = axes.legend(loc=place, ncols=columns, fontsize=8, framealpha=0.85, edgecolor="none")
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # names may hold a dollar sign
 
 
 def colour_bar(axes: Axes, picture: Any, label: str, **options: Any) -> Any:
@@ -108,22 +117,17 @@ def frequency_styles(count: int) -> list[CurveStyle]:
     ]
 
 
+def run_style(place: int) -> CurveStyle:
+    """Return the style of one of many runs, or goals; the first 24 differ in colour or dash."""
+    turn = place // len(RUN_COLOURS)
+    return CurveStyle(colour=RUN_COLOURS[place % len(RUN_COLOURS)], dash=DASHES[(place + turn) % len(DASHES)])
+
+
 def chosen_places(count: int) -> list[int]:
     """Return at most `MOST_CURVES` places of `count`, first, last and middle among them."""
     if count <= MOST_CURVES:
         return list(range(count))
     return sorted({round(step * (count - 1) / (MOST_CURVES - 1)) for step in range(MOST_CURVES)})
-
-
-def gigahertz(frequency_hz: float) -> str:
-    """Write a frequency for people: `28.5 GHz`."""
-    return f"{frequency_hz / 1e9:.6g} GHz"
-
-
-def frequency_span(frequencies_hz: Sequence[float]) -> str:
-    """Write a list of frequencies for people: `30 GHz`, or `28.5 to 31.5 GHz`."""
-    low, high = min(frequencies_hz), max(frequencies_hz)
-    return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
 
 
 def render(figure: Figure, kind: str, *, dpi: int = 200) -> bytes:
@@ -136,7 +140,7 @@ def render(figure: Figure, kind: str, *, dpi: int = 200) -> bytes:
     """
     buffer = io.BytesIO()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with mpl.rc_context(SVG_SETTINGS):
+    with mpl.rc_context(SVG_SETTINGS), legible(figure):
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, gigahertz, new_figure
+from antennaopt.reports.canvas import dress, new_figure, run_style
 from antennaopt.reports.figure_file import check_kind, write_figure
-from antennaopt.reports.labels import label_of
+from antennaopt.reports.labels import gigahertz, label_of
+from antennaopt.reports.patterns import middle_cut
 from antennaopt.reports.record import RunRecord, is_number
 from antennaopt.results.schema import FREQUENCY_METRICS
+from antennaopt.terminal import one_line
 
+LONG_NAME = 60
+"""Runs with longer names stand one below the other in the legend."""
 LOWEST_DBI = 45.0
 """How far below the highest peak patterns are drawn, dB."""
 
@@ -23,10 +30,10 @@ def compared(record: RunRecord) -> dict[str, Any]:
     """Return what a run came to, JSON-able.
 
     Returns:
-        `run`, `path`, `title`, `algorithm`, `seed`, `backend`, `generations`, `evaluations`, `wall_seconds`,
+        `run`, `path`, `title`, `algorithm`, `seed`, `backend`, `generations`, `evaluations`, `reused`, `wall_seconds`,
         `stop_reason`; of the best antenna `best`, `best_fitness`, `certificate`, its genes as `values` (SI units in
-        the names) and `metrics`, each a list over `frequencies_hz`; and `history`: antennas solved and best fitness so
-        far, by generation.
+        the names) and `metrics`, each a list over `frequencies_hz`; and `history`: antennas evaluated and best fitness
+        so far, by generation. `reused` counts outcomes that were not solved, by origin.
     """
     best, manifest = record.best, record.folder.manifest
     evolution = record.resolved.get("evolution") or {}
@@ -39,7 +46,8 @@ def compared(record: RunRecord) -> dict[str, Any]:
         "backend": manifest.get("backend"),
         "generations": record.generations,
         "generations_planned": record.generations_planned,
-        "evaluations": record.solved,
+        "evaluations": record.evaluated,
+        "reused": record.reused,
         "wall_seconds": record.wall_seconds,
         "stop_reason": record.stop_reason,
         "best": None if best is None else best["individual"],
@@ -55,7 +63,7 @@ def compared(record: RunRecord) -> dict[str, Any]:
 
 
 def history(record: RunRecord) -> list[tuple[int, float]]:
-    """Return antennas solved and best fitness so far after each generation that has an `ok` antenna by then."""
+    """Return antennas evaluated and best fitness so far after each generation that has an `ok` antenna by then."""
     points: list[tuple[int, float]] = []
     solved, best = 0, np.inf
     for _, group in record.frame.groupby("generation", sort=True):
@@ -85,7 +93,7 @@ def worst_text(metric: str, values: Sequence[float | None]) -> str:
 
 
 def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:
-    """Draw best fitness so far against antennas solved, and both cuts of the best antennas at their middle frequency.
+    """Draw the best fitness so far, and both cuts of each best antenna at the middle frequency of its own run.
 
     Args:
         path: Target; its ending chooses the format.
@@ -96,41 +104,45 @@ def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:
         StorageError: It cannot be written.
     """
     check_kind(path)
-    figure = new_figure(10.4, 4.6)
-    left, right = figure.subplots(1, 2)
-    dress(left, x_label="antennas solved", y_label="best fitness so far (dB, lower is better)")
-    dress(right, x_label="theta (deg)", y_label="directivity (dBi)")
-    peaks = []
+    return write_figure(path, comparison_figure(records))
+
+
+def comparison_figure(records: Sequence[RunRecord]) -> Figure:
+    """Return the figure: a style a run, the same in every panel, named below with the frequency of its patterns."""
+    columns = 2 if all(len(record.folder.run_id) <= LONG_NAME for record in records) else 1
+    figure = new_figure(12.6, 4.4 + 0.2 * math.ceil(len(records) / columns))
+    left, *planes = figure.subplots(1, 3)
+    dress(left, x_label="antennas evaluated", y_label="best fitness so far (dB, lower is better)")
+    for axes, title in zip(planes, ("best antennas, E plane", "best antennas, H plane"), strict=True):
+        dress(axes, x_label="angle from the axis (°)", y_label="directivity (dBi)", title=title)
+    handles, peaks = [], []
     for place, record in enumerate(records):
-        colour = FREQUENCY_COLOURS[place % len(FREQUENCY_COLOURS)]
-        dash = DASHES[place // len(FREQUENCY_COLOURS) % len(DASHES)]
+        style = run_style(place)
+        line: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": 1.6}
         points = history(record)
         if points:
             solved, best = zip(*points, strict=True)
-            left.step(solved, best, where="post", color=colour, linestyle=dash, lw=1.8, label=record.folder.run_id)
-            left.plot(solved[-1], best[-1], "o", color=colour, markersize=4)
-        peaks += _draw_cuts(right, record, colour)
-    if peaks:
-        right.set_ylim(max(peaks) - LOWEST_DBI, max(peaks) + 2.0)
-        right.set_xlim(0.0, 180.0)
-        right.set_xticks(range(0, 181, 30))
-    right.plot([], [], color=GREY, ls=DASHES[0], label="E plane")
-    right.plot([], [], color=GREY, ls=DASHES[1], label="H plane")
-    add_legend(right)
-    add_legend(left, above=True)
-    return write_figure(path, figure)
-
-
-def _draw_cuts(axes: Axes, record: RunRecord, colour: str) -> list[float]:
-    """Draw the best antenna's cuts, where there are any; return their peaks."""
-    cuts = record.cuts(record.best) if record.best is not None else []
-    if not cuts:
-        return []
-    cut = cuts[len(cuts) // 2]
-    axes.plot(cut.theta_deg, cut.e_plane_dbi, color=colour, ls=DASHES[0], lw=1.5)
-    axes.plot(cut.theta_deg, cut.h_plane_dbi, color=colour, ls=DASHES[1], lw=1.2)
-    axes.set_title(f"best antennas at {gigahertz(cut.frequency_hz)}", fontsize=10, loc="left")
-    return [max(*cut.e_plane_dbi, *cut.h_plane_dbi)]
+            left.step(solved, best, where="post", **line)
+            left.plot(solved[-1], best[-1], "o", color=style.colour, markersize=4)
+        cuts = record.cuts(record.best) if record.best is not None else []
+        where = "no patterns on disk"
+        if cuts:
+            cut = middle_cut(cuts)
+            where = f"patterns at {gigahertz(cut.frequency_hz)}"
+            for axes, levels in zip(planes, (cut.e_plane_dbi, cut.h_plane_dbi), strict=True):
+                axes.plot(cut.theta_deg, levels, **line)
+                peaks.append(max(levels))
+        handles.append(Line2D([], [], label=one_line(f"run {place + 1}: {record.folder.run_id}, {where}"), **line))
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axes in planes:
+        axes.set_xlim(0.0, 180.0)
+        axes.set_xticks(range(0, 181, 30))
+        if peaks:
+            axes.set_ylim(max(peaks) - LOWEST_DBI, max(peaks) + 2.0)
+    place_below: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "handlelength": 4.0}
+    for text in figure.legend(handles=handles, fontsize=8, frameon=False, **place_below).get_texts():
+        text.set_parse_math(False)  # a folder's name may hold a dollar sign
+    return figure
 
 
 def _text(value: Any) -> str | None:

@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 from antennaopt.reports.canvas import (
     BEST,
     DASHES,
-    FREQUENCY_COLOURS,
     GOAL,
     GREY,
     SECOND,
@@ -19,6 +18,7 @@ from antennaopt.reports.canvas import (
     draw_steps,
     dress,
     new_figure,
+    run_style,
 )
 from antennaopt.reports.labels import label_of
 from antennaopt.reports.record import Frame, RunRecord
@@ -97,8 +97,8 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
             axes,
             generations,
             [row[goal.column] for _, row in holders],
-            color=FREQUENCY_COLOURS[place % len(FREQUENCY_COLOURS)],
-            ls=DASHES[place % len(DASHES)],
+            color=run_style(place).colour,
+            ls=run_style(place).dash,
             lw=1.8,
             label=f"{label_of(goal.metric).title} {goal.text()}",
         )

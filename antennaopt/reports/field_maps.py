@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from antennaopt.exports.field_map import FieldMap
-from antennaopt.reports.canvas import INK, colour_bar, dress, gigahertz, new_figure
+from antennaopt.reports.canvas import INK, colour_bar, dress, new_figure
+from antennaopt.reports.labels import gigahertz
 from antennaopt.reports.outlines import METAL, bled, draw_outlines, mirrored
 
 RANGE_DB = 40.0

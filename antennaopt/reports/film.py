@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from antennaopt.exports.field_map import Outlines
 from antennaopt.exports.video import check_video, write_video
 from antennaopt.reports.canvas import INK, colour_bar, dress, new_figure
+from antennaopt.reports.fonts import legible
 from antennaopt.reports.outlines import METAL, draw_outlines, mirrored
+from antennaopt.terminal import one_line
 
 _STRONGEST_PERCENTILE = 99.8
 """Of the brightest frame: the field at metal edges is singular and would dim all the rest."""
@@ -70,7 +72,8 @@ def frames_of(
     height = float(np.clip(5.2 * (extent[3] - extent[2]) / (extent[1] - extent[0]) + 0.9, 2.4, 6.4))
     figure = new_figure(7.0, height)
     canvas = FigureCanvasAgg(figure)
-    axes = dress(figure.add_subplot(), x_label="z (mm)", y_label="x (mm)", title=title)
+    axes = dress(figure.add_subplot(), x_label="z (mm)", y_label="x (mm)")
+    axes.set_title(one_line(title), fontsize=10, color=INK, loc="left", parse_math=False)
     axes.grid(visible=False)
     image = axes.imshow(np.zeros((2, 2, 3)), origin="lower", extent=extent, aspect="equal", interpolation="nearest")
     bodies = draw_outlines(axes, Outlines.of(film["outlines"]), dielectric=INK)
@@ -83,7 +86,8 @@ def frames_of(
     moving = (image, *bodies, clock)
     for artist in moving:
         artist.set_animated(True)
-    canvas.draw()
+    with legible(figure):
+        canvas.draw()
     ground = canvas.copy_from_bbox(figure.bbox)
     for count, (time, frame) in enumerate(zip(times, values, strict=True), start=1):
         half = coloured(enlarged(frame).T)

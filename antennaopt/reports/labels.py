@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,12 @@ class Label:
         """Write a difference of two values with its sign and unit: dBi differ by dB."""
         return f"{signed(value, self.decimals)} {self.unit.replace('dBi', 'dB')}".rstrip()
 
+    def amount(self, size: float) -> str:
+        """Write the size of a difference with its unit; one that rounds to nothing keeps two digits."""
+        text = number(size, self.decimals)
+        text = general(size, 2) if size and not float(text) else text
+        return f"{text} {self.unit.replace('dBi', 'dB')}".rstrip()
+
     def worst(self, values: Iterable[float | None]) -> float | None:
         """Return the worst of those that are defined, None when none is."""
         there = [value for value in values if value is not None]
@@ -79,6 +85,17 @@ def label_of(metric: str) -> Label:
 def kernel_name(row: Mapping[str, Any]) -> str:
     """Name the kernel of a benchmark's row: its scheme, and what its plan was told (`one_step, launches 1`)."""
     return ", ".join([str(row["scheme"]), *(f"{key} {value}" for key, value in (row.get("choice") or {}).items())])
+
+
+def gigahertz(frequency_hz: float) -> str:
+    """Write a frequency for people: `28.5 GHz`."""
+    return f"{frequency_hz / 1e9:.6g} GHz"
+
+
+def frequency_span(frequencies_hz: Sequence[float]) -> str:
+    """Write a list of frequencies for people: `30 GHz`, or `28.5 to 31.5 GHz`."""
+    low, high = min(frequencies_hz), max(frequencies_hz)
+    return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
 
 
 def number(value: float, decimals: int = 2) -> str:

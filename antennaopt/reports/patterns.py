@@ -15,10 +15,10 @@ from antennaopt.reports.canvas import (
     chosen_places,
     dress,
     frequency_styles,
-    gigahertz,
     new_figure,
 )
 from antennaopt.reports.goals import Goal
+from antennaopt.reports.labels import gigahertz
 from antennaopt.reports.record import Cuts
 
 SHOWN_BELOW_PEAK_DB = 50.0

@@ -13,8 +13,11 @@ from antennaopt.certificate import crowned
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.events import read_events
 from antennaopt.exports.field_map import FieldMap, read_field_map
+from antennaopt.findings import Findings, find, reused
+from antennaopt.objectives import Standing
+from antennaopt.reading import read_regular
 from antennaopt.reports.goals import Goal, goals_of
-from antennaopt.results import RunFolder, certificate_mode, certified, load, pattern
+from antennaopt.results import RunFolder, certificate_mode, certified, damage_lines, load, pattern
 
 Row = Mapping[str, Any]
 
@@ -105,6 +108,19 @@ class RunRecord:
             return None
         return found if found.individual in ("", self.best["individual"]) else None
 
+    @cached_property
+    def findings(self) -> Findings | None:
+        """What is worth saying beside the best antenna's figures; None without a best antenna."""
+        if self.best is None:
+            return None
+        columns = [name for name in self.folder.columns.shortfall_columns if self.ok[name].notna().all()]
+        nearest = {name: self.ok.loc[self.ok[name].idxmin()].to_dict() for name in columns}
+        return find(self.resolved, self.folder.columns, self.best, nearest)
+
+    def standing(self, goal: Goal) -> Standing | None:
+        """Return how the best antenna stands to a goal; None without a best antenna."""
+        return None if self.findings is None else self.findings.goals[self.goals.index(goal)]
+
     @property
     def generations(self) -> int:
         """How many generations are on disk."""
@@ -117,9 +133,14 @@ class RunRecord:
         return int(planned) if planned is not None else None
 
     @property
-    def solved(self) -> int:
-        """Antennas solved, those taken over from equal ones left out."""
+    def evaluated(self) -> int:
+        """Antennas solved or taken from the evaluation cache; copies of twins are left out."""
         return int((~self.frame["cached"].astype(bool)).sum())
+
+    @property
+    def reused(self) -> dict[str, int]:
+        """How many outcomes were not solved, by where they are from; copies of twins are left out."""
+        return reused(self.frame["origin"].tolist()) if "origin" in self.frame else {}
 
     @property
     def wall_seconds(self) -> float | None:
@@ -164,11 +185,15 @@ class RunRecord:
 def read_run(path: Path | str) -> RunRecord:
     """Read a run, finished or not.
 
+    Damaged files of rows and patterns are left out; `damage_lines` of its folder says which, once they were read.
+
     Raises:
-        ResumeRefusedError: It is not a run folder, or a file of it is damaged.
+        ResumeRefusedError: It is not a run folder, has no row that can be read, or another file of it is damaged.
     """
-    folder = RunFolder.open(Path(path))
+    folder = RunFolder.open(Path(path), whole=False)
     frame = load(folder)
+    if frame.empty and folder.left_out:
+        raise ResumeRefusedError(f"no rows of {folder.path} can be read: {'; '.join(damage_lines(folder))}")
     if frame.empty:
         raise ResumeRefusedError(f"{folder.path} has no evaluations yet; there is nothing to report")
     resolved = folder.resolved
@@ -178,16 +203,29 @@ def read_run(path: Path | str) -> RunRecord:
         warnings += checkpoint.notes if checkpoint else ()
     except ResumeRefusedError as problem:
         warnings.append(str(problem))
-    source_file = folder.path / "experiment.toml"
     return RunRecord(
         folder=folder,
         frame=frame,
         resolved=resolved,
-        source=source_file.read_text(encoding="utf-8", errors="replace") if source_file.exists() else "",
+        source=_source(folder.path / "experiment.toml"),
         goals=goals_of(resolved, folder.columns.shortfall_columns),
         events=tuple(read_events(folder.path)),
         warnings=tuple(warnings),
     )
+
+
+def _source(path: Path) -> str:
+    """Return the experiment file as given, whatever its bytes; empty when it is not there.
+
+    Raises:
+        ResumeRefusedError: It cannot be read, or is too large to be one.
+    """
+    try:
+        return read_regular(path).decode("utf-8", errors="replace").replace("\r\n", "\n")
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        raise ResumeRefusedError(f"{path} cannot be read ({problem.strerror}); restore it from a copy") from None
 
 
 def lowest(rows: Frame) -> Row | None:

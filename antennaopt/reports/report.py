@@ -10,37 +10,40 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from antennaopt.findings import reused_words
 from antennaopt.reports import settings, summary
-from antennaopt.reports.canvas import data_address, frequency_span, gigahertz
+from antennaopt.reports.canvas import data_address
 from antennaopt.reports.convergence import convergence_figure, shortfall_figure
 from antennaopt.reports.field_maps import field_map_figure
 from antennaopt.reports.genes import gene_figure
+from antennaopt.reports.labels import frequency_span, gigahertz
 from antennaopt.reports.matching import Reflection, matching_figure
 from antennaopt.reports.patterns import middle_cut, pattern_figure
 from antennaopt.reports.record import Row, RunRecord, read_run
 from antennaopt.reports.simulation import in_decibels
-from antennaopt.results import stepping_of
+from antennaopt.results import damage_lines, stepping_of
 from antennaopt.results.atomic import write_text
+from antennaopt.terminal import visible
 
 TEMPLATE = "report.html"
 MOST_GENES = 24
 NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
-def write_report(run_folder: Path | str) -> Path:
-    """Write `report.html` into a run folder, in one step.
+def write_report(run: Path | str | RunRecord) -> Path:
+    """Write `report.html` into a run folder, in one step. It says which damaged files it leaves out.
 
     Args:
-        run_folder: A run's folder, finished or not.
+        run: A run's folder, finished or not, or what was read of it.
 
     Returns:
         The file written.
 
     Raises:
-        ResumeRefusedError: It is not a run folder, has no evaluations yet, or a file of it is damaged.
+        ResumeRefusedError: It is not a run folder, or has no evaluations that can be read.
         StorageError: The report cannot be written.
     """
-    record = read_run(run_folder)
+    record = run if isinstance(run, RunRecord) else read_run(run)
     target = record.folder.path / "report.html"
     write_text(target, report_text(record))
     return target
@@ -51,25 +54,28 @@ def report_text(record: RunRecord) -> str:
     environment = Environment(
         loader=PackageLoader("antennaopt.reports"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    drawn = figures(record)  # reads patterns, which may be damaged
     return environment.get_template(TEMPLATE).render(
         title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
         run=record.folder.run_id,
         facts=facts(record),
-        warnings=record.warnings,
+        warnings=(*record.warnings, *damage_lines(record.folder)),
         verdict=summary.verdict(record),
+        remarks=summary.remarks(record),
         headline=summary.headline(record),
         best=str(record.best["individual"]) if record.best is not None else None,
         first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
-        figures=figures(record),
+        figures=drawn,
         genes=summary.gene_table(record),
         commands=commands(record),
         certificate=summary.certificate_account(record),
         certificate_table=summary.certificate_table(record),
-        band=summary.band_table(record, record.best) if record.best is not None else None,
+        bands=summary.band_tables(record, record.best) if record.best is not None else [],
         field=field_note(record),
         ten_best=summary.ten_best(record),
         statuses=summary.status_counts(record),
@@ -80,6 +86,11 @@ def report_text(record: RunRecord) -> str:
             {key: value for key, value in record.folder.manifest.items() if key not in NOT_PROVENANCE}
         ),
     )
+
+
+def _shown(value: Any) -> Any:
+    """Make hidden characters visible in what stands in the page, before it is escaped."""
+    return visible(value) if type(value) is str else value
 
 
 def figures(record: RunRecord) -> dict[str, Any]:
@@ -138,13 +149,11 @@ def reflection(record: RunRecord, row: Row, *, sweep: bool = False) -> Reflectio
 def facts(record: RunRecord) -> list[tuple[str, str]]:
     """Return the run in a few words: (name, text)."""
     family = str((record.resolved.get("antenna") or {}).get("family", "")).replace("_", " ")
-    solved, rows = record.solved, len(record.frame)
-    taken = f" ({rows - solved} more taken over from equal ones)" if rows > solved else ""
     lines = [
         ("Antenna", family),
         ("Frequencies", frequency_span(record.frequencies)),
         ("State", state(record)),
-        ("Antennas solved", f"{solved}{taken}"),
+        ("Antennas solved", solved(record)),
         ("Grid", grid(record)),
         ("Genes", str(len(record.folder.columns.genes))),
     ]
@@ -155,8 +164,17 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
         lines.append(("Solver time, all workers", duration(seconds)))
     stepping = stepping_of(record.folder)
     if stepping is not None:
-        lines.append(("Stepping fields", f"{stepping.share:.0%} of the workers' time, first generation to last"))
+        lines.append(("Stepping fields", f"{stepping}, first generation to last"))
     return [(name, text) for name, text in lines if text]
+
+
+def solved(record: RunRecord) -> str:
+    """Write how many antennas were solved, and how many outcomes came from elsewhere."""
+    others = [reused_words(record.reused)] if record.reused else []
+    twins = len(record.frame) - record.evaluated
+    others += [f"{twins} equal to one of this run"] if twins else []
+    text = str(record.evaluated - sum(record.reused.values()))
+    return f"{text} (and {', '.join(others)})" if others else text
 
 
 def grid(record: RunRecord) -> str:

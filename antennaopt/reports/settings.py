@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from antennaopt.reports.canvas import gigahertz
-from antennaopt.reports.labels import general
+from antennaopt.reports.labels import general, gigahertz
 
 PLAIN_PARAMETERS = ("permittivity", "loss_tangent")
 LENGTHS = ("solver.cell", "solver.pml_distance")

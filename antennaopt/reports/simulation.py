@@ -21,16 +21,16 @@ from antennaopt.reports.canvas import (
     chosen_places,
     dress,
     frequency_styles,
-    gigahertz,
     new_figure,
     render,
 )
 from antennaopt.reports.field_maps import draw_magnitude, draw_phase
-from antennaopt.reports.labels import label_of, number
+from antennaopt.reports.labels import gigahertz, label_of, number
 from antennaopt.reports.matching import Reflection, draw_matching
 from antennaopt.reports.patterns import limit_axes
 from antennaopt.reports.record import Cuts
 from antennaopt.results.atomic import storing, write_atomically
+from antennaopt.terminal import one_line
 
 KINDS = ("png", "svg", "pdf")
 
@@ -77,7 +77,7 @@ def plot_simulation(
     figure: Any = new_figure(13.2, 9.0)
     figure.get_layout_engine().set(w_pad=0.1)
     if title:
-        figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left")
+        figure.suptitle(one_line(title), fontsize=13, color=INK, x=0.01, ha="left", parse_math=False)
     parts = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
     _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
     panels = parts[1].subplots(1, 3, width_ratios=(1.0, 1.0, 1.2))

@@ -7,13 +7,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from antennaopt.certificate import account, checks_of
-from antennaopt.reports.canvas import frequency_span, gigahertz
-from antennaopt.reports.goals import Goal
-from antennaopt.reports.labels import ALWAYS_SHOWN, LABELS, general, label_of, number, signed
-from antennaopt.reports.record import Row, RunRecord, is_number
+from antennaopt.reports.goals import (
+    Goal,
+    bounds_line,
+    frequencies_text,
+    goals_line,
+    place_text,
+    reach_line,
+    value_text,
+    verdict_text,
+)
+from antennaopt.reports.labels import (
+    ALWAYS_SHOWN,
+    LABELS,
+    frequency_span,
+    general,
+    gigahertz,
+    label_of,
+    number,
+    signed,
+)
+from antennaopt.reports.record import Row, RunRecord
 from antennaopt.results import GeneColumn
 
 MOST_BEST = 10
+MOST_BESIDE = 9
+"""Frequencies whose columns fit beside each other on the page."""
 MOST_FAILURES = 12
 MOST_REASON = 240
 
@@ -87,16 +106,19 @@ def _headline_row(record: RunRecord, metric: str, goal: Goal | None, best: Row, 
     more = goal.at_least is not None if goal else label.more_is_better
     values = [worst(record, row, metric, frequencies, more=more) if row is not None else None for row in (best, before)]
     change = "–" if None in values else label.difference(values[0] - values[1])  # type: ignore[operator]
-    missed = best.get(goal.column) if goal else None
-    met = missed <= 0.0 if is_number(missed) else None
+    standing = record.standing(goal) if goal else None
+    text = label.text(values[0])
+    if standing is not None:
+        several = len(frequencies or record.frequencies) > 1
+        text = value_text(standing) + (f" at {place_text(standing)}" if several and place_text(standing) else "")
     return HeadlineRow(
         title=_headline_title(record, metric, frequencies, more=more),
         goal=goal.text() if goal else "",
         before="–" if before is None else label.text(values[1]),
-        best=label.text(values[0]),
+        best=text,
         change=change,
-        verdict="" if met is None else "met" if met else f"missed by {number(float(missed), 2)} dB",  # type: ignore[arg-type]
-        met=met,
+        verdict=verdict_text(standing) if standing else "",
+        met=standing.met if standing else None,
     )
 
 
@@ -104,7 +126,8 @@ def _headline_title(record: RunRecord, metric: str, frequencies: Sequence[float]
     wanted = frequencies or record.frequencies
     if len(wanted) == 1:
         return f"{label_of(metric).title} at {gigahertz(wanted[0])}"
-    return f"{label_of(metric).title}, {'lowest' if more else 'highest'} over {frequency_span(wanted)}"
+    where = frequencies_text(frequencies) or frequency_span(wanted)
+    return f"{label_of(metric).title}, {'lowest' if more else 'highest'} over {where}"
 
 
 def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float] = (), *, more: bool) -> float | None:
@@ -117,32 +140,32 @@ def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float]
 
 def verdict(record: RunRecord) -> str:
     """Say in one sentence whether the best antenna meets the goals, or by how much it misses them."""
-    best = record.best
-    if best is None:
-        return "No antenna of this run could be evaluated."
-    goals = [goal for goal in record.goals if is_number(best.get(goal.column))]
-    if not goals:
-        return "This run has no goals."
-    missed = [
-        f"{label_of(goal.metric).inline} by {number(float(best[goal.column]), 2)} dB"
-        for goal in goals
-        if best[goal.column] > 0.0
-    ]
-    if not missed:
-        return "The goal is met." if len(goals) == 1 else f"All {len(goals)} goals are met."
-    if len(missed) == len(goals):
-        return f"No goal is met; missed: {', '.join(missed)}."
-    return f"{len(goals) - len(missed)} of {len(goals)} goals met; missed: {', '.join(missed)}."
+    return goals_line(record.findings.goals) if record.findings else "No antenna of this run could be evaluated."
 
 
-def band_table(record: RunRecord, row: Row) -> Table:
-    """Return one antenna's figures of merit, a row a metric and a column a frequency."""
+def remarks(record: RunRecord) -> list[str]:
+    """Return what is worth a line each: genes at a bound, goals that no antenna came near."""
+    if record.findings is None:
+        return []
+    lines = bounds_line(record.findings.at_bounds), reach_line(record.findings.out_of_reach)
+    return [line for line in lines if line]
+
+
+def band_tables(record: RunRecord, row: Row) -> list[Table]:
+    """Return one antenna's figures of merit, a row a metric and a column a frequency, `MOST_BESIDE` to a table."""
     rows = []
     for metric, label in LABELS.items():
         values = record.metric(row, metric)
         title = f"{label.title} ({label.unit})" if label.unit else label.title
         rows.append([title, *(label.absent if value is None else number(value, label.decimals) for value in values)])
-    return Table(header=["", *(gigahertz(hz) for hz in record.frequencies)], rows=rows)
+    header = ["", *(gigahertz(hz) for hz in record.frequencies)]
+    return [
+        Table(
+            header=[header[0], *header[first : first + MOST_BESIDE]],
+            rows=[[line[0], *line[first : first + MOST_BESIDE]] for line in rows],
+        )
+        for first in range(1, len(header), MOST_BESIDE)
+    ]
 
 
 def certificate_account(record: RunRecord) -> str:
