@@ -12,7 +12,8 @@ import click
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels
 from antennaopt.cli.bench_search import search
-from antennaopt.cli.measured import draw_measured, finish, measured_option
+from antennaopt.cli.demo import example
+from antennaopt.cli.measured import draw_measured, finish, measured_option, watch, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
@@ -27,7 +28,7 @@ from antennaopt.cli.options import (
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
-REFERENCE = Path("experiments") / "reference_lens.toml"
+REFERENCE = "reference_lens.toml"
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
@@ -48,6 +49,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
     if context.invoked_subcommand is not None:
         if matrix or json_file is not None:
             raise click.UsageError(f"--matrix and its --json do not go with {context.invoked_subcommand}")
+        watch(context)
         return
     if not matrix:
         raise click.exceptions.NoArgsIsHelpError(context)
@@ -92,10 +94,10 @@ def evaluate(
 ) -> None:
     """Time whole evaluations, from design to figures of merit, by stage."""
     name = chosen_backend(backend, quiet=quiet)
-    check_writable(json_file)
+    check_writable(json_file, inputs=[file])
     from antennaopt.config import load_antenna
 
-    experiment = load_antenna(file or reference_lens(), overrides)
+    experiment = load_antenna(file or example(REFERENCE), overrides)
     from antennaopt.bench.evaluate import bench_evaluate
 
     finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat), json_file, quiet=quiet)
@@ -147,9 +149,8 @@ def sweep(
 
         draw_measured(context, measured, plot, plot_throughput, DRAWN)
         return
-    check_plot(plot)
+    check_plot(plot, json_file)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
-    check_writable(json_file)
     from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
     from antennaopt.cli.machine import check_memory_of_cells
 
@@ -167,7 +168,7 @@ def sweep(
         told=None if quiet else lambda line: click.echo(line, err=True),
     )
     if json_file is not None:
-        write_out(json_file, json.dumps(rows, indent=1, allow_nan=False) + "\n")
+        write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if plot is not None:
         from antennaopt.reports.throughput import plot_throughput
 
@@ -190,16 +191,3 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     return aligned([header, *lines])
-
-
-def reference_lens() -> Path:
-    """Return the bench's antenna file: the current directory's, else the one beside the package.
-
-    Raises:
-        ConfigurationError: There is neither.
-    """
-    beside = Path(__file__).resolve().parents[2] / REFERENCE
-    for file in (REFERENCE, beside):
-        if file.is_file():
-            return file
-    raise ConfigurationError(f"{REFERENCE} is neither here nor at {beside}; name an antenna file")

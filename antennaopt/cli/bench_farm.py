@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.measured import draw_measured, measured_option
+from antennaopt.cli.measured import draw_measured, measured_option, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    check_writable,
     chosen_backend,
     json_option,
     plot_option,
@@ -126,8 +125,7 @@ def farm(
 
         draw_measured(context, measured, plot, plot_farm, DRAWN)
         return
-    check_writable(json_file)
-    check_plot(plot)
+    check_plot(plot, json_file, inputs=[file])
     if nothing and (simulate or workers or threads or policies or grids):
         raise ConfigurationError(
             "--null times the farm itself, on two workers: leave --simulate, --workers and others out"
@@ -161,7 +159,7 @@ def farm(
 
         plot_farm(plot, rows)
     if json_file is not None:
-        write_out(json_file, json.dumps(rows, indent=1, allow_nan=False) + "\n")
+        write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if json_file != "-" and not quiet:
         click.echo(_overhead_table(rows) if nothing else _table(rows))
 

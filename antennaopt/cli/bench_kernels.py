@@ -11,11 +11,10 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.measured import draw_measured, finish, measured_option
+from antennaopt.cli.measured import draw_measured, finish, measured_option, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    check_writable,
     chosen_backend,
     json_option,
     plot_option,
@@ -97,10 +96,11 @@ def kernels(
     8192 x 8192; --stencil, --scheme, --grid and --batch choose other work. Each scheme is timed whole and with parts
     left out (WITHOUT): absorbing layers, records, media, all three (the update only), and arithmetic too (memory only).
 
-    A row has the median rate, SPREAD (half of the range over the median), the ratio to one_step of the same run, and
-    the fraction of what the device could compute (ARITHMETIC: operations of the bare update) and move (MEMORY: bytes
-    that the scheme must move). Schemes that cannot step a stencil are named on stderr with the reason. --plot draws of
-    each stencil the case with the most cells.
+    A row has the median rate, SPREAD (half of the range over the median), the ratio to the faster form of one_step in
+    the same run, and the fraction of what the device could compute (ARITHMETIC: operations of the bare update) and move
+    (MEMORY: bytes that the scheme must move). A study steps slower than its kernel: `antennaopt status` has its rate.
+    Schemes that cannot step a stencil are named on stderr with the reason. --plot draws of each stencil the case with
+    the most cells.
 
     \b
     Examples:
@@ -115,11 +115,10 @@ def kernels(
 
         draw_measured(context, measured, plot, plot_kernels, DRAWN)
         return
-    check_plot(plot)
+    check_plot(plot, json_file)
     _check_names(stencils, schemes)
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
-    check_writable(json_file)
     if name != "cpu" and levels is not None:
         raise ConfigurationError("--levels is of skewed on the CPU; use --backend cpu")
     if name == "cuda":
@@ -194,9 +193,9 @@ def _kernels_on_device(
     for case in cases:
         rows += bench_on_device([case], schemes=schemes, ablations=ablations, told=told, **settings)
         if json_file not in (None, "-"):
-            write_out(str(json_file), json.dumps(rows, indent=1, allow_nan=False) + "\n")
+            write_out(str(json_file), json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if json_file == "-":
-        write_out("-", json.dumps(rows, indent=1, allow_nan=False) + "\n")
+        write_out("-", json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     elif not quiet:
         click.echo(_device_table(rows))
     return rows

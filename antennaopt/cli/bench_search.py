@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.measured import finish
+from antennaopt.cli.measured import finish, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    check_writable,
     chosen_backend,
     json_option,
     quiet_option,
@@ -72,8 +71,7 @@ def search(
     if plot is not None and not workers:
         raise ConfigurationError("--plot draws what --workers measures; add --workers N")
     name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    check_writable(json_file)
-    check_plot(plot)
+    check_plot(plot, json_file, inputs=[file])
     from antennaopt.cli.demo import quickstart
     from antennaopt.config import load_experiment
 
@@ -98,7 +96,7 @@ def _finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, plot: Path
 
     summary = waiting_summary(rows)
     if json_file is not None:
-        data = {"summary": summary, "searches": list(rows)}
+        data = {"summary": summary, "searches": with_source(rows)}
         write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
     if plot is not None:
         from antennaopt.reports.waiting import plot_waiting

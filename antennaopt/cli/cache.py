@@ -34,14 +34,14 @@ def cache(
     """Say what the evaluation cache holds, by solver version, and prune it.
 
     `run` and `resume` solve no antenna twice: an outcome is kept under the digest of the antenna's rasterised cells,
-    the lattice, the solver's settings and its own text, backend, precision, package versions and processor or device.
+    the lattice, the solver's settings and text, backend, precision, compiler, package versions, processor or device.
     Two designs that give the same cells share one; anything else never does. A run is the same with a full cache, an
     empty one and none, to the bit; the column `origin` of its rows says what was not solved. --no-cache, or
     cluster.cache = false in the file, goes without; ANTENNAOPT_CACHE names another folder, or is off.
 
     The cache holds at most 1 GB, some 200,000 antennas; those used longest ago go first, and with them those of solver
-    versions that are not there any more. All runs of a user share it, also at the same time. What is damaged in it is
-    solved again.
+    versions that are not there any more. All runs of a user share it, also at the same time. An entry that is damaged,
+    or holds what no solver returns, is dropped and counted when a run meets it, and its antenna is solved again.
 
     \b
     Examples:
@@ -101,7 +101,7 @@ def _carry_out(
         raise ConfigurationError(f"the evaluation cache is off ({FOLDER_VARIABLE}=off); name one with --cache FOLDER")
     about: dict[str, Any] = {"path": str(place / FILE), "max_bytes": MOST_BYTES, "removed": 0}
     if not (place / FILE).exists():
-        return about | {"bytes": 0, "entries": 0, "solvers": []}
+        return about | {"bytes": 0, "entries": 0, "dropped": 0, "solvers": []}
     with EvaluationCache(Path(place)) as opened:
         if opened.fault:
             raise StorageError(f"{opened.path} cannot be used: {opened.fault}")
@@ -113,6 +113,7 @@ def _carry_out(
         return about | {
             "bytes": opened.size,
             "entries": sum(one["entries"] for one in solvers),
+            "dropped": opened.dropped,
             "solvers": [one | {"current": _is_current(one["solver"])} for one in solvers],
         }
 
@@ -131,6 +132,8 @@ def _lines(state: dict[str, Any]) -> list[str]:
     lines = [f"{state['path']}: {state['entries']} antennas, {size} of at most {most}"]
     if state["removed"]:
         lines.insert(0, f"removed {state['removed']} antennas")
+    if state["dropped"]:
+        lines.append(f"dropped {state['dropped']} damaged entries so far")
     if state["solvers"]:
         rows = [["solver", "antennas", "size", "last used"]]
         for one in state["solvers"]:
@@ -141,7 +144,9 @@ def _lines(state: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _day(moment: float) -> str:
-    if time.time() - moment < 86_400.0:
-        return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+def _day(moment: float | None) -> str:
+    try:
+        day = datetime.fromtimestamp(moment or 0.0, UTC)
+    except (ValueError, OverflowError, OSError):  # damaged
+        return "unknown"
+    return f"{day:%Y-%m-%d %H:%M} UTC" if time.time() - day.timestamp() < 86_400.0 else f"{day:%Y-%m-%d}"

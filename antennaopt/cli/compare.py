@@ -12,10 +12,10 @@ import click
 from antennaopt.cli.options import (
     check_plot,
     check_run_folder,
-    check_writable,
     json_option,
     plot_option,
     quiet_option,
+    warn,
     write_out,
 )
 from antennaopt.cli.tables import aligned
@@ -41,12 +41,12 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     """  # noqa: D301 - \b is click's
     if len(runs) < FEWEST:
         raise ConfigurationError(f"compare takes two run folders or more, not {len(runs)}")
-    check_writable(json_file)
-    check_plot(plot)
+    check_plot(plot, json_file, inputs=runs)
     for run in runs:
         check_run_folder(run)
     from antennaopt.reports.comparison import compared, plot_comparison, same_rows
     from antennaopt.reports.record import read_run
+    from antennaopt.results import damage_lines
     from antennaopt.study import differences
 
     records = [read_run(run) for run in runs]
@@ -67,6 +67,8 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
         write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
     if plot is not None:
         plot_comparison(plot, records)
+    for record in records:
+        warn(damage_lines(record.folder))
     if json_file != "-" and not quiet:
         click.echo("\n".join([_table(data["runs"]), "", *_differing(data["differences"])]))
 
@@ -85,7 +87,8 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
         row("algorithm", *(one["algorithm"] for one in runs)),
         row("seed", *(one["seed"] for one in runs)),
         row("generations", *(f"{one['generations']} of {one['generations_planned']}" for one in runs)),
-        row("antennas solved", *(one["evaluations"] for one in runs)),
+        row("antennas", *(one["evaluations"] for one in runs)),
+        row("of them solved", *(one["evaluations"] - sum(one["reused"].values()) for one in runs)),
         row("time", *(one["wall_seconds"] and duration(one["wall_seconds"]) for one in runs)),
         row("best", *(one["best"] for one in runs)),
         *(
@@ -99,7 +102,7 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
         row("certificate", *(one["certificate"] for one in runs)),
     ]
     names = [f"run {place}: {one['path']}" for place, one in enumerate(runs, start=1)]
-    return "\n".join([*names, "", aligned(rows)])
+    return "\n".join([*names, "", aligned(rows, wrap=True)])
 
 
 SHOWN = ("directivity_dbi", "s11_db", "sidelobe_db", "front_to_back_db", "crosspol_db", "radiation_efficiency")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from antennaopt.cli.options import backend_option, check_folder, chosen_backend, quiet_option, warn
 from antennaopt.errors import ConfigurationError
+from antennaopt.terminal import one_line
 
-QUICKSTART = Path("experiments") / "quickstart.toml"
+EXAMPLES = "experiments"
+"""Folder of the package; in a checkout a link to the one at the top."""
 
 
 @click.command(short_help="Evolve the quickstart lens: see what it gains.")
@@ -23,7 +26,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     Example:
       antennaopt demo
     """  # noqa: D301 - \b is click's
-    from antennaopt.config import load_experiment
+    from antennaopt.config import load_experiment, read_source
 
     name = chosen_backend(backend, quiet=quiet)
     file = quickstart()
@@ -31,31 +34,33 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     check_folder(Path(out) / experiment.name)
     if not quiet:
         warn(experiment.warnings)
-    from antennaopt.cli.summaries import certificate_lines, comparison
+    from antennaopt.cli.summaries import antennas_line, outcome_lines
     from antennaopt.study import for_terminal, run
 
     progress = for_terminal(quiet=quiet)
-    progress.note(f"{experiment.title or experiment.name} ({file})")
-    source = file.read_text(encoding="utf-8-sig")
+    progress.note(f"{one_line(experiment.title) or experiment.name} ({file})")
+    source = read_source(file)
     summary = run(experiment, root=out, source=source, backend=name, progress=progress)
-    if summary.best is not None:
-        click.echo(comparison(summary.best, summary.first_best))
-        for line in certificate_lines(summary):
-            click.echo(line)
-    click.echo(f"{summary.evaluations} antennas solved in {summary.wall_seconds:.1f} s")
+    for line in outcome_lines(summary)[1:]:
+        click.echo(line)
+    click.echo(antennas_line(summary))
     if summary.report is not None:
         click.echo(f"report: {summary.report.resolve()}")
     click.echo(str(summary.folder))
 
 
 def quickstart() -> Path:
-    """Return the quickstart file: the current directory's, else the one beside the package.
+    """Return the quickstart experiment."""
+    return example("quickstart.toml")
+
+
+def example(name: str) -> Path:
+    """Return a file of `experiments/`, which is installed with the package.
 
     Raises:
-        ConfigurationError: There is neither.
+        ConfigurationError: It is not there.
     """
-    beside = Path(__file__).resolve().parents[2] / QUICKSTART
-    for file in (QUICKSTART, beside):
-        if file.is_file():
-            return file
-    raise ConfigurationError(f"{QUICKSTART} is neither here nor at {beside}; run the demo in a checkout of the project")
+    file = Path(str(files("antennaopt").joinpath(EXAMPLES, name)))
+    if not file.is_file():
+        raise ConfigurationError(f"{file} does not exist; install antennaopt again, or name a file of your own")
+    return file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -14,7 +13,9 @@ from types import FrameType
 import click
 
 from antennaopt import __version__
-from antennaopt.errors import AntennaoptError, Interrupted
+from antennaopt.cli.noise import divert
+from antennaopt.errors import AntennaoptError, Interrupted, ReaderGone
+from antennaopt.terminal import Printed, printed, visible
 
 COMMANDS = (
     "demo",
@@ -36,10 +37,14 @@ COMMANDS = (
 )
 """In the order of `--help`; each is a module of this package that holds a command of its name."""
 
+CACHING = ("demo", "run", "resume", "compare", "report", "simulate", "cache", "doctor", "worker", "bench", "tiles")
+"""Commands that solve or draw, and so keep something in a cache folder."""
+
 SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "OutOfMemory": 5, "KernelBuildError": 5}
 """By the name of an error of `fdtd.errors`; the others are bugs."""
 
-BROKEN_PIPE = 141
+SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
+"""Exit codes of the signals that end a command as Ctrl-C does."""
 
 EPILOG = """\b
 Start here:
@@ -50,7 +55,7 @@ Start here:
 
 \b
 Exit codes: 0 done; 1 a bug; 2 bad usage or configuration; 3 run folder in use; 4 resume refused;
-5 cluster or device; 6 storage; 7 too many failed evaluations; 130/143 interrupted, resumable."""
+5 cluster or device; 6 storage, stdout or stderr; 7 too many failed evaluations; 129/130/143 interrupted, resumable."""
 
 
 class Commands(click.Group):
@@ -67,13 +72,22 @@ class Commands(click.Group):
         return getattr(import_module(f"antennaopt.cli.{cmd_name}"), cmd_name)
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}
+"""Escape sequences are shown, on a terminal or not (see `antennaopt.terminal`); click would take out some of them."""
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="antennaopt")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Evolve antennas: a genetic algorithm whose fitness function is an FDTD solver.
 
     An experiment file says which antenna, which of its dimensions may change, and what is wanted of it.
     """
+    if context.invoked_subcommand in CACHING and not {*context.args} & {*context.help_option_names}:
+        from fdtd.cache_folder import cache_folder
+
+        cache_folder()  # before Matplotlib is imported and before processes are started: they take over what it finds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,13 +99,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    end = divert() if arguments is None else _nothing  # given arguments, another program calls us
+    try:
+        with printed() as (out, err):
+            return _settled(_with_signals(arguments), out, err)
+    finally:
+        end()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _with_signals(arguments: Sequence[str] | None) -> int:
     if threading.current_thread() is not threading.main_thread():
         return _guarded(arguments)
-    before = signal.signal(signal.SIGTERM, _terminated)
+    ours = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores SIGHUP
+    before = {number: signal.signal(number, _terminated) for number in ours}
     try:
         return _guarded(arguments)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
@@ -104,15 +133,23 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return _said("interrupted", 130)
     except Interrupted as error:
         return _said(str(error), error.exit_code)
+    except ReaderGone as error:
+        return error.exit_code
     except AntennaoptError as error:
         return _said(f"error: {error}", error.exit_code)
-    except (BrokenPipeError, SystemExit):
-        # Whoever read our output has gone (click says so with SystemExit). Python would complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-        return BROKEN_PIPE
     except Exception as error:  # the last line of defence: a bug shows its traceback
         return _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+def _settled(code: int, out: Printed, err: Printed) -> int:
+    """Write what waits in both streams; a command that did all but print has the exit code of that."""
+    try:
+        out.flush()
+    except AntennaoptError as error:
+        code = code or (error.exit_code if isinstance(error, ReaderGone) else _said(f"error: {error}", error.exit_code))
+    err.flush()
+    return code or (err.error().exit_code if err.problem is not None else 0)
 
 
 def _bad_usage(error: click.ClickException) -> int:
@@ -133,9 +170,9 @@ def _unexpected(error: Exception) -> int:
 
 def _said(text: str, code: int) -> int:
     """Print one line on stderr, whatever the text, and pass the exit code on."""
-    print(" ".join(text.split()), file=sys.stderr, flush=True)
+    print(" ".join(visible(text).split()), file=sys.stderr, flush=True)
     return code
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    raise Interrupted("terminated", exit_code=143)
+    raise Interrupted("terminated", exit_code=SIGNALS[signal.Signals(number)])

@@ -8,6 +8,7 @@ import click
 
 from antennaopt.cli.individuals import BEST, Individual, recall
 from antennaopt.cli.options import check_writable, quiet_option, write_out
+from antennaopt.cli.outputs import written_for
 from antennaopt.errors import ConfigurationError
 
 FORMATS = ("meep",)
@@ -41,7 +42,7 @@ def export(
     """  # noqa: D301 - \b is click's
     _check_wishes(toml, csv, touchstone, format_, out)
     script = out or "-"
-    check_writable(toml, csv, touchstone, script)
+    check_writable(toml, script, *written_for(csv=csv, touchstone=touchstone), inputs=[source])
     written: list[Path] = []
     if source.is_file() or source.suffix == ".toml":
         _refuse_for_file(source, individual, toml, csv, touchstone)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, ORDERS_FROM, extrapolate, richardson
+from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
 from antennaopt.evaluation.finer_mesh import finer_cell
 
 Plan = dict[str, Any]
@@ -31,7 +31,7 @@ class Meshes:
     outcome: Outcome
     solved: tuple[tuple[Plan, Outcome], ...]
 
-    def about(self, backend: str) -> dict[str, Any]:
+    def about(self, backend: str, feed_radius: float) -> dict[str, Any]:
         """Return what `--json` tells of it: `extrapolation`, `meshes`, and the certificate with its mesh rows."""
         from antennaopt.certificate import certify
         from antennaopt.study import result_object
@@ -41,15 +41,16 @@ class Meshes:
             grid = [plan["nr"], plan["nz"]]
             about = {"cell_m": plan["cell"], "grid": grid, "cells": outcome.get("cells") or grid[0] * grid[1]}
             meshes.append(result_object({"frequency_hz": [], **outcome}, backend=backend, **about))
+        orders, source = orders_of(self.family)
         both = (self.solved[0][1], self.solved[1][1]) if len(self.solved) > 1 else None
         return {
             "extrapolation": {
                 "cells_m": [plan["cell"] for plan, _ in self.solved],
-                "order": dict(ORDERS[self.family]),
-                "order_source": ORDERS_FROM,
+                "order": orders,
+                "order_source": source,
             },
             "meshes": meshes,
-            "certificate": certify(self.outcome, meshes=both),
+            "certificate": certify(self.outcome, meshes=both, feed_radius=feed_radius),
         }
 
     @property
@@ -60,10 +61,20 @@ class Meshes:
 
     def line(self) -> str:
         """Say in one line what was extrapolated, and how."""
-        orders = ORDERS[self.family]
+        orders, source = orders_of(self.family)
         same = len(set(orders.values())) == 1
         shown = f"{orders['s11']:.3g}" if same else ", ".join(f"{one:.3g} ({name})" for name, one in orders.items())
-        return f"{self.origin}; order {shown}, {ORDERS_FROM}"
+        return f"{self.origin}; order {shown}, {source}"
+
+
+def order_warnings(family: str) -> list[str]:
+    """Return a warning where the orders of a family are assumed."""
+    if family in ORDERS:
+        return []
+    return [
+        f"no order of convergence is fitted for family = {family!r} (fitted: {', '.join(ORDERS)}); order 2 is assumed; "
+        "compare with a finer cell before trusting the extrapolated figures"
+    ]
 
 
 def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:
@@ -110,7 +121,7 @@ def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[
         if "e_plane_dbi" not in outcome:
             return Meshes(family=family, outcome=outcome, solved=tuple(solved))
     (first, coarse), (second, fine) = solved
-    outcome = _extrapolated(coarse, fine, first["cell"] / second["cell"], ORDERS[family])
+    outcome = _extrapolated(coarse, fine, first["cell"] / second["cell"], orders_of(family)[0])
     return Meshes(family=family, outcome=outcome, solved=tuple(solved))
 
 

@@ -47,24 +47,22 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
 
     Raises:
         ConfigurationError: There is no such individual.
-        ResumeRefusedError: It is not a run folder, or its rows or plan are damaged.
+        ResumeRefusedError: It is not a run folder, or the individual's row or the plan is damaged.
     """
     from antennaopt.config import Experiment
     from antennaopt.evolution import decode
-    from antennaopt.results import RunFolder
+    from antennaopt.results import RunFolder, damage_lines
     from antennaopt.study import FolderStore, outcome_of_row, plan_to_resume
 
     check_run_folder(path)
-    folder = RunFolder.open(path)
+    folder = RunFolder.open(path, whole=False)
     plan, backend = plan_to_resume(folder)
     row = _row(folder, _best(folder) if individual == BEST else individual)
     experiment = Experiment.from_resolved(folder.resolved)
     outcome = outcome_of_row(folder.columns, row)
     if outcome["status"] == "ok" and patterns:
-        try:
-            outcome |= FolderStore(folder).patterns(row["individual"])
-        except ResumeRefusedError as error:
-            warn([f"{error}; patterns are left out"])
+        outcome |= FolderStore(folder).patterns(row["individual"])
+    warn(damage_lines(folder))
     return Individual(
         run_id=folder.run_id,
         individual=row["individual"],
@@ -78,7 +76,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
 
 
 def _row(folder: Any, individual: str) -> dict[str, Any]:
-    from antennaopt.results import generation_of
+    from antennaopt.results import damage_lines, generation_of
 
     try:
         generation = generation_of(individual)
@@ -87,6 +85,9 @@ def _row(folder: Any, individual: str) -> dict[str, Any]:
     if generation in folder.generations():
         for row in folder.read_generation(generation, [individual]):
             return row
+    lost = damage_lines(folder)
+    if lost:
+        raise ResumeRefusedError(f"--individual {individual} is in no file that can be read: {'; '.join(lost)}")
     raise ConfigurationError(f"--individual {individual} is not in {folder.path}; its ids are in the rows under evals/")
 
 

@@ -12,7 +12,9 @@ import click
 from antennaopt.cli.options import check_plot, given_options, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.reading import read_regular
 
+_WATCH = "antennaopt.bench.load"
 measured_option = click.option(
     "--measured",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -46,7 +48,7 @@ def draw_measured(
         raise ConfigurationError(f"{others[0]} says nothing to --measured, which times nothing; leave one of them out")
     if plot is None:
         raise ConfigurationError("--measured draws stored rows; give --plot FILE too")
-    check_plot(plot)
+    check_plot(plot, inputs=[measured])
     rows = _stored_rows(measured, entries)
     try:
         draw(plot, rows)
@@ -56,7 +58,7 @@ def draw_measured(
 
 def _stored_rows(file: Path, entries: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     try:
-        data = json.loads(file.read_text("utf-8"))
+        data = json.loads(read_regular(file))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"--measured {file} cannot be read: {error}") from None
     rows = data.get("rows") if isinstance(data, dict) else data
@@ -68,10 +70,23 @@ def _stored_rows(file: Path, entries: Mapping[str, Any]) -> list[Mapping[str, An
     return rows
 
 
+def watch(context: click.Context) -> None:
+    """Look at the load of this machine from now on, for the rows that the command stores."""
+    from antennaopt.bench.load import Watch
+
+    context.meta[_WATCH] = Watch()
+
+
+def with_source(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add commit, machine and load to rows (see `Watch.about`); what a row says itself stays."""
+    about = click.get_current_context().meta[_WATCH].about()
+    return [{**about, **row} for row in rows]
+
+
 def finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, *, quiet: bool) -> None:
-    """Write the rows as JSON where asked for, and print them as a table otherwise."""
+    """Write the rows as JSON where asked for, with commit, machine and load; print them as a table otherwise."""
     if json_file is not None:
-        write_out(json_file, json.dumps(list(rows), indent=1, allow_nan=False) + "\n")
+        write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if json_file == "-" or quiet or not rows:
         return
     flat = [dict(_flat(row)) for row in rows]

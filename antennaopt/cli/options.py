@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from antennaopt.errors import ClusterError, ConfigurationError, StorageError
+from antennaopt.terminal import one_line
 
 BACKENDS = ("auto", "cpu", "reference", "cuda")
 
@@ -125,21 +127,26 @@ def _device_or_not() -> tuple[str, str]:
     return "cuda", ", ".join(f"{found.count(name)} x {name}" for name in dict.fromkeys(found))
 
 
-def check_writable(*files: Path | str | None) -> None:
-    """Make sure, before hours are spent, that files can be written. Makes nothing.
+def check_writable(*files: Path | str | None, inputs: Iterable[Path | str | None] = ()) -> None:
+    """Make sure, before hours are spent, that files can be written, each to a place of its own. Makes nothing.
 
     Args:
         files: Files to be written; None and `-` (stdout) are passed over.
+        inputs: Files and run folders that the command reads.
 
     Raises:
+        ConfigurationError: Two of them are one file, whatever they are called, or one is an input or a run's own.
         StorageError: One of them is a folder, or its folder is not there or cannot be written.
     """
-    for file in files:
-        if file is None or str(file) == "-":
-            continue
-        path = Path(file)
+    paths = [Path(file) for file in files if file is not None and str(file) != "-"]
+    _refuse_overwriting(paths, [Path(file) for file in inputs if file is not None])
+    for path in paths:
         if path.is_dir():
             raise StorageError(f"{path} is a folder; name a file in it")
+        if path.parent.resolve() == Path("/dev") or (path.exists() and not path.is_file()):
+            raise StorageError(
+                f"{path} is not a regular file, and would be replaced by one; name a file, or - for stdout"
+            )
         if path.exists() and not _can_open(path):
             raise StorageError(f"{path} cannot be written; change its permissions or name another file")
         check_folder(path.parent)
@@ -147,16 +154,49 @@ def check_writable(*files: Path | str | None) -> None:
             raise StorageError(f"{path.parent} does not exist, so {path} cannot be written; make that folder first")
 
 
-def check_plot(plot: Path | None) -> None:
-    """Refuse a figure that could not be written, before anything is done for it.
+def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
+    """Refuse outputs that are one file, by whatever path, or that the command reads."""
+    seen: dict[Any, Path] = {}
+    for path in outputs:
+        mark = _identity(path)
+        if mark is not None and mark in seen:
+            what = "is named for two outputs" if path == seen[mark] else f"and {seen[mark]} are one file"
+            raise ConfigurationError(f"{path} {what}; give each output a file of its own")
+        seen[mark] = path
+    for source in inputs:
+        for path in outputs:
+            if source.is_dir():
+                _refuse_own_file(source, path)
+            elif _identity(path) is not None and _identity(path) == _identity(source):
+                raise ConfigurationError(f"{path} would overwrite the input {source}; name another file")
+
+
+def _refuse_own_file(run: Path, output: Path) -> None:
+    from antennaopt.results.inside import is_own_file
+
+    if is_own_file(run, output):
+        raise ConfigurationError(f"{output} would overwrite a file of the run {run}; name another file")
+
+
+def _identity(path: Path) -> Any:
+    """Return what two paths of one file have in common; None for what is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path.resolve())
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def check_plot(plot: Path | None, json_file: str | None = None, *, inputs: Iterable[Path | str | None] = ()) -> None:
+    """Refuse a figure, and the data beside it, that could not be written, before anything is done for them.
 
     Raises:
-        ConfigurationError: Its ending is not known.
-        StorageError: It cannot be written.
+        ConfigurationError: Its ending is not known, or both are one file.
+        StorageError: One cannot be written.
     """
+    check_writable(plot, json_file, inputs=inputs)
     if plot is None:
         return
-    check_writable(plot)
     from antennaopt.reports.figure_file import check_kind
 
     check_kind(plot)
@@ -194,11 +234,15 @@ def check_folder(folder: Path | str) -> None:
 
 
 def check_run_folder(path: Path) -> None:
-    """Make sure that a path is a run folder at all.
+    """Make sure that a path is a run folder at all, and that nothing in it leads elsewhere.
 
     Raises:
         ConfigurationError: It is not.
+        ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
     """
+    from antennaopt.results.inside import refuse_strangers
+
+    refuse_strangers(path)
     if not (path / "manifest.json").is_file():
         what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"
         raise ConfigurationError(f"{path} {what}; name the folder that `antennaopt run` printed as its last line")
@@ -207,7 +251,7 @@ def check_run_folder(path: Path) -> None:
 def warn(lines: Iterable[str]) -> None:
     """Print warnings on stderr, one line each."""
     for line in lines:
-        print(f"warning: {line}", file=sys.stderr)
+        print(f"warning: {one_line(line)}", file=sys.stderr)
 
 
 def write_out(file: str, text: str) -> None:

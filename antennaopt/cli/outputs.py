@@ -13,6 +13,7 @@ import click
 
 from antennaopt.cli.options import check_writable
 from antennaopt.errors import ConfigurationError
+from antennaopt.terminal import drawn, visible
 
 _PATH = click.Path(path_type=Path)
 _OPTIONS = (
@@ -62,15 +63,19 @@ class Outputs:
         """Whether the field over time has to be recorded."""
         return self.animate is not None
 
-    def check(self) -> None:
+    def check(self, json_file: str | None, source: Path) -> None:
         """Make sure that everything can be written.
 
+        Args:
+            json_file: Another output.
+            source: What the command reads.
+
         Raises:
-            ConfigurationError: A name's ending is not known, or ffmpeg is missing.
+            ConfigurationError: A name's ending is not known, two are one file or the source's, or ffmpeg is missing.
             StorageError: A folder cannot be written.
         """
-        files = (self.plot, self.animate, self.fields, self.csv, self.touchstone)
-        check_writable(*files)
+        files = (json_file, self.plot, self.animate, self.fields)
+        check_writable(*files, *written_for(csv=self.csv, touchstone=self.touchstone), inputs=[source])
         if self.plot is not None:
             from antennaopt.reports.simulation import KINDS
 
@@ -163,6 +168,26 @@ class Outputs:
                 yield write_film(self.animate, outcome["film"], title=title, watch=watch)
 
 
+def written_for(*, csv: Path | None, touchstone: Path | None) -> list[Path]:
+    """Return the files that are written for `--csv` and `--touchstone`.
+
+    Raises:
+        StorageError: What was given cannot be written.
+    """
+    files: list[Path] = []
+    for given in (csv, touchstone):
+        check_writable(given)
+    if csv is not None:
+        from antennaopt.exports.tables import patterns_file
+
+        files += [csv, patterns_file(csv)]
+    if touchstone is not None:
+        from antennaopt.exports.touchstone import touchstone_file
+
+        files.append(touchstone_file(touchstone))
+    return files
+
+
 def _check_ending(option: str, path: Path, kinds: tuple[str, ...]) -> None:
     if path.suffix.removeprefix(".").lower() not in kinds:
         known = ", ".join(f".{one}" for one in kinds)
@@ -176,11 +201,12 @@ def _drawing(path: Path, *, quiet: bool) -> Iterator[Callable[[int, int], None] 
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"drawing {path}", total=None)
+    with Progress(*columns, console=Console(file=drawn(sys.stderr)), transient=True) as bar:
+        task = bar.add_task(escape(visible(f"drawing {path}")), total=None)
 
         def watch(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)

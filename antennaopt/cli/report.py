@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.options import check_folder, check_run_folder, quiet_option
+from antennaopt.cli.options import check_folder, check_run_folder, quiet_option, warn
 
 
 @click.command(short_help="Write a run's HTML report.")
@@ -24,7 +24,11 @@ def report(run: Path, quiet: bool) -> None:
     check_run_folder(run)
     check_folder(run)
     from antennaopt.reports import write_report
+    from antennaopt.reports.record import read_run
+    from antennaopt.results import damage_lines
 
-    path = write_report(run)
+    record = read_run(run)
+    path = write_report(record)
+    warn(damage_lines(record.folder))
     if not quiet:
         click.echo(str(path))

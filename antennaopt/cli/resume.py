@@ -27,6 +27,7 @@ from antennaopt.errors import ConfigurationError
 @cache_options
 @backend_option(None)
 @click.option("--fork", is_flag=True, help="Start a new run from this one's population; anything may be changed.")
+@click.option("--repair", is_flag=True, help="First solve again what damaged files of rows and patterns held.")
 @click.option("--out", metavar="FOLDER", help="Where the folder of a fork goes; default beside the old one's.")
 @set_option
 @quiet_option
@@ -39,6 +40,7 @@ def resume(
     no_cache: bool,
     backend: str | None,
     fork: bool,
+    repair: bool,
     out: str | None,
     overrides: tuple[str, ...],
     quiet: bool,
@@ -49,15 +51,24 @@ def resume(
     old one's population, says what differs, and the old run stays as it is. Antennas whose cells, lattice and solver
     are still the same come from the evaluation cache; the others are solved.
 
+    A damaged or missing file under evals/ or patterns/ is refused by name. With --repair its generations are solved
+    again: the search is replayed from its seed on the rows that are whole, so that rows and patterns come out as they
+    were, to the bit. If versions, processor or device are not those of the run, a line says that this is not claimed.
+    Before anything is written it is checked that the whole rows and the checkpoint follow from what was solved. A run
+    that is finished can be repaired too.
+
     \b
     Examples:
       antennaopt resume results/quickstart/RUN
       antennaopt resume results/quickstart/RUN --set evolution.generations=40
+      antennaopt resume results/quickstart/RUN --repair
       antennaopt resume results/quickstart/RUN --fork --set solver.cells_per_wavelength=20
     """  # noqa: D301 - \b is click's
     check_run_folder(run)
     changes = (*overrides, *cluster_changes(tls))
     evaluations = asked_cache(cache, no_cache)
+    if fork and repair:
+        raise ConfigurationError("--fork and --repair exclude each other; repair the run first, then fork it")
     if fork:
         from antennaopt.cli.run import evolve
         from antennaopt.study import fork_of
@@ -92,6 +103,7 @@ def resume(
         backend=name,
         progress=progress,
         cache=evaluations,
+        repair=repair,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

@@ -23,6 +23,7 @@ from antennaopt.cli.options import (
     set_option,
     warn,
 )
+from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
     from antennaopt.study import Ancestry
@@ -62,7 +63,7 @@ def run(
       antennaopt run experiments/ka_band_lens.toml --seed 3 --set evolution.population=48
       antennaopt run experiments/ka_band_lens.toml --scheduler tls://node1:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.config import load_experiment
+    from antennaopt.config import load_experiment, read_source
 
     changes = [*overrides, *cluster_changes(tls)]
     changes += [f"seed={seed}"] if seed is not None else []
@@ -72,7 +73,7 @@ def run(
     experiment = load_experiment(file, changes)
     evolve(
         experiment,
-        source=file.read_text(encoding="utf-8-sig"),
+        source=read_source(file),
         overrides=changes,
         out=out,
         scheduler=scheduler,
@@ -123,7 +124,10 @@ def evolve(
     plan = plan_for(experiment)
     check_run_memory(experiment, plan, local=not remote, backend=name)
     if dry_run:
-        click.echo("\n".join(_cost(experiment, plan, name, insecure=insecure)))
+        destination = experiment.cluster.destination(scheduler)
+        if destination:
+            click.echo(f"cluster      {one_line(destination)}")
+        click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=insecure)))
         return
     from antennaopt.cli.summaries import report_lines
     from antennaopt.study import for_terminal
@@ -147,21 +151,37 @@ def evolve(
     click.echo(str(summary.folder))
 
 
-def _cost(experiment: Any, plan: Mapping[str, Any], backend: str, *, insecure: bool) -> list[str]:
-    """Return what a run would cost on this machine; what a queue would be handed, where the workers come from one."""
+def _cost(
+    experiment: Any, plan: Mapping[str, Any], backend: str, *, scheduler: str | None, insecure: bool
+) -> list[str]:
+    """Return what a run would cost on this machine; of workers elsewhere what is known here.
+
+    Raises:
+        ConfigurationError: A run would be refused for want of certificates.
+    """
     from antennaopt.evaluation._kinds import description
+    from antennaopt.evaluation._security import security_for
     from antennaopt.evaluation.cluster_settings import ClusterSettings
+    from antennaopt.evolution import EvolutionSettings
     from antennaopt.study import estimate
 
-    settings = ClusterSettings.of(experiment.resolved()["cluster"], insecure=insecure)
-    handed = description(settings, backend=backend)
-    if handed is None:
+    resolved = experiment.resolved()
+    settings = ClusterSettings.of(resolved["cluster"], scheduler=scheduler, insecure=insecure)
+    if settings.kind == "local":
         return estimate(experiment, backend=backend).lines()
-    return [
+    lines = [
         f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
         f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
+        f"evaluations  at most {EvolutionSettings.from_dict(resolved['evolution']).most_evaluations}",
+    ]
+    if settings.kind == "address":
+        security_for(str(settings.address), settings.tls, insecure=insecure)
+        unknown = "a dry run does not connect, so their number, their speed and the time are not known"
+        return [*lines, f"workers      those of {settings.address}; {unknown}"]
+    return [
+        *lines,
         f"workers      {settings.least or settings.workers} to {settings.workers} of {settings.kind}; "
         "how fast they are is not known here",
         "",
-        handed.rstrip(),
+        (description(settings, backend=backend) or "").rstrip(),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from antennaopt.cli.options import insecure_option, quiet_option, teller, tls_option
+from antennaopt.errors import ConfigurationError
 
 
 @click.command(short_help="Run the scheduler of a farm across machines.")
@@ -12,8 +13,18 @@ from antennaopt.cli.options import insecure_option, quiet_option, teller, tls_op
 @tls_option
 @insecure_option
 @click.option("--dashboard-port", type=click.IntRange(0, 65535), metavar="N", help="Of the dashboard, on loopback.")
+@click.option("--dashboard-host", "hosts", metavar="NAME", multiple=True, help="Further name under which it answers.")
+@click.option("--no-dashboard", is_flag=True, help="Serve none.")
 @quiet_option
-def scheduler(listen: str | None, tls: str | None, insecure: bool, dashboard_port: int | None, quiet: bool) -> None:
+def scheduler(
+    listen: str | None,
+    tls: str | None,
+    insecure: bool,
+    dashboard_port: int | None,
+    hosts: tuple[str, ...],
+    no_dashboard: bool,
+    quiet: bool,
+) -> None:
     """Run the scheduler of a farm across machines until Ctrl-C.
 
     Workers join with `antennaopt worker`, runs use it with --scheduler; all show certificates of one authority.
@@ -23,6 +34,16 @@ def scheduler(listen: str | None, tls: str | None, insecure: bool, dashboard_por
       antennaopt tls farm-tls
       antennaopt scheduler --listen 10.0.0.5 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.evaluation.hosts import serve_scheduler
+    from antennaopt.evaluation.hosts import DASHBOARD_PORT, serve_scheduler
 
-    serve_scheduler(listen, tls=tls, insecure=insecure, dashboard=dashboard_port, say=teller(quiet=quiet))
+    if no_dashboard and (hosts or dashboard_port is not None):
+        raise ConfigurationError("--no-dashboard leaves nothing to --dashboard-port and --dashboard-host; leave it out")
+    port = DASHBOARD_PORT if dashboard_port is None else dashboard_port
+    serve_scheduler(
+        listen,
+        tls=tls,
+        insecure=insecure,
+        dashboard=None if no_dashboard else port,
+        dashboard_hosts=hosts,
+        say=teller(quiet=quiet),
+    )

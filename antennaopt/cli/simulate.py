@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +14,6 @@ from antennaopt.cli.machine import check_room
 from antennaopt.cli.options import (
     backend_option,
     check_backend,
-    check_writable,
     chosen_backend,
     json_option,
     quiet_option,
@@ -26,6 +22,7 @@ from antennaopt.cli.options import (
     write_out,
 )
 from antennaopt.cli.outputs import Outputs, file_options
+from antennaopt.cli.working import working
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
 
 if TYPE_CHECKING:
@@ -87,8 +84,7 @@ def simulate(
     if backend is not None:
         check_backend(backend)
     outputs = Outputs(**files)
-    check_writable(json_file)
-    outputs.check()
+    outputs.check(json_file, source)
     if source.is_dir():
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
@@ -188,13 +184,15 @@ def _plan(subject: Subject) -> dict[str, Any]:
     return make_plan(experiment.family, subject.design, subject.design, experiment.resolved()["solver"]).to_dict()
 
 
-def _solve(subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool) -> dict[str, Any]:
+def _solve(
+    subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool, mesh: str = ""
+) -> dict[str, Any]:
     from antennaopt.evaluation.evaluate import evaluate
 
     check_room(plan, backend)
     family = subject.experiment.family
     cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
-    with _working(f"solving {cells} with {backend}", plan, quiet=quiet) as watch:
+    with working(f"{mesh}solving {cells} with {backend}", plan, quiet=quiet) as watch:
         return evaluate(
             family,
             [subject.design],
@@ -208,44 +206,19 @@ def _solve(subject: Subject, plan: dict[str, Any], backend: str, outputs: Output
 
 def _extrapolate(subject: Subject, backend: str, outputs: Outputs, *, quiet: bool) -> Meshes:
     """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
-    from antennaopt.cli.extrapolation import plan_two_meshes, solve_on_two_meshes
+    from antennaopt.cli.extrapolation import order_warnings, plan_two_meshes, solve_on_two_meshes
 
+    if not quiet:
+        warn(order_warnings(subject.experiment.family))
     cell = None if subject.plan is None else subject.plan["cell"]
     plans = plan_two_meshes(subject.experiment, subject.design, cell)
     check_room(plans[1], backend)
 
     def solve(plan: dict[str, Any]) -> dict[str, Any]:
         wanted = outputs if plan is plans[1] else replace(outputs, animate=None)  # a film of the finer mesh alone
-        return _solve(subject, plan, backend, wanted, quiet=quiet)
+        return _solve(subject, plan, backend, wanted, quiet=quiet, mesh=f"mesh {1 + (plan is plans[1])} of 2: ")
 
     return solve_on_two_meshes(subject.experiment.family, plans, solve)
-
-
-@contextlib.contextmanager
-def _working(text: str, plan: Mapping[str, Any], *, quiet: bool) -> Iterator[Callable[[int, float], None] | None]:
-    """Show how far the solution is: a bar on a terminal, else one line on stderr.
-
-    The bar follows whichever comes first, the energy's decay (in dB) or the step limit.
-    """
-    if quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
-        yield None
-    else:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-        goal = plan["layout"]["decay"]
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(text, total=1.0)
-
-            def watch(steps: int, energy: float) -> None:
-                done = math.log(energy) / math.log(goal) if goal and 0.0 < energy < 1.0 else 0.0
-                bar.update(task, completed=min(max(done, steps / plan["max_steps"]), 1.0))
-
-            yield watch
 
 
 def as_object(
@@ -268,6 +241,7 @@ def as_object(
     from antennaopt.study import finite, result_object
 
     solved = {"frequency_hz": [], **outcome}
+    radius = subject.design["feed.inner_radius"]
     data = result_object(solved, backend=backend, **subject.about)
     balance = [value for value in outcome.get("power_balance") or () if value is not None]
     data |= {
@@ -277,7 +251,7 @@ def as_object(
         "family": subject.experiment.family,
         "design": subject.design,
         "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
-        **(meshes.about(backend) if meshes else {"certificate": certify(outcome)}),
+        **(meshes.about(backend, radius) if meshes else {"certificate": certify(outcome, feed_radius=radius)}),
     }
     return finite(data)
 

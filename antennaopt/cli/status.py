@@ -6,15 +6,15 @@ import fcntl
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, write_out
+from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, warn, write_out
 from antennaopt.events import read_events
 
-REUSED = ("cache", "cells")
-"""Origins of outcomes that nobody solved, twins left out."""
+if TYPE_CHECKING:
+    from antennaopt.findings import Findings
 
 
 @click.command(short_help="Say how far a run is.")
@@ -34,22 +34,24 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
       antennaopt status results/quickstart/RUN
       antennaopt status results/quickstart/RUN --watch
     """  # noqa: D301 - \b is click's
-    from antennaopt.cli.summaries import reused_words
     from antennaopt.cli.tables import aligned
+    from antennaopt.findings import reused_words
+    from antennaopt.results import stepping_text
 
-    check_writable(json_file)
+    check_writable(json_file, inputs=[run])
     if watch:
         from antennaopt.cli.watching import watch as follow
 
         check_run_folder(run)
         follow(run, interval, lambda: state_word(run), json_file=json_file, quiet=quiet)
         return
-    state = state_of(run)
+    state, findings = _read(run)
+    warn(state["damaged"])
     if json_file is not None:
         write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
     if json_file == "-" or quiet:
         return
-    planned = state["generations_planned"]
+    planned, share = state["generations_planned"], state["stepping"]
     rows = [
         ["run", state["run"]],
         ["state", state["state"]],
@@ -57,11 +59,15 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         ["evaluations", str(state["evaluations"])],
         ["not solved again", reused_words(state["reused"]) or "none"],
         ["statuses", ", ".join(f"{count} {name}" for name, count in state["counts"].items()) or "none"],
-        ["stepping", f"{state['stepping']:.0%} of the workers' time" if state["stepping"] is not None else "not known"],
+        ["stepping", "not known" if share is None else stepping_text(share, state["cell_steps_per_s"])],
         ["best", f"{state['best']} with fitness {state['best_fitness']:.6g}" if state["best"] else "none"],
     ]
     width = max(len(value) for _, value in rows)
     click.echo(aligned([[name, value.ljust(width)] for name, value in rows], header=False))
+    if findings is not None:
+        from antennaopt.cli.summaries import findings_lines
+
+        click.echo("\n" + "\n".join(findings_lines(findings)))
 
 
 def state_of(path: Path) -> dict[str, Any]:
@@ -77,28 +83,40 @@ def state_of(path: Path) -> dict[str, Any]:
         ConfigurationError: It is not a run folder.
         ResumeRefusedError: It is damaged.
     """
-    from antennaopt.results import RunFolder, crowned_best, stepping_of
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Findings | None]:
+    """Read the state of a run, and the findings on its best antenna."""
+    from antennaopt.findings import findings_of, reused
+    from antennaopt.results import RunFolder, crowned_best, damage_lines, stepping_of
 
     check_run_folder(path)
-    folder = RunFolder.open(path)
+    folder = RunFolder.open(path, whole=False)
     origin = ["origin"] if folder.columns.origin else []
     rows = folder.all_rows(["individual", "fitness", "status", "cached", *origin]).to_pylist()
     scores = {row["individual"]: row["fitness"] for row in rows if row["status"] == "ok"}
     first = min(scores, key=lambda name: (scores[name], name), default=None)
     best = crowned_best(folder, first) if first is not None else None
+    best = best if best in scores else first  # the file of the crowned one may be damaged
     stepping = stepping_of(folder)
-    return {
+    findings = findings_of(folder, best) if best is not None else None
+    state = {
         "run": str(folder.path),
         "state": state_word(folder.path),
         "generations": len(folder.generations()),
         "generations_planned": folder.resolved["evolution"]["generations"],
         "evaluations": sum(not row["cached"] for row in rows),
-        "reused": dict(sorted(Counter(row["origin"] for row in rows if row.get("origin") in REUSED).items())),
+        "reused": reused([row.get("origin") for row in rows]),
         "counts": dict(sorted(Counter(row["status"] for row in rows).items())),
         "stepping": stepping.share if stepping else None,
+        "cell_steps_per_s": stepping.cell_steps_per_s if stepping else None,
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,
+        "damaged": damage_lines(folder),
+        **(findings.to_dict() if findings else {}),
     }
+    return state, findings
 
 
 def state_word(path: Path) -> str:

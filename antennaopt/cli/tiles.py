@@ -13,6 +13,7 @@ import click
 from antennaopt.cli.options import check_writable, given_options, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ClusterError, ConfigurationError
+from antennaopt.reading import read_regular
 
 SWITCHES = ("--tune", "--measured", "--stencil")
 """What turns the command to another model; of several, the first decides."""
@@ -147,7 +148,7 @@ def tiles(
       antennaopt tiles --measured results/benchmarks/h200/planar.json --plot rates.png
     """  # noqa: D301 - \b is click's
     _check_options(context)
-    check_writable(json_file, plot_file)
+    check_writable(json_file, plot_file, inputs=[*measured_files, device])
     if plot_file is not None and not measured_files:
         raise ConfigurationError("--plot draws prediction against measurement; give --measured FILE too")
     if tune and stencil is None:
@@ -251,8 +252,8 @@ def _device(name: str) -> Any:
 
         return describe()
     try:
-        data = json.loads(Path(name).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        data = json.loads(read_regular(name))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"--device {name} cannot be read ({error}); use h200, `this` or a file as {json.dumps(H200.to_dict())}"
         ) from None
@@ -309,7 +310,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for file in files:
         try:
-            data = json.loads(file.read_text("utf-8"))
+            data = json.loads(read_regular(file))
             entries = data["rows"] if isinstance(data, dict) else data
             best: dict[tuple[Any, ...], float] = {}
             for entry in entries:
@@ -317,7 +318,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
                     launches = (entry.get("choice") or {}).get("launches", 2)
                     key = (entry["stencil"], entry["scheme"], launches, *entry["shape"], entry["batch"])
                     best[key] = max(best.get(key, 0.0), float(entry["cell_steps_per_s"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, RecursionError, AttributeError) as error:
             raise ConfigurationError(f"--measured {file} holds no rows of `bench kernels --json` ({error})") from None
         if not best:
             raise ConfigurationError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from antennaopt.cli.machine import check_memory, check_run_memory
 from antennaopt.cli.options import set_option, warn
+from antennaopt.terminal import one_line
 
 
 @click.command(short_help="Check a file without solving anything.")
@@ -40,16 +42,15 @@ def describe(experiment: Any) -> list[str]:
         ConfigurationError: Its grid takes more memory than this machine has.
     """
     from antennaopt.evaluation.plan import plan
-    from antennaopt.quantities import format_frequency
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
-    frequencies = ", ".join(format_frequency(hz) for hz in solver.frequencies[:8])
-    more = f" and {len(solver.frequencies) - 8} more" if len(solver.frequencies) > 8 else ""
     lines = [
-        f"title        {experiment.title or '(none)'}",
+        f"title        {one_line(experiment.title) or '(none)'}",
         f"family       {experiment.family}, {len(experiment.bounds()[0])} parameters",
-        f"frequencies  {frequencies}{more}",
+        f"frequencies  {_frequencies(solver.frequencies)}",
     ]
+    destination = experiment.cluster.destination()
+    lines += [f"cluster      {one_line(destination)}"] if destination else []
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
     lower, upper = experiment.bounds()
@@ -85,4 +86,12 @@ def _range(gene: Any) -> str:
 
 def _goal(objective: Any) -> str:
     goal = f"at least {objective.at_least:g}" if objective.at_least is not None else f"at most {objective.at_most:g}"
-    return f"{objective.metric} {goal}, weight {objective.weight:g}"
+    where = f" at {_frequencies(objective.frequencies)}" if objective.frequencies else ""
+    return f"{objective.metric} {goal}{where}, weight {objective.weight:g}"
+
+
+def _frequencies(frequencies: Sequence[float]) -> str:
+    from antennaopt.quantities import format_frequency
+
+    more = f" and {len(frequencies) - 8} more" if len(frequencies) > 8 else ""
+    return ", ".join(format_frequency(hz) for hz in frequencies[:8]) + more

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from antennaopt.events import events_in, log_of
+from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -122,7 +123,7 @@ class View(Shown):
         from rich.live import Live
 
         self._run = run
-        self._live = Live(console=Console(highlight=False), auto_refresh=False)
+        self._live = Live(console=Console(file=drawn(sys.stdout), highlight=False), auto_refresh=False)
         self._live.start()
 
     def __call__(self, state: str, timeline: Timeline) -> None:
@@ -176,30 +177,34 @@ def rendered(run: str, state: str, timeline: Timeline) -> Any:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column()
+
+    def row(name: str, text: str, style: str = "") -> None:
+        grid.add_row(Text(one_line(name)), Text(one_line(text), style=style))
+
     done, planned = len(timeline.steps), timeline.generations
-    grid.add_row("state", state if not timeline.reason else f"{state}, {timeline.reason}")
-    grid.add_row("generations", f"{done} of {planned or '?'}")
+    row("state", state if not timeline.reason else f"{state}, {timeline.reason}")
+    row("generations", f"{done} of {planned or '?'}")
     if planned:
         grid.add_row("", ProgressBar(total=planned, completed=done, width=CURVE_WIDTH))
     now = timeline.under_way
     if now is not None and now.to_solve and state == "running":
-        grid.add_row("under way", f"{now.solved} of {now.to_solve} antennas, {duration(now.seconds)}")
+        row("under way", f"{now.solved} of {now.to_solve} antennas, {duration(now.seconds)}")
     rate = timeline.rate
-    grid.add_row("antennas", f"{timeline.evaluations}" + (f", {rate:.3g} a second" if rate is not None else ""))
+    row("antennas", f"{timeline.evaluations}" + (f", {rate:.3g} a second" if rate is not None else ""))
     if timeline.best is not None:
-        grid.add_row("best", f"{timeline.best:.6g} ({timeline.individual})")
-    grid.add_row("convergence", curve([step.best for step in timeline.steps]))
+        row("best", f"{timeline.best:.6g} ({timeline.individual})")
+    row("convergence", curve([step.best for step in timeline.steps]))
     failures = ", ".join(f"{count} {status}" for status, count in timeline.failures.items())
-    grid.add_row("not ok", Text(failures or "none", style="red" if failures else ""))
+    row("not ok", failures or "none", "red" if failures else "")
     for worker, share in timeline.use.items():
         device = timeline.devices.get(worker, "")
         bar = "█" * round(20 * share)
-        grid.add_row(f"worker {worker}", f"{bar:20} {100 * share:3.0f} %  {device}")
+        row(f"worker {worker}", f"{bar:20} {100 * share:3.0f} %  {device}")
     if timeline.certified is not None:
-        grid.add_row("certificates", "{} of {}".format(*timeline.certified))
+        row("certificates", "{} of {}".format(*timeline.certified))
     if timeline.seconds_left is not None and state == "running":
-        grid.add_row("time left", duration(timeline.seconds_left))
-    return Panel(grid, title=Text(run), title_align="left", expand=False)
+        row("time left", duration(timeline.seconds_left))
+    return Panel(grid, title=Text(one_line(run)), title_align="left", expand=False)
 
 
 def curve(values: list[float | None]) -> str:

@@ -1,0 +1,132 @@
+"""An output that would overwrite another one, or what the command reads, is refused before anything is done."""
+
+import os
+import shutil
+
+import pytest
+from config_files import LENS, WAVEGUIDE
+from made_up_runs import MadeUpRun, write_run
+
+from antennaopt.errors import StorageError
+from antennaopt.results.atomic import write_text
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return write_run(tmp_path_factory.mktemp("made"), MadeUpRun(generations=2, population=4, field_map=False))
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    shutil.copytree(made, tmp_path / "RUN")
+    (tmp_path / "guide.toml").write_text(WAVEGUIDE)
+    (tmp_path / "lens.toml").write_text(LENS)
+    (tmp_path / "rows.json").write_text("[]")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "way").symlink_to("folder")
+    (tmp_path / "old.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("old.csv")
+    (tmp_path / "soon.csv").symlink_to("folder/none.csv")
+    os.link(tmp_path / "old.csv", tmp_path / "hard.csv")
+    return tmp_path
+
+
+TWICE = [
+    "export RUN --csv s --toml s",
+    "export RUN --csv s --toml ./s",
+    "export RUN --csv s --toml folder/../s",
+    "export RUN --csv way/s --toml folder/s",
+    "export RUN --csv old.csv --toml link.csv",
+    "export RUN --csv old.csv --toml hard.csv",
+    "export RUN --csv soon.csv --toml folder/none.csv",
+    "export RUN --csv s --toml s_patterns.csv",
+    "export RUN --touchstone s --toml s.s1p",
+    "export RUN --toml s.py --format meep --out s.py",
+    "simulate guide.toml --json s --csv s",
+    "simulate guide.toml --json s.png --plot s.png",
+    "simulate guide.toml --csv s.npz --fields s.npz",
+    "simulate guide.toml --csv s.gif --animate s.gif",
+    "simulate guide.toml --csv s.s1p --touchstone s",
+    "compare RUN RUN --json s.png --plot s.png",
+    "bench kernels --json s.png --plot s.png",
+    "bench sweep --json s.png --plot s.png",
+    "bench search --workers 2 --json s.png --plot s.png",
+    "bench farm --json s.png --plot s.png",
+    "tiles --measured rows.json --json s.png --plot s.png",
+]
+
+
+def listing(folder):
+    return {path: (path.read_bytes() if path.is_file() else None) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("command", TWICE)
+def test_two_outputs_of_one_file(call, files, command):
+    before = listing(files)
+    code, out, err = call(*command.split())
+    assert (code, out) == (2, "")
+    assert "give each output a file of its own" in err.splitlines()[-1]
+    assert listing(files) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate guide.toml --json guide.toml",
+        "simulate guide.toml --csv ./guide.toml",
+        "export guide.toml --format meep --out guide.toml",
+        "bench evaluate guide.toml --json guide.toml",
+        "bench search lens.toml --json lens.toml",
+        "bench farm lens.toml --json lens.toml",
+        "tiles --measured rows.json --json rows.json",
+        "tiles --stencil tmz --device rows.json --json rows.json",
+    ],
+)
+def test_an_output_that_is_the_input(call, files, command):
+    before = listing(files)
+    code, out, err = call(*command.split())
+    assert (code, out) == (2, "")
+    assert "would overwrite the input" in err.splitlines()[-1]
+    assert listing(files) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export RUN --toml RUN/experiment.toml",
+        "export RUN --csv RUN/evals/gen-000000.parquet",
+        "export RUN --csv RUN/best/new.csv",
+        "simulate RUN --individual best --json RUN/manifest.json",
+        "status RUN --json RUN/resolved.json",
+        "compare RUN RUN --json RUN/logs/run.jsonl",
+    ],
+)
+def test_an_output_that_is_a_file_of_the_run(call, files, command):
+    before = listing(files)
+    code, out, err = call(*command.split())
+    assert (code, out) == (2, "")
+    assert "would overwrite a file of the run RUN" in err
+    assert listing(files) == before
+
+
+def test_files_of_their_own(call, files):
+    """Next to the run's own there is room."""
+    code, _, err = call("export", "RUN", "--toml", "RUN/new.toml", "--csv", "RUN/new.csv")
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["--toml", "--csv", "--touchstone"])
+def test_a_fifo_is_not_replaced(call, files, option):
+    """Nor a device: a rename over the null device, as root, takes it from the whole machine. No test may name one."""
+    os.mkfifo(files / "pipe.s1p")
+    code, out, err = call("export", "RUN", option, "pipe.s1p")
+    assert (code, out) == (6, "")
+    assert "pipe.s1p is not a regular file, and would be replaced by one; name a file, or - for stdout" in err
+    assert (files / "pipe.s1p").is_fifo()
+
+
+def test_nothing_written_in_one_step_replaces_a_fifo(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StorageError, match="not a regular file"):
+        write_text(tmp_path / "pipe", "text")
+    assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 1
