@@ -1,17 +1,23 @@
 """How far the solver is from independent finite elements, on several meshes, and extrapolated from two of them.
 
-    python benchmarks/accuracy.py [--cases NAME ...] [--cells MM ...] [--from COARSE FINE] [--order P | stored]
-                                  [--set KEY=VALUE ...] [--jobs N] [--json FILE]
+    python benchmarks/accuracy.py [--cases NAME ...] [--cells MM ...] [--densities N ...] [--from COARSE FINE]
+                                  [--order P | stored] [--set KEY=VALUE ...] [--repeat N] [--jobs N] [--json FILE]
 
-A case may be given by part of its name, its family, or as `reference` or `holdout`. Every figure is the largest over
-28.5, 30 and 31.5 GHz: directivity on axis, complex S11 at z = 0, both cuts where the reference is within 20 dB of
-boresight, radiation efficiency. A star marks what misses the goal of its mesh.
+A case may be given by part of its name, its family, or its set: `reference`, `holdout`, `other-feeds`. The first two
+are solved with `--cells`, the last with `--densities`, cells a wavelength as an experiment has them. Every figure is
+the largest over the case's frequencies: directivity on axis, complex S11 at z = 0, both cuts where the reference is
+within 20 dB of boresight, radiation efficiency. A star marks what misses the goal of its mesh.
+
+Seconds are processor time from a design to its figures, the median of `--repeat` solutions. Antennas, meshes and both
+time steps take turns, so that a change of the machine's speed meets all of them; the spread is half the range over the
+median, the largest of a mesh's antennas in the summary.
 
 An order is the slope of log(error) over log(cell) from 0.3 mm down, the error being the root mean square over the
 antennas of a family and the frequencies (for the pattern over both cuts and all angles, as amplitude over boresight's).
 Extrapolation is from meshes solved with half the largest time step, as `simulate --extrapolate` does it, and
 uses the order fitted to the signed errors of the reference set (`orders.extrapolation_order`); the
-holdout set takes no part. `--order stored` takes those of `simulate --extrapolate` instead.
+other sets take no part. `--order stored` takes those of `simulate --extrapolate` instead, as the set on other feeds
+always does.
 """
 
 from __future__ import annotations
@@ -19,40 +25,88 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
-from orders import EXTRAPOLATED, FITTED, fitted_orders, misses, orders_to_extrapolate
-from reference_antennas import ALL, CASES, COLUMNS, HOLDOUT, differences, solve, worst
+from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate
+from reference_antennas import ALL, CASES, COLUMNS, EVERY, SETS, cell_of, differences, solve, worst
 
-from antennaopt.bench.kernels import device_name
+from antennaopt.bench.load import Watch
 from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
+from antennaopt.evaluation.finer_mesh import finer_cell
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
 EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to
+DENSITIES = (20, 30, 40, 60)
+EXTRAPOLATED_FROM, FINER = 20, "finer"  # of the set on other feeds, as `simulate --extrapolate` chooses the second mesh
+REPEAT = 3
 HEADINGS = ("D dB", "S11", "E dB", "H dB", "efficiency")
 DENSITY_GHZ, DENSITY_PERMITTIVITY = 31.5, 2.53  # what the goals' cells a wavelength are counted in
 
 
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One antenna on one mesh.
+
+    Attributes:
+        name: Of the antenna.
+        mesh: As in a row (see `orders`); `FINER` for the second mesh to extrapolate from.
+        cell: m.
+        slow: Whether with the time step of `simulate --extrapolate`.
+    """
+
+    name: str
+    mesh: float | str
+    cell: float
+    slow: bool = False
+
+
 def chosen_cases(words):
     """Names that fit any of the words, in the order of the files."""
-    groups = {"reference": CASES, "holdout": HOLDOUT}
+    groups = {name.replace(" ", "-"): cases for name, cases in SETS.items()}
     found = set()
     for word in words:
-        fits = [name for name in ALL if name in groups.get(word, ()) or word in (name, ALL[name]["family"])]
-        fits = fits or [name for name in ALL if word in name]
+        fits = [name for name in EVERY if name in groups.get(word, ()) or word in (name, EVERY[name]["family"])]
+        fits = fits or [name for name in EVERY if word in name]
         if not fits:
-            raise SystemExit(f"no case is called {word}; there are {', '.join(ALL)}")
+            raise SystemExit(f"no case is called {word}; there are {', '.join(EVERY)}")
         found.update(fits)
-    return [name for name in ALL if name in found or not words]
+    return [name for name in EVERY if name in found or not words]
+
+
+def set_of(name):
+    return next(group for group, cases in SETS.items() if name in cases)
+
+
+def all_jobs(names, cells_mm, densities, pair, order):
+    """What is to be solved: the meshes, and those to extrapolate from."""
+    first, others = ([name for name in names if (name in ALL) == own] for own in (True, False))
+    jobs = [Job(name=name, mesh=cell, cell=cell * 1e-3) for cell in cells_mm for name in first]
+    if all(cell in cells_mm for cell in pair):
+        slow = {*pair, *(cell for cell in EXTRAPOLATED_MM if cell in cells_mm)} if not order else set(pair)
+        jobs += [
+            Job(name=name, mesh=cell, cell=cell * 1e-3, slow=True) for cell in sorted(slow)[::-1] for name in first
+        ]
+    jobs += [Job(name=name, mesh=density, cell=cell_of(name, density)) for density in densities for name in others]
+    for name in others if EXTRAPOLATED_FROM in densities else ():
+        coarse = cell_of(name, EXTRAPOLATED_FROM)
+        finer = finer_cell(coarse, EVERY[name]["inner_radius_m"])
+        jobs.append(Job(name=name, mesh=EXTRAPOLATED_FROM, cell=coarse, slow=True))
+        jobs.append(Job(name=name, mesh=FINER, cell=finer, slow=True))
+    return jobs
 
 
 def solve_one(job, changes):
-    """One antenna on one mesh."""
-    name, cell_mm = job
-    return solve(name, cell_mm * 1e-3, **changes)
+    """One antenna on one mesh, and the processor time it took, s."""
+    slower = {"courant_fraction": COURANT_FRACTION} if job.slow else {}
+    began = time.process_time()
+    outcome = solve(job.name, job.cell, **{**slower, **changes})
+    return outcome, time.process_time() - began
 
 
 def signed_errors(off):
@@ -61,45 +115,56 @@ def signed_errors(off):
     return {"directivity": off["directivity_db"], "s11": off["s11"], "pattern": cuts, "efficiency": off["efficiency"]}
 
 
-def row(name, mesh, finest_mm, outcome):
-    """What the table and the fits need, as plain numbers (see `orders`)."""
-    off = differences(name, outcome)
-    permittivity = max(ALL[name].get("permittivity", 1.0), DENSITY_PERMITTIVITY)
-    wavelength_mm = 299.792458 / DENSITY_GHZ / permittivity**0.5
-    found = {"case": name, "family": ALL[name]["family"], "holdout": name in HOLDOUT, "mesh": mesh}
-    found |= {"lossy": is_lossy(name), "cells_per_wavelength": round(wavelength_mm / finest_mm, 2)}
+def row(name, mesh, finest, outcome):
+    """What the table and the fits need, as plain numbers (see `orders`); `finest` is the cell, m."""
+    off, case = differences(name, outcome), EVERY[name]
+    if name in ALL:
+        ghz, permittivity = DENSITY_GHZ, max(case.get("permittivity", 1.0), DENSITY_PERMITTIVITY)
+    else:
+        ghz, permittivity = max(case["frequencies_hz"]) / 1e9, case.get("permittivity", 1.0)
+    density = 0.299792458 / ghz / permittivity**0.5 / finest
+    found = {"case": name, "family": case["family"], "set": set_of(name), "mesh": mesh}
+    found |= {"lossy": is_lossy(name), "cells_per_wavelength": round(density, 2)}
     found |= {key: float(f"{value:.4g}") for key, value in worst(off).items()}
     parts = signed_errors(off)
     found["rms"] = {key: float(f"{np.sqrt(np.mean(np.abs(part) ** 2)):.4g}") for key, part in parts.items()}
     found |= {key: outcome[key] for key in ("cells", "steps") if key in outcome}
-    return found | ({"seconds": round(outcome["seconds"], 3)} if "seconds" in outcome else {})
+    times = outcome["times"]
+    middle = median(times)
+    return found | {"seconds": round(middle, 3), "spread": round((max(times) - min(times)) / 2 / middle, 3)}
 
 
 def is_lossy(name):
-    return ALL[name].get("loss_tangent", 0.0) > 0.01
+    return EVERY[name].get("loss_tangent", 0.0) > 0.01
 
 
-def solve_all(names, cells_mm, changes, jobs):
-    """Outcomes by antenna and mesh."""
-    work = [(name, cell) for cell in cells_mm for name in names]
+def solve_all(jobs, changes, repeat, processes):
+    """Outcomes by job, each with the `times` of its solutions, s."""
     run = partial(solve_one, changes=changes)
-    run((names[0], max(cells_mm)))  # the first one also loads the compiled kernels
-    if jobs > 1:
-        with ProcessPoolExecutor(jobs) as pool:
-            return dict(zip(work, pool.map(run, work), strict=True))
-    return {job: run(job) for job in work}
+    families = {EVERY[job.name]["family"]: job for job in jobs}
+    for job in families.values():
+        run(job)  # loads the compiled kernels
+    rounds = jobs * repeat
+    if processes > 1:
+        with ProcessPoolExecutor(processes) as pool:
+            solved = list(pool.map(run, rounds))
+    else:
+        solved = [run(job) for job in rounds]
+    return {
+        job: {**solved[at][0], "times": [spent for _, spent in solved[at :: len(jobs)]]} for at, job in enumerate(jobs)
+    }
 
 
 def chosen_orders(outcomes, wanted):
-    """Orders by family and quantity: stored, given, or fitted to the reference set (to all where there is none)."""
-    names = list(dict.fromkeys(name for name, _ in outcomes))
+    """Orders by family and quantity: stored, given, or fitted to the reference set (else to the holdout)."""
+    names = list(dict.fromkeys(job.name for job in outcomes))
     families = {name: (ALL[name]["family"], is_lossy(name)) for name in names}
     own = {family for family, _ in families.values()}
     if wanted == "stored":
         return {family: ORDERS[family] for family in own}
     if wanted:
         return dict.fromkeys(own, dict.fromkeys(QUANTITIES, float(wanted)))
-    errors = {job: signed_errors(differences(job[0], outcome)) for job, outcome in outcomes.items()}
+    errors = {(job.name, job.mesh): signed_errors(differences(job.name, found)) for job, found in outcomes.items()}
     known = {name: about for name, about in families.items() if name in CASES}
     return orders_to_extrapolate(errors, families) | orders_to_extrapolate(errors, known)
 
@@ -107,35 +172,38 @@ def chosen_orders(outcomes, wanted):
 def open_waveguide_figures(outcomes):
     """Figures of the antenna that has a published table, by mesh."""
     keys = ("s11_db", "directivity_dbi", "hpbw_e_deg", "hpbw_h_deg", "front_to_back_db")
+    found = {job.mesh: outcomes[job] for job in outcomes if job.name == "open_waveguide" and not job.slow}
     return {
-        mesh: {key: [round(value, 3) for value in outcomes["open_waveguide", mesh][key]] for key in keys}
+        mesh: {key: [round(value, 3) for value in found[mesh][key]] for key in keys}
         for mesh in (0.3, 0.15)
-        if ("open_waveguide", mesh) in outcomes
+        if mesh in found
     }
 
 
-def sweep(names, cells_mm, pair, order, changes, jobs):
-    """Solve everything.
+def extrapolated(name, coarse, fine, outcomes, order):
+    """The row of one antenna from two meshes; its times are the sums of both."""
+    first, second = outcomes[coarse], outcomes[fine]
+    found = extrapolate(first, second, ratio=coarse.cell / fine.cell, order=order)
+    found["times"] = [sum(both) for both in zip(first["times"], second["times"], strict=True)]
+    return row(name, EXTRAPOLATED, fine.cell, found)
 
-    Returns:
-        Rows of all antennas and meshes, the extrapolated one of each last; rows of the meshes solved for that; the
-        orders it took; outcomes by antenna and mesh.
-    """
-    outcomes = solve_all(names, cells_mm, changes, jobs)
-    rows = {name: [row(name, cell, cell, outcomes[name, cell]) for cell in cells_mm] for name in names}
-    orders, slow_rows = {}, []
-    if all(cell in cells_mm for cell in pair):
-        slower = {"courant_fraction": COURANT_FRACTION, **changes}
-        meshes = {*pair, *(cell for cell in EXTRAPOLATED_MM if cell in cells_mm)} if not order else set(pair)
-        smooth = solve_all(names, sorted(meshes, reverse=True), slower, jobs)
-        orders = chosen_orders(smooth, order)
-        slow_rows = [row(name, cell, cell, outcome) for (name, cell), outcome in smooth.items()]
-        for name in names:
-            first, second = (smooth[name, cell] for cell in pair)
-            found = extrapolate(first, second, ratio=pair[0] / pair[1], order=orders[ALL[name]["family"]])
-            found["seconds"] = first["seconds"] + second["seconds"]
-            rows[name].append(row(name, EXTRAPOLATED, pair[1], found))
-    return [row for name in names for row in rows[name]], slow_rows, orders, outcomes
+
+def all_rows(names, outcomes, pair, order):
+    """Rows of all antennas and meshes, the extrapolated one of each last; of the slow meshes; the orders fitted."""
+    usual, slow = ({job: found for job, found in outcomes.items() if job.slow == one} for one in (False, True))
+    fitted = {job: found for job, found in slow.items() if job.name in ALL}
+    orders = chosen_orders(fitted, order) if fitted else {}
+    by_mesh = {(job.name, job.mesh): job for job in slow}
+    rows = []
+    for name in names:
+        family = EVERY[name]["family"]
+        rows += [row(name, job.mesh, job.cell, found) for job, found in usual.items() if job.name == name]
+        ends = pair if name in ALL else (EXTRAPOLATED_FROM, FINER)
+        coarse, fine = (by_mesh.get((name, mesh)) for mesh in ends)
+        if coarse and fine:
+            used = orders[family] if name in ALL else ORDERS[family]
+            rows.append(extrapolated(name, coarse, fine, outcomes, used))
+    return rows, [row(job.name, job.mesh, job.cell, found) for job, found in fitted.items()], orders
 
 
 def columns_of(row, starred):
@@ -143,40 +211,44 @@ def columns_of(row, starred):
     return "".join(f"{row[key]:10.4f}{'*' if key in starred else ' '}" for key in COLUMNS)
 
 
-def mesh_name(mesh):
-    return "extra" if mesh == EXTRAPOLATED else f"{mesh:.3g}"
+def mesh_name(row):
+    if row["mesh"] == EXTRAPOLATED:
+        return "extra"
+    return f"{row['mesh']:.3g}" + ("/wl" if row["set"] == OTHER_FEEDS else "")
 
 
 def print_rows(rows):
     """One line an antenna and mesh."""
     headings = "".join(f"{heading:>10} " for heading in HEADINGS)
-    print(f"{'':33}{'mm':>6}{headings}{'s':>9}{'cells':>9}{'steps':>7}")
+    print(f"{'':41}{'mm':>6}{headings}{'s':>9}{'spread':>8}{'cells':>9}{'steps':>7}")
     for row in rows:
-        name = row["case"] + (" (h)" if row["holdout"] else "")
-        cost = f"{row['seconds']:9.2f}" + (f"{row['cells']:9d}{row['steps']:7d}" if "cells" in row else "")
-        print(f"{name:33}{mesh_name(row['mesh']):>6}{columns_of(row, misses(row))}{cost}")
+        name = f"{row['case']} ({row['set'][0]})"
+        cost = f"{row['seconds']:9.3f}{row['spread']:8.1%}"
+        cost += f"{row['cells']:9d}{row['steps']:7d}" if "cells" in row else ""
+        print(f"{name:41}{mesh_name(row):>6}{columns_of(row, misses(row))}{cost}")
 
 
 def print_summary(rows):
-    """The worst of each mesh, a star where any antenna misses its goal, and the orders, of both sets."""
-    print(f"\n{'worst of':33}{'mm':>6}" + "".join(f"{heading:>10} " for heading in HEADINGS))
-    for holdout in (False, True):
-        for mesh in dict.fromkeys(row["mesh"] for row in rows):
-            ours = [row for row in rows if row["mesh"] == mesh and row["holdout"] == holdout]
-            if ours:
-                largest = {key: max(row[key] for row in ours) for key in COLUMNS}
-                missed = {key for row in ours for key in misses(row)}
-                print(f"{'holdout' if holdout else 'reference':33}{mesh_name(mesh):>6}{columns_of(largest, missed)}")
+    """The worst of each mesh, a star where any antenna misses its goal, median time, and the orders, of each set."""
+    headings = "".join(f"{heading:>10} " for heading in HEADINGS)
+    print(f"\n{'worst of':41}{'mm':>6}{headings}{'median s':>9}{'spread':>8}")
+    for group in SETS:
+        for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
+            ours = [row for row in rows if row["mesh"] == mesh and row["set"] == group]
+            largest = {key: max(row[key] for row in ours) for key in COLUMNS}
+            missed = {key for row in ours for key in misses(row)}
+            cost = f"{median(row['seconds'] for row in ours):9.3f}{max(row['spread'] for row in ours):8.1%}"
+            print(f"{group:41}{mesh_name(ours[0]):>6}{columns_of(largest, missed)}{cost}")
     print_orders(rows, "order of")
 
 
 def print_orders(rows, heading):
-    """Fitted orders of both sets."""
-    print(f"\n{heading:33}" + "".join(f"{key:>12}" for key in FITTED))
-    for holdout in (False, True):
-        for family, found in fitted_orders([row for row in rows if row["holdout"] == holdout]).items():
-            name = family + (" (h)" if holdout else "")
-            print(f"{name:33}" + "".join(f"{found[key]:12.2f}" if key in found else f"{'-':>12}" for key in FITTED))
+    """Fitted orders of each set."""
+    print(f"\n{heading:41}" + "".join(f"{key:>12}" for key in FITTED))
+    for group in SETS:
+        for family, found in fitted_orders([row for row in rows if row["set"] == group]).items():
+            name = f"{family} ({group[0]})"
+            print(f"{name:41}" + "".join(f"{found[key]:12.2f}" if key in found else f"{'-':>12}" for key in FITTED))
 
 
 def main():
@@ -184,10 +256,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cases", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--cells", nargs="+", type=float, default=CELLS_MM, metavar="MM")
+    parser.add_argument("--densities", nargs="+", type=float, default=DENSITIES, metavar="N")
     parser.add_argument("--from", nargs=2, type=float, default=(0.3, 0.2), metavar="MM", dest="pair")
     parser.add_argument("--order", help="extrapolate with this order, or `stored` (default: as fitted)")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="solver settings, e.g. pml_cells=12")
-    parser.add_argument("--jobs", type=int, default=1, help="antennas at the same time; seconds then mean little")
+    parser.add_argument("--repeat", type=int, default=REPEAT, help="solutions of each, whose times are measured")
+    parser.add_argument("--jobs", type=int, default=1, help="antennas at the same time; seconds then mean less")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     changes = {}
@@ -197,16 +271,25 @@ def main():
             changes[key] = json.loads(value)
         except json.JSONDecodeError:
             changes[key] = value
-    names, cells_mm = chosen_cases(arguments.cases), sorted(set(arguments.cells), reverse=True)
-    pair = tuple(sorted(arguments.pair, reverse=True))
-    rows, slow_rows, orders, outcomes = sweep(names, cells_mm, pair, arguments.order, changes, arguments.jobs)
+    names, pair = chosen_cases(arguments.cases), tuple(sorted(arguments.pair, reverse=True))
+    cells_mm, densities = (sorted(set(given), reverse=True) for given in (arguments.cells, arguments.densities))
+    watch = Watch()
+    jobs = all_jobs(names, cells_mm, densities[::-1], pair, arguments.order)
+    outcomes = solve_all(jobs, changes, arguments.repeat, arguments.jobs)
+    rows, slow_rows, orders = all_rows(names, outcomes, pair, arguments.order)
+    about = watch.about()
     print_rows(rows)
     print_summary(rows)
     print_orders(slow_rows, f"order with {COURANT_FRACTION:g} of the step")
     for family, used in orders.items():
-        print(f"{family + ', to extrapolate':33}" + ", ".join(f"{key} {value:.2f}" for key, value in used.items()))
+        print(f"{family + ', to extrapolate':41}" + ", ".join(f"{key} {value:.2f}" for key, value in used.items()))
+    print(
+        f"\nprocessor time, median of {arguments.repeat}; commit {about['commit']}; {about['machine']}, "
+        f"{about['cores']} cores, {about['other_cores']:.2f} of them busy with other programs"
+    )
     if arguments.json:
-        found = {"device": device_name(), "settings": changes, "extrapolated_from_mm": pair}
+        measured_on = {**about, "repeat": arguments.repeat, "jobs": arguments.jobs}
+        found = {"measured_on": measured_on, "settings": changes, "extrapolated_from_mm": pair}
         found |= {
             "reference_uncertainty": reference_uncertainty(names),
             "orders": orders,
@@ -220,7 +303,7 @@ def main():
 
 def reference_uncertainty(names):
     """Largest change of the reference's figures with its order, mesh and absorbing layer."""
-    changes = [result["uncertainty"] for name in names for result in ALL[name]["results"]]
+    changes = [result["uncertainty"] for name in names for result in EVERY[name]["results"]]
     keys = ("s11", "directivity_dbi", "e_plane_dbi", "h_plane_dbi", "radiation_efficiency")
     return {key: max(change[key] for change in changes) for key in keys}
 

@@ -1,30 +1,19 @@
 #!/bin/sh
-# What a machine with a CUDA device does with whole studies: doctor, the headline of ten thousand lenses, and the
-# reference lens end to end. Nothing is fetched from anywhere; needs the project and its dependencies for python3.
+# Run benchmarks/device_study.py where the project's dependencies come as a folder of wheels; nothing is fetched.
 #
-#   sh benchmarks/device_study.sh FOLDER [WHEELS]
+#   sh benchmarks/device_study.sh FOLDER [WHEELS [PART ...]]
 #
-# FOLDER gets doctor.json, evaluate.json, study.log, study.json (where the time went), timeline.jsonl, manifest.json,
-# antenna.toml, result.json, certificates.json, report.html and evals/ (every antenna ever solved). WHEELS is a folder of
-# wheels to use beside what is installed; they are unpacked in a temporary folder.
+# FOLDER gets the results. WHEELS are unpacked in a temporary folder and used with what is installed; `-` is none.
+# COMMIT names the source where there is no .git; SECONDS_LEFT is the time for all parts (540).
 set -u
 out=${1:?"name a folder for the results"}
-mkdir -p "$out"
-runs=$(mktemp -d)
-if [ $# -gt 1 ]; then
+wheels=${2:--}
+[ $# -gt 1 ] && shift 2 || shift 1
+export PYTHONUNBUFFERED=1
+if [ "$wheels" != - ]; then
     site=$(mktemp -d)
-    python3 -m pip install -q --no-index --no-deps --no-compile --no-cache-dir --upgrade --target "$site" "$2"/*.whl || exit 1
-    export PYTHONPATH="$site:${PYTHONPATH:-.}"
+    python3 -m pip install -q --no-index --no-deps --no-compile --no-cache-dir --upgrade --target "$site" "$wheels"/*.whl || exit 1
+    PYTHONPATH="$site:${PYTHONPATH:-}"
 fi
-export PYTHONPATH="${PYTHONPATH:-.}" PYTHONUNBUFFERED=1
-
-python3 -m antennaopt doctor --json "$out/doctor.json" || echo "doctor: the self-test failed" >&2
-python3 -m antennaopt doctor --no-self-test | grep -v '^scheme'
-began=$(date +%s.%N)
-folder=$(python3 -m antennaopt run experiments/ten_thousand.toml --backend cuda --out "$runs" 2>"$out/study.log" | tail -n 1)
-ended=$(date +%s.%N)
-cat "$out/study.log"
-[ -d "$folder" ] || exit 1
-python3 benchmarks/device_study.py "$folder" "$out" "$began" "$ended"
-
-python3 -m antennaopt bench evaluate --backend cuda --json "$out/evaluate.json"
+export PYTHONPATH=".:${PYTHONPATH:-}"
+exec python3 benchmarks/device_study.py "$out" "$@" --seconds "${SECONDS_LEFT:-540}"

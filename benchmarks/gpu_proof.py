@@ -6,6 +6,8 @@ fields: every scheme of every stencil against `one_step`, and both against float
 coupled nodes (surfaces = "full") as well, by the schemes that do not refuse them.
 oracle: the float64 `one_step` that stands in for the oracle at full size against the oracle itself, on small lattices.
 bits: the same batch twice, and an antenna alone and in any place of a batch, by every scheme.
+ports: antennas at cells of 0.2 and 0.1 mm, where the port is 18 and 36 columns wide, by every scheme: port records and
+S11 against the CPU in float64.
 figures: populations of the four families, all antennas of each, and of one with coupled nodes, against the CPU; and the
 same while three batches share the device.
 """
@@ -29,7 +31,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "agreement"))
 
-from gpu_evaluate import FIGURES, LINEAR, SOLVER, compare, designs
+from gpu_evaluate import FEED, FIGURES, LINEAR, SOLVER, compare, designs
 from gpu_small import kernels_of, way_of
 from random_problems import error, random_problem, record_errors, worst
 from test_planar import error as planar_error
@@ -40,13 +42,19 @@ from antennaopt.bench.on_device import compile_texts
 from antennaopt.bench.problems import full_problem
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.plan import plan
-from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
+from antennaopt.geometry import FAMILIES as ANTENNAS
+from antennaopt.geometry import stack
+from fdtd.backends import cpu, cuda, jacobi_reference, planar_reference, reference
 from fdtd.backends.cuda import SCHEMES, Batch, planar
 from fdtd.backends.cuda.choice import antenna_bytes
 from fdtd.backends.cuda.marching import AnyProblem, kernel_texts, marching, schemes_of
 from fdtd.errors import FdtdError, Unsuitable
 from fdtd.jacobi import JacobiProblem
+from fdtd.layout import Layout
+from fdtd.ports import GuideMode
 from fdtd.problem import Problem, Records
+from fdtd.simulation import fill, pose
+from fdtd.solutions import solutions
 
 FAMILIES = ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide")
 PRECISIONS = ("float64", "float32")
@@ -61,6 +69,12 @@ POPULATIONS = (*((family, "diagonal") for family in FAMILIES), ("shaped_lens", "
 POPULATION = 40
 SMALL = (91, 141)
 SHAPES = {"bor": (256, 320), "tmz": (256, 320), "tez": (256, 320), "jacobi5": (400, 400)}
+PORT_CELLS = (0.2e-3, 0.1e-3)
+PORT_LENSES = [
+    FEED | {"feed.length": 7.2e-3, "lens.permittivity": 2.53, "lens.loss_tangent": 6.6e-4, "lens.extension": 1e-3}
+    | {"lens.radius": radius}
+    for radius in (4.5e-3, 5.5e-3)
+]  # fmt: skip
 SMALLER = {"resident": {"tmz": (200, 200), "tez": (200, 200)}}  # where the whole does not fit a cluster
 
 
@@ -89,6 +103,9 @@ def compile_ahead(parts: Collection[str]) -> None:
         problems += [random_planar_problem(name, (101, 83), steps=600, batch=3, start=False) for name in ("TM", "TE")]
         wanted += [(one, scheme, real) for one in problems for scheme in _schemes(one) for real in PRECISIONS]
         wanted += [(_small_sums(), scheme, real) for scheme in schemes_of("jacobi5") for real in PRECISIONS]
+    if "ports" in parts:
+        small = [_port_antennas(cell)[1] for cell in PORT_CELLS]
+        wanted += [(one, scheme, real) for one in small for scheme in kernels_of("bor") for real in PRECISIONS]
     texts: list[str] = []
     for problem, scheme, precision in wanted:
         with contextlib.suppress(FdtdError):
@@ -233,6 +250,43 @@ def _lens_row(lens: Problem, expected: Records, surfaces: str, kernel: str, prec
     return row | {name: float(value) for name, value in record_errors(found, expected).items()}
 
 
+def ports_part(
+    cells: Collection[float] = PORT_CELLS, precisions: Collection[str] = PRECISIONS, **changes: Any
+) -> list[dict[str, Any]]:
+    """Records of the port, and S11 from them, by every kernel; the CPU steps as many times, in float64."""
+    rows = []
+    for cell in cells:
+        layout, problem, mode = _port_antennas(cell, **changes)
+        assert problem.port is not None
+        expected = cpu.run(problem, precision="float64", threads=len(PORT_LENSES))
+        known = [one.s11 for one in solutions(layout, problem, mode, expected)]
+        for kernel in kernels_of("bor"):
+            for precision in precisions:
+                scheme, choice = way_of(kernel)
+                found = cuda.run(problem, precision=precision, scheme=scheme, **choice)
+                s11 = [one.s11 for one in solutions(layout, problem, mode, found)]
+                row = {
+                    "stencil": "bor", "scheme": kernel, "dtype": precision, "cell": cell,
+                    "shape": [layout.nr, layout.nz], "port_columns": len(problem.port.v_r),
+                    "steps": [int(steps) for steps in found.steps],
+                    "same_steps": bool(np.array_equal(found.steps, expected.steps)),
+                    "port": worst(error(*pair) for pair in zip(found.port, expected.port, strict=True)),
+                    "s11": float(np.abs(np.subtract(s11, known)).max()),
+                }  # fmt: skip
+                most = AGAINST_FLOAT64 if precision == "float32" else 1e-11
+                row["passed"] = row["same_steps"] and worst((row["port"], row["s11"])) < most
+                rows.append(row)
+    return rows
+
+
+def _port_antennas(cell: float, **changes: Any) -> tuple[Layout, Problem, GuideMode]:
+    """Two small lenses on cells of this size."""
+    wanted = SOLVER | {"cell": cell, "pml_distance": 3e-3} | changes
+    layout = plan("hemispherical_lens", PORT_LENSES[0], PORT_LENSES[-1], wanted).layout
+    media = fill(layout, ANTENNAS["hemispherical_lens"].scene(stack(PORT_LENSES)))
+    return layout, *pose(layout, media)
+
+
 def bits_part(steps: int) -> list[dict[str, Any]]:
     """Bits of the fields: again, and of the third of five lenses alone."""
     rows = []
@@ -324,6 +378,7 @@ def main() -> None:
     options = parser.parse_args()
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "oracle": oracle_part,
+        "ports": ports_part,
         "bits": lambda: bits_part(480),
         "figures": figures_part,
         "memory": memory_part,

@@ -1,8 +1,9 @@
 """Goals, and orders of convergence fitted to rows of `accuracy.py`.
 
-A row is one antenna on one mesh: `case`, `family`, `holdout`, `lossy`, `mesh` (mm, or "extrapolated"),
-`cells_per_wavelength`, the largest errors (`COLUMNS`), their root mean squares under `rms` (`FITTED`), `seconds`,
-`cells`, `steps`. Efficiency is fitted on lossy antennas only: elsewhere it is 1, and the error a floor of other origin.
+A row is one antenna on one mesh: `case`, `family`, `set` (of `SETS`), `lossy`, `mesh` (mm, in the set "other feeds"
+cells a wavelength as asked for, or "extrapolated"), `cells_per_wavelength`, the largest errors (`COLUMNS`), their root
+mean squares under `rms` (`FITTED`), `seconds` of processor time (median) and its `spread`, `cells`, `steps`.
+Efficiency is fitted on lossy antennas only: elsewhere it is 1, and the error a floor of other origin.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "published"))
 
 from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS
 
 EXTRAPOLATED = "extrapolated"
 FITTED = ("directivity", "s11", "pattern", "efficiency")
+OTHER_FEEDS = "other feeds"
 FIT_FROM_MM = 0.3  # 20 cells a wavelength, the coarsest with a goal
+CELLS_PER_WAVELENGTH_TIMES_MM = 6.0  # 20 x 0.3: meshes of sets with another wavelength as if they had this one
 EXACT = 2e-5  # an error below this has no order: rounding, or the reference's own
 
 
@@ -43,9 +47,14 @@ def misses(row):
 def family_errors(rows, family, key):
     """Meshes (mm) and root mean squares of one figure over the antennas of a family."""
     ours = [row for row in rows if row["family"] == family and row["mesh"] != EXTRAPOLATED]
-    ours = [row for row in ours if row["lossy"] or key != "efficiency"]
-    meshes = sorted({row["mesh"] for row in ours})
-    return meshes, [float(np.sqrt(np.mean([r["rms"][key] ** 2 for r in ours if r["mesh"] == m]))) for m in meshes]
+    found = [(mesh_mm(row), row["rms"][key]) for row in ours if row["lossy"] or key != "efficiency"]
+    meshes = sorted({mesh for mesh, _ in found})
+    return meshes, [float(np.sqrt(np.mean([rms**2 for mesh, rms in found if mesh == at]))) for at in meshes]
+
+
+def mesh_mm(row):
+    """The row's mesh as a cell in mm at the wavelength of the reference antennas."""
+    return CELLS_PER_WAVELENGTH_TIMES_MM / row["mesh"] if row["set"] == OTHER_FEEDS else row["mesh"]
 
 
 def line_of(meshes, errors):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.ticker import NullFormatter
-from orders import EXTRAPOLATED, family_errors, line_of
+from orders import EXTRAPOLATED, family_errors, line_of, mesh_mm
+from reference_antennas import SETS
 from validation_tables import RESOLUTIONS, curves, is_sweep, order_of
 
 from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure
@@ -15,28 +16,30 @@ MARKERS = ("o", "s")
 
 
 def family_figure(rows, family):
-    """Root mean square errors over the cell: an antenna a thin line, the family with its fitted order."""
+    """Root mean square errors over the cell: an antenna a thin line, the family with its fitted order.
+
+    The set on other feeds is drawn over the cell that is the same part of a wavelength on the reference antennas.
+    """
     ours = [row for row in rows if row["family"] == family and row["mesh"] != EXTRAPOLATED]
     figure = new_figure(9.0, 3.1)
     for axes, (key, label) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         dress(axes, x_label="cell (mm)", y_label=f"error of {label}")
         for case in dict.fromkeys(row["case"] for row in ours):
-            points = sorted((row["mesh"], row["rms"][key], row["holdout"]) for row in ours if row["case"] == case)
-            dash = DASHES[1] if points[0][2] else DASHES[0]
+            points = sorted((mesh_mm(row), row["rms"][key], row["set"]) for row in ours if row["case"] == case)
+            dash = dict(zip(SETS, DASHES, strict=False))[points[0][2]]
             axes.loglog(*np.array([point[:2] for point in points]).T, color=GREY, linestyle=dash, linewidth=0.8)
-        for holdout, colour in ((False, FREQUENCY_COLOURS[0]), (True, FREQUENCY_COLOURS[1])):
-            chosen = [row for row in ours if row["holdout"] == holdout]
+        for group, colour in zip(SETS, FREQUENCY_COLOURS, strict=False):
+            chosen = [row for row in ours if row["set"] == group]
             if not chosen:
                 continue
             meshes, errors = family_errors(chosen, family, key)
             line = line_of(meshes, errors)
-            name = "holdout" if holdout else "reference"
-            text = f"{name}, order {line[0]:.2f}" if line else name
+            text = f"{group}, order {line[0]:.2f}" if line else group
             axes.loglog(meshes, errors, "o", color=colour, markersize=4.5, label=text)
             if line:
                 ends = np.array([min(meshes), max(meshes)])
                 axes.loglog(ends, line[1] * ends ** line[0], color=colour, linewidth=1.6)
-        plain_ticks(axes, sorted({row["mesh"] for row in ours}))
+        plain_ticks(axes, sorted({mesh_mm(row) for row in ours}))
         add_legend(axes, above=True)
     return figure
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median
 
 import numpy as np
-from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, fitted_orders, misses
-from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS
+from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, OTHER_FEEDS, fitted_orders, misses
+from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS, SETS
 
 from antennaopt.evaluation.extrapolate import QUANTITIES
 
@@ -17,6 +17,7 @@ RESOLUTIONS = {  # keys that an error falls over, and what they are called; True
     "cell_mm": ("cell (mm)", False),
 }
 MOST_ROWS = 6
+ABOUT_20 = 19.5
 STRAIGHT = 0.95
 
 
@@ -37,7 +38,21 @@ def number(value):
 
 
 def mesh_name(row):
-    return "extrapolated" if row["mesh"] == EXTRAPOLATED else f"{row['mesh']:g}"
+    """Cell in mm; in the set on other feeds cells a wavelength."""
+    if row["mesh"] == EXTRAPOLATED:
+        return "extrapolated"
+    return f"{row['mesh']:g}" + (" a wavelength" if row["set"] == OTHER_FEEDS else "")
+
+
+def seconds_of(rows):
+    """Median processor time; nothing where no such time was measured (rows without a spread)."""
+    times = [row["seconds"] for row in rows if "spread" in row]
+    return f"{median(times):.2f}" if times else ""
+
+
+def cost(row):
+    """Processor time and spread of one row."""
+    return [f"{row['seconds']:.3f}", f"{row['spread']:.1%}"] if "spread" in row else ["", ""]
 
 
 def error_columns(row, missed):
@@ -54,23 +69,21 @@ def goals_table():
 def worst_table(rows):
     """The largest error of all antennas of a set, by mesh."""
     found = []
-    for holdout in (False, True):
-        for mesh in dict.fromkeys(row["mesh"] for row in rows):
-            ours = [row for row in rows if row["mesh"] == mesh and row["holdout"] == holdout]
-            largest = {"mesh": mesh} | {key: max(row[key] for row in ours) for key in COLUMNS}
+    for group in SETS:
+        for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
+            ours = [row for row in rows if row["mesh"] == mesh and row["set"] == group]
+            largest = {key: max(row[key] for row in ours) for key in COLUMNS}
             missed = {key for row in ours for key in misses(row)}
-            seconds = number(median(row["seconds"] for row in ours))
             cells = f"{int(median(row['cells'] for row in ours))}" if mesh != EXTRAPOLATED else ""
-            name = "holdout" if holdout else "reference"
-            found.append([name, mesh_name(largest), *error_columns(largest, missed), seconds, cells])
+            found.append([group, mesh_name(ours[0]), *error_columns(largest, missed), seconds_of(ours), cells])
     return table(("set", "cell (mm)", *HEADINGS, "median seconds", "median cells"), found)
 
 
-def family_table(rows, titles):
-    """Worst of each family, both sets together, for pages that only need this."""
+def family_table(rows, titles, meshes):
+    """Worst of each family, all sets of the rows together, for pages that only need this."""
     found = []
     for family, title in titles.items():
-        for mesh in (0.3, 0.2, 0.15, EXTRAPOLATED):
+        for mesh in meshes:
             ours = [row for row in rows if row["family"] == family and row["mesh"] == mesh]
             if not ours:
                 continue
@@ -80,11 +93,17 @@ def family_table(rows, titles):
             ]
             pattern = max(max(row["e_plane_db"], row["h_plane_db"]) for row in ours)
             efficiency = f"{max(row['efficiency'] for row in ours):.4f}"
-            seconds = f"{median(row['seconds'] for row in ours):.2f}"
-            name = f"{title} ({count})" if mesh == 0.3 else ""
-            found.append([name, mesh_name(ours[0]), *errors, f"{pattern:.2f}", efficiency, seconds])
+            name = f"{title} ({count})" if mesh == meshes[0] else ""
+            found.append([name, mesh_name(ours[0]), *errors, f"{pattern:.2f}", efficiency, seconds_of(ours)])
     headings = ("antennas", "cell (mm)", "directivity (dB)", "dS11", "patterns (dB)", "efficiency", "seconds")
     return table(headings, found)
+
+
+def largest_over(rows, *meshes):
+    """Largest directivity error (dB) and S11 error of all antennas on these meshes, rounded up, as text."""
+    ours = [row for row in rows if row["mesh"] in meshes]
+    directivity, s11 = (max(row[key] for row in ours) for key in ("directivity_db", "s11"))
+    return f"{np.ceil(1e3 * directivity) / 1e3:.3f} dB and {np.ceil(1e4 * s11) / 1e4:.4f}"
 
 
 def open_waveguide_table(published, ours):
@@ -114,22 +133,49 @@ def antenna_table(rows):
     """Every antenna of a family on every mesh."""
     found = []
     for row in rows:
-        cost = [number(row["seconds"]), str(row.get("cells", "")), str(row.get("steps", ""))]
-        name = f"`{row['case']}`" + (" (holdout)" if row["holdout"] else "")
-        found.append([name, mesh_name(row), *error_columns(row, misses(row)), *cost])
-    return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "cells", "steps"), found)
+        grid = [str(row.get("cells", "")), str(row.get("steps", ""))]
+        name = f"`{row['case']}`" + (f" ({row['set']})" if row["set"] != "reference" else "")
+        found.append([name, mesh_name(row), *error_columns(row, misses(row)), *cost(row), *grid])
+    return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "spread", "cells", "steps"), found)
 
 
 def order_table(rows, half_step_rows):
-    """Fitted orders of both sets, with the usual time step and with that of meshes to extrapolate from."""
+    """Fitted orders of each set, with the usual time step and with that of meshes to extrapolate from."""
     found = []
     for step, chosen in (("largest", rows), ("half", half_step_rows)):
-        for holdout in (False, True):
-            for family, orders in fitted_orders([row for row in chosen if row["holdout"] == holdout]).items():
-                name = "holdout" if holdout else "reference"
-                found.append([family, name, step, *(f"{orders[key]:.2f}" if key in orders else "" for key in FITTED)])
+        for group in SETS:
+            for family, orders in fitted_orders([row for row in chosen if row["set"] == group]).items():
+                found.append([family, group, step, *(f"{orders[key]:.2f}" if key in orders else "" for key in FITTED)])
     found.sort(key=lambda line: (line[0], line[2] == "half"))
     return table(("family", "set", "time step", *FITTED), found)
+
+
+def cavity_table(figures):
+    """The mode with the largest error of each kind of cavity, on all meshes with 20 cells a wavelength or more.
+
+    Args:
+        figures: Of the tests of closed cavities, by kind; orders among them.
+    """
+    found = []
+    for kind, ours in figures.items():
+        errors = [figure for figure in ours if figure["name"].startswith("relative error")]
+        errors = [figure for figure in errors if figure["where"].get("backend", "cpu") == "cpu"]
+        fine = [figure for figure in errors if figure["where"]["cells_per_wavelength"] >= ABOUT_20]
+        worst = max(fine, key=lambda figure: figure["value"])
+        points = sorted(
+            (figure["where"]["cells_per_wavelength"], figure["value"]) for figure in fine if same(figure, worst)
+        )
+        orders = [figure["value"] for figure in ours if figure["name"].startswith("order")]
+        shown = ", ".join(f"{100 * error:.2g} % at {density:.0f}" for density, error in points)
+        order = " to ".join(dict.fromkeys(f"{one:.2f}" for one in (min(orders), max(orders)))) if orders else ""
+        name = worst["name"].removeprefix("relative error").strip(" ,").removeprefix("of ").removesuffix(f", {kind}")
+        found.append([kind, str(len({figure["name"] for figure in errors})), name, shown, order])
+    return table(("closed cavity", "resonances", "largest error", "at cells a wavelength", "orders, all"), found)
+
+
+def same(figure, other):
+    """Whether two figures are of one resonance."""
+    return figure["name"] == other["name"]
 
 
 def extrapolation_table(orders):

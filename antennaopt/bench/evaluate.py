@@ -34,8 +34,8 @@ def bench_evaluate(
 
     Returns:
         One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
-        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time, and the device,
-        grid, steps and batch.
+        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time,
+        `cell_steps_per_s` while stepping, and the device, grid, steps and batch.
 
     Raises:
         DeviceError: There is no device, or too little memory on it for one antenna.
@@ -69,6 +69,7 @@ def bench_evaluate(
             "antennas_per_s": 1 / middle,
             "spread": (max(seconds) - min(seconds)) / 2 / middle,
             "stepping_share": typical["step"] / middle,
+            "cell_steps_per_s": made.layout.grid.cells * timings[-1][2] / typical["step"],
             "stage_seconds": typical,
         }
     ]

@@ -35,7 +35,7 @@ ABLATIONS: tuple[tuple[str, ...], ...] = (("layers",), ("record",), ("media",), 
 """What is left out in turn: no layers, no record, air alone, the update only, memory only."""
 
 ALSO: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {"bor": (("one_step", {"launches": 1}),)}
-"""Other ways of a stencil's schemes: timed with nothing left out, and never chosen for a study."""
+"""Other forms of a stencil's schemes: timed with nothing left out, and never chosen for a study."""
 
 _DISTINCT = 8  # problems; larger batches are these over and over
 _ROUND = {"bor": 480}  # steps of one timing; planar ones go by the clock
@@ -117,7 +117,7 @@ def bench_on_device(
 
     Args:
         cases: What is stepped.
-        schemes: Some of the stencils' schemes; all if empty. `one_step` is always timed, for the ratios.
+        schemes: Some of the stencils' schemes; all if empty. Every form of `one_step` is always timed, for the ratios.
         ablations: Whether to time each with parts left out as well.
         left_out: Which, of `PARTS`, each in turn; `ABLATIONS` if empty.
         precision: "float32" or "float64".
@@ -146,7 +146,7 @@ def bench_on_device(
         variants += [
             Variant(scheme=name, choice=choice, precision=precision)
             for name, choice in ALSO.get(case.stencil, ())
-            if not schemes or name in schemes
+            if name in wanted
         ]
         if ablations:
             variants += [
@@ -186,12 +186,13 @@ def time_variants(
 
     Returns:
         One row a variant that runs: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`,
-        `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (null where that
-        was not timed), `choice`, `without`; `fraction_of_arithmetic`, additions and multiply-adds of the bare update
-        over all that the device can issue, and `fraction_of_memory`, bytes that the scheme must move over what the
-        memory can (null without a model, and without media); `difference_from_one_step`, the largest after the first
-        round relative to each component's largest magnitude, and `copies_equal`, whether the same problem has the same
-        bits in the batch's first and last places (both null with parts left out, the latter also without copies).
+        `cell_steps_per_s` (median), `spread` (half of the range over the median), `ratio_to_one_step` (to the faster
+        form of `one_step` that was timed, null where none was), `choice`, `without`; `fraction_of_arithmetic`,
+        additions and multiply-adds of the bare update over all that the device can issue, and `fraction_of_memory`,
+        bytes that the scheme must move over what the memory can (null without a model, and without media);
+        `difference_from_one_step`, the largest after the first round relative to each component's largest magnitude,
+        and `copies_equal`, whether the same problem has the same bits in the batch's first and last places (both null
+        with parts left out, the latter also without copies).
     """
     say = told or (lambda line: None)
     numbers = machine or _numbers(device)
@@ -205,7 +206,8 @@ def time_variants(
     for _ in range(repeat):
         for name, one in ready.items():
             rates[name].append(one.cells * counts[name] / _seconds(device, one, counts[name]))
-    base = next((statistics.median(rates[one.name]) for one in variants if _is_base(one) and one.name in rates), None)
+    forms = [one.name for one in variants if one.scheme == "one_step" and not one.without and one.name in rates]
+    base = max((statistics.median(rates[name]) for name in forms), default=None)
     rows = []
     for variant in variants:
         if variant.name not in rates:

@@ -215,12 +215,12 @@ class _History(Quiet):
 def _searched(experiment: Any, algorithm: str, seed: int, farm: Farm, progress: Progress) -> dict[str, Any]:
     """Carry one search through, with the budget of the generational one."""
     resolved = experiment.resolved()
-    settings = replace(EvolutionSettings.from_dict(resolved["evolution"]), algorithm="ga", stop=Stop())
+    settings = replace(EvolutionSettings.from_dict(resolved["evolution"]), algorithm="ga", stop=Stop(goals=False))
     budget = settings.most_evaluations
     steady = algorithm == "steady_state"
     if steady:
         settings = replace(settings, generations=-(-budget // settings.population))
-    settings = replace(settings, algorithm=algorithm, stop=Stop(evaluations=budget))
+    settings = replace(settings, algorithm=algorithm, stop=Stop(evaluations=budget, goals=False))
     search: Search = (SteadyState if steady else Evolution)(settings, experiment.genes, seed)
     (SteadyDriver if steady else Driver)(
         evolution=search,  # type: ignore[arg-type] - the driver's own

@@ -1,0 +1,79 @@
+"""Tables of docs/performance.md about farms: what a run costs without solving, workers, several devices."""
+
+from __future__ import annotations
+
+from stored_rows import cells, percent, read, rows
+from validation_tables import table
+
+
+def workers_table(name: str) -> str:
+    """`bench farm`: what solves a generation fastest."""
+    lines = [
+        [
+            cells(row), row["combination"], row["policy"], f"{row['antennas_per_s']:.3g} (+-{row['spread']:.0%})",
+            percent(row["stepping_share"]), "best" if row["best"] else "",
+        ]
+        for row in rows(name)
+    ]  # fmt: skip
+    return table(["cells", "workers x threads", "policy", "antennas/s", "stepping", ""], lines)
+
+
+def overhead_table() -> str:
+    """What a run costs without solving."""
+    nothing, asleep = (
+        next(row for row in rows("cpu/farm_overhead") if row["case"] == case)
+        for case in ("nothing is stepped", "stepping")
+    )
+    lines = [
+        ["evaluations/s, nothing to solve", "at least 4,000", f"{nothing['evaluations_per_s']:,.0f}"],
+        [
+            f"what the processor time of an evaluation allows: {nothing['driver_us']:.0f} us driver, "
+            f"{nothing['workers_us']:.0f} us workers", "", f"{nothing['allowed_per_s']:,.0f}/s",
+        ],
+        [
+            "seconds a generation that stepping does not hide, workers asleep as if a device stepped", "at most 0.13",
+            f"{asleep['seconds_beside']:.3f}",
+        ],
+        [
+            f"growth of the driver's memory, {nothing['evaluations']:,} evaluations, from a tenth of them on",
+            "at most 10 %",
+            f"{nothing['memory_growth']:.1%}",
+        ],
+    ]  # fmt: skip
+    return table(["", "goal", f"{nothing['device']}, {nothing['workers']} workers"], lines)
+
+
+def devices_table() -> str:
+    """Whole studies on several devices of a host."""
+    lines = []
+    for name in ("farm", "farm_resident", "farm_two_devices"):
+        found = read(f"h200/{name}")
+        commit = found.get("commit", "older")
+        for row in found["results"]:
+            beside = row.get("seconds_beside_busiest")
+            lines.append([
+                f"[{commit}](../results/benchmarks/h200/{name}.json), `{row.get('scheme', 'wavefront')}`",
+                str(row["workers"]), f"{row['antennas_per_s']:.0f} (+-{row['spread']:.1%})", f"{row['ratio']:.2f}",
+                percent(row["stepping_share"]) if "stepping_share" in row else "",
+                f"{beside[1]:.2f}" if beside else "",
+                "equal" if not found["rows_that_differ_by_column"].get(str(row["workers"])) else "one figure differs",
+            ])  # fmt: skip
+    header = [
+        "commit, scheme",
+        "devices",
+        "antennas/s",
+        "over one",
+        "stepping",
+        "s of the second generation not stepped",
+    ]
+    return table([*header, "rows and patterns"], lines)
+
+
+def generation_table() -> str:
+    """Where the seconds of a generation go on one device and on two."""
+    one, two = (read("h200/farm_two_devices")["of_a_generation_s"][count] for count in ("1", "2"))
+    lines = [
+        [name.replace("_", " "), *(f"{value:.2f}" for value in (first, first / 2, second, second - first / 2))]
+        for name in two for first, second in [(one.get(name, 0.0), two[name])]
+    ]  # fmt: skip
+    return table(["s of a generation", "one device", "half of it", "two devices", "lost"], lines)

@@ -1,0 +1,352 @@
+"""Tables of README's "How fast" and of docs/performance.md, from the rows of results/benchmarks.
+
+    python benchmarks/performance_tables.py
+
+`python benchmarks/validation.py` writes them too. A table stands between the comments `measured: NAME` and `end`.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from farm_tables import devices_table, generation_table, overhead_table, workers_table
+from stored_rows import Row, cells, giga, percent, read, rows
+from validation_tables import table
+
+ROOT = Path(__file__).resolve().parents[1]
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "performance.md"
+SCHEMES = ("one_step", "trapezoidal", "wavefront", "resident")
+FORMS = ("two launches", "one launch")
+STUDY = "`antennaopt run experiments/ten_thousand.toml`"
+
+
+def label(row: Row) -> str:
+    """Name a scheme and its form."""
+    form = f", {FORMS[len(row['choice'])]} a step" if row["scheme"] == "one_step" else ""
+    return f"`{row['scheme']}`{form}"
+
+
+def kernels() -> list[Row]:
+    """Whole kernels of antennas, those of the study's lattice too once they are stored."""
+    found = rows("h200/kernels_study") or rows("h200/kernels")
+    return [row for row in found if row["stencil"] == "bor" and not row["without"] and row["batch"] == 264]
+
+
+def fast_cpu() -> str:
+    """One core."""
+    bare = {tuple(row["shape"]): row for row in rows("cpu/kernels_float32_xeon") if row["scheme"] == "skewed"}
+    lines = [
+        [
+            f"update with layers, source, port and records, {cells(row)} cells, float32, one core ({row['device']})",
+            f"{row['cell_steps_per_s'] / 1e6:.0f} M cell-steps/s (spread {row['spread']:.1%})",
+            "`antennaopt bench kernels`",
+        ]
+        for row in bare.values()
+    ]
+    for row in rows("cpu/evaluate_reference_lens"):
+        stepping = row["shape"][0] * row["shape"][1] * row["steps"] / row["stage_seconds"]["step"]
+        lines.append([
+            f"whole antennas, {cells(row)} cells, {row['steps']} steps, one core ({row['device']})",
+            f"{row['antennas_per_s']:.2f} antennas/s (spread {row['spread']:.1%}), stepping at {stepping / 1e6:.0f} M",
+            "`antennaopt bench evaluate`",
+        ])  # fmt: skip
+    searches = rows("cpu/search_quickstart")
+    seconds = [row["ga_seconds"] for row in searches]
+    least, most = _span(seconds)
+    lines.append([
+        f"quickstart, {searches[0]['ga_evaluations']} antennas, the search alone (machine not stored)",
+        f"{statistics.median(seconds):.1f} s, median of {len(seconds)} seeds; {least:.1f} to {most:.1f} s",
+        f"`antennaopt bench search --seeds {len(seconds)}`",
+    ])  # fmt: skip
+    return table(["what", "figure", "command"], lines)
+
+
+def fast_device() -> str:
+    """One device: the study first, then what it is made of."""
+    study = read("h200/ten_thousand")
+    what = (
+        f"{study['evaluations']:,} shaped lenses evolved on {' x '.join(map(str, study['lattice']))} cells, three "
+        "frequencies, with certificates and report"
+    )
+    lines = [
+        [
+            named,
+            f"{run['wall_seconds']:.0f} s, {run['search_seconds']:.1f} s of it search; "
+            f"**stepping at {giga(run['cell_steps_per_s'])} G cell-steps/s** for {percent(run['stepping_fraction'])}",
+            command,
+        ]
+        for run, named, command in (
+            (study, f"{what}; no kernel compiled", STUDY),
+            (study["again"], "the same, kernels cached", "the same, `--no-cache`"),
+        )
+    ]
+    best = rows("h200/evaluate")[-1]
+    rate = best["shape"][0] * best["shape"][1] * best["steps"] / best["stage_seconds"]["step"]
+    lines.append([
+        f"whole antennas, {cells(best)} cells, {best['steps']} steps each, `{best['scheme']}`",
+        f"{best['antennas_per_s']:.0f} antennas/s (spread {best['spread']:.1%}), stepping at {giga(rate)} G",
+        "`antennaopt bench evaluate --backend cuda`",
+    ])  # fmt: skip
+    farm = read("h200/farm_two_devices")
+    rates = " and ".join(f"{row['antennas_per_s']:.0f}" for row in farm["results"])
+    lines.append([
+        f"study of lenses of 256 x 320 cells, {farm['population']:,} a generation, on 1 and 2 devices",
+        f"{rates} antennas/s, {farm['results'][-1]['ratio']:.2f} x" + (", rows equal to the bit" * farm["same_bits"]),
+        "`python benchmarks/device_farm.py FOLDER`",
+    ])  # fmt: skip
+    for shape in dict.fromkeys(cells(row) for row in kernels()):
+        own = [row for row in kernels() if cells(row) == shape]
+        base = max(row["cell_steps_per_s"] for row in own if row["scheme"] == "one_step")
+        fast = sorted((row for row in own if row["scheme"] != "one_step"), key=lambda row: -row["cell_steps_per_s"])
+        shown = ", ".join(
+            f"{giga(row['cell_steps_per_s'])} G (`{row['scheme']}`, {row['cell_steps_per_s'] / base:.1f} x)"
+            for row in fast
+        )
+        lines.append([
+            f"kernels alone, 264 equal antennas of {shape} cells",
+            f"{shown}; `one_step` {giga(base)} G, the faster of its two forms",
+            "`antennaopt bench kernels --backend cuda`",
+        ])  # fmt: skip
+    return table(["what", "figure", "command"], lines)
+
+
+def by_scheme() -> str:
+    """Whole kernels of antennas, and the study that they serve."""
+    lines = []
+    for shape in dict.fromkeys(cells(row) for row in kernels()):
+        own = [row for row in kernels() if cells(row) == shape]
+        base = max(row["cell_steps_per_s"] for row in own if row["scheme"] == "one_step")
+        lines += [
+            [shape, label(row), giga(row["cell_steps_per_s"]), f"{row['cell_steps_per_s'] / base:.2f}"]
+            for row in sorted(own, key=lambda row: (SCHEMES.index(row["scheme"]), len(row["choice"])))
+        ]
+    study = read("h200/ten_thousand")
+    for run, when in ((study, "kernels compiled on the way"), (study["again"], "kernels cached")):
+        lines.append([
+            " x ".join(map(str, study["lattice"])), f"whole study, `{study['device']['scheme']}`, {when}",
+            f"**{giga(run['cell_steps_per_s'])}**", "",
+        ])  # fmt: skip
+    return table(["cells", "264 antennas, everything on", "G cell-steps/s", "over the faster `one_step`"], lines)
+
+
+def by_lattice() -> str:
+    """Every scheme on every lattice that was timed."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows("h200/schemes"):
+        found.setdefault(cells(row), {})[label(row)] = row["cell_steps_per_s"]
+    columns = ["`wavefront`", "`resident`", "`trapezoidal`", *(f"`one_step`, {n} a step" for n in FORMS)]
+    lines = []
+    for shape, rates in found.items():
+        best = max(rates.values())
+        shown = [giga(rates[name]) if name in rates else "does not fit" for name in columns]
+        shown = [f"**{text}**" if rates.get(name) == best else text for name, text in zip(columns, shown, strict=True)]
+        base = max(rate for name, rate in rates.items() if name.startswith("`one_step`"))
+        lines.append([shape, *shown, f"{best / base:.1f}"])
+    return table(["cells", *columns, "best over the faster `one_step`"], lines)
+
+
+def whole_antennas() -> str:
+    """`bench evaluate` on a device."""
+    header = ["scheme", "commit", "antennas/s", "stepping, of the wall time", "G cell-steps/s while stepping"]
+    header += ["ms an antenna: rasterise, transform, waiting"]
+    commit = (read("h200/evaluate") or {}).get("commit") if isinstance(read("h200/evaluate"), dict) else None
+    lines = []
+    for row in rows("h200/evaluate"):
+        rate = row["shape"][0] * row["shape"][1] * row["steps"] / row["stage_seconds"]["step"]
+        spent = ", ".join(f"{1e3 * row['stage_seconds'][name]:.2f}" for name in ("rasterise", "transform", "wait"))
+        lines.append([
+            f"`{row['scheme']}`", (commit or row.get("commit") or row.get("stored_by") or "not stored")[:7],
+            f"{row['antennas_per_s']:.0f} (+-{row['spread']:.1%})", percent(row["stepping_share"]), giga(rate), spent,
+        ])  # fmt: skip
+    return table(header, lines)
+
+
+def study_table() -> str:
+    """Where the study's time goes."""
+    study = read("h200/ten_thousand")
+    runs = [study, study["again"]]
+
+    def line(name: str, text: Callable[[Row], str]) -> list[str]:
+        return [name, *map(text, runs)]
+
+    lines = [
+        line("start to end, s", lambda run: f"{run['wall_seconds']:.1f}"),
+        line("search, s", lambda run: f"{run['search_seconds']:.1f}"),
+        line("certificates of the ten best, s", lambda run: f"{run['certificate_seconds']:.1f}"),
+        line("first generation, s", lambda run: f"{run['generation_seconds'][0]:.1f}"),
+        line("the next eight, s", lambda run: "{:.2f} to {:.2f}".format(*_span(run["generation_seconds"][1:9]))),
+        line("stepping, of the search", lambda run: percent(run["stepping_fraction"])),
+        line("G cell-steps/s while stepping", lambda run: f"**{giga(run['cell_steps_per_s'])}**"),
+    ]
+    return table([f"{study['evaluations']:,} antennas", "no kernel compiled", "kernels cached"], lines)
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def agreement_table() -> str:
+    """What `gpu_proof.py` found beside the fields."""
+    found = read("h200/proof")
+    records = ("fields", "port", "contour", "field_map", "energy")
+
+    def worst(part: str, dtype: str, names: Sequence[str]) -> str:
+        own = [row for row in found[part] if row["dtype"] == dtype and "refused" not in row]
+        return _small(max(row[name] for row in own for name in names if name in row))
+
+    lines = [[
+        "every scheme of every stencil against its oracle, float64, on small lattices",
+        f"{worst('oracle', 'float64', records)} in float64, {worst('oracle', 'float32', records)} in float32",
+    ]]  # fmt: skip
+    ports = "lenses at cells of 0.2 and 0.1 mm, where the port has 18 and 36 columns: port and S11 against the CPU"
+    shown = "not measured yet"
+    if "ports" in found:
+        shown = ", ".join(f"{worst('ports', real, ('port', 's11'))} in {real}" for real in ("float64", "float32"))
+    lines.append([ports, shown])
+    same = all(row["again"] and row["alone"] for row in found["bits"] if "refused" not in row)
+    same = same and all(row["alone_equals_in_batch"] and row["in_parts_side_by_side"] for row in found["figures"])
+    bits = "bits: a batch again, an antenna alone and in a batch, batches side by side"
+    lines.append([bits, "equal" if same else "**differ**"])
+    own = found["figures"]
+    antennas = f"{sum(row['compared'] for row in own)} random antennas of four families against the CPU"
+    for kind, unit in (("worst_db", " dB"), ("worst", "")):
+        for name in own[0][kind]:
+            most = max(row[kind][name] for row in own)
+            lines.append([f"{antennas}: `{name}`", f"{_small(most)}{' deg' if name.endswith('deg') else unit}"])
+    lines.append([f"{antennas}: complex S11", _small(max(row["worst_s11"] for row in own))])
+    return table([f"commit {(found.get('commit') or 'not stored')[:7]}", "largest difference"], lines)
+
+
+def proof_table() -> str:
+    """How far the schemes are from `one_step` and from float64, by both norms."""
+    found = read("h200/proof")["fields"]
+    columns = {
+        "noise": ("bor", "noise", "diagonal"), "pulse": ("bor", "pulse", "diagonal"),
+        "noise, coupled nodes": ("bor", "noise", "full"), "pulse, coupled nodes": ("bor", "pulse", "full"),
+        "`tmz`, noise": ("tmz", "noise", "diagonal"), "`tez`, noise": ("tez", "noise", "diagonal"),
+        "sums, noise": ("jacobi5", "noise", "diagonal"),
+    }  # fmt: skip
+    names = {"trapezoidal": "`trapezoidal`", "resident": "`resident`", "whole_step": "`one_step` in one launch"}
+    names |= {"wavefront": "`wavefront`", "skewed": "`skewed`"}
+    by = {(row["stencil"], row["start"], row["surfaces"], row["scheme"]): row for row in found}
+
+    def both(row: Row | None, norm: str) -> str:
+        if row is None:
+            return ""
+        return "refused" if "refused" in row else f"{_small(row[norm])} / {_small(row[f'{norm}_at_the_end'])}"
+
+    lines = [
+        [name, *(both(by.get((*case, scheme)), "from_one_step") for case in columns.values())]
+        for scheme, name in names.items()
+    ]
+    worst = []
+    for case in columns.values():
+        own = [row for (*which, _), row in by.items() if tuple(which) == case and "refused" not in row]
+        norms = ("from_float64", "from_float64_at_the_end")
+        worst.append(" / ".join(_small(max(row[norm] for row in own)) for norm in norms))
+    return table(["from `one_step`", *columns], [*lines, ["all of them from float64, at most", *worst]])
+
+
+def _small(value: float) -> str:
+    return "0" if value == 0 else f"{value:.1e}".replace("e-0", "e-")
+
+
+def parts_table() -> str:
+    """Kernels with parts left out."""
+    parts = {(): "", ("layers",): "", ("record",): "", ("media",): "", ("layers", "record", "media"): ""}
+    move = ("layers", "record", "media", "arithmetic")
+    own = [row for row in rows("h200/kernels") if row["stencil"] == "bor"]
+    lines = []
+    for batch in dict.fromkeys(row["batch"] for row in own):
+        rates = {(label(row), tuple(row["without"])): row["cell_steps_per_s"] for row in own if row["batch"] == batch}
+        base = max(rate for (name, left), rate in rates.items() if "one_step" in name and not left)
+        for name in dict.fromkeys(name for name, _ in rates):
+            whole, bare = rates[name, ()], rates.get((name, ("layers",)))
+            cost = "" if bare is None else f"{percent(1 - whole / bare)} / {percent(bare / whole - 1)}"
+            shown = [giga(rates[name, part]) if (name, part) in rates else "" for part in (*parts, move)][1:]
+            lines.append([str(batch), name, f"{giga(whole)} ({whole / base:.2f} x)", shown[0], cost, *shown[1:]])
+    header = ["antennas", "scheme", "everything", "no layers", "layers cost", "no records", "air"]
+    return table([*header, "update only", "memory only"], lines)
+
+
+def planar_table() -> str:
+    """The best choice of each planar scheme; those that `gpu_planar.py` did not time are of `bench kernels`."""
+    schemes = ("one_step", "trapezoidal", "skewed", "resident")
+    timed: dict[tuple[str, str, int], dict[str, tuple[float, float, str]]] = {}
+    for source, mark in (("h200/planar", ""), ("h200/kernels", " \\*")):
+        own = [row for row in rows(source) if row["stencil"] != "bor" and not row.get("without")]
+        for row in own:
+            case = (row["stencil"], cells(row), row["batch"])
+            here = timed.setdefault(case, {})
+            base = max(
+                (one["cell_steps_per_s"] for one in own if one["scheme"] == "one_step"
+                 and (one["stencil"], cells(one), one["batch"]) == case),
+                default=0.0,
+            )  # fmt: skip
+            known = here.get(row["scheme"])
+            if known is None or (known[2] == mark and known[0] < row["cell_steps_per_s"]):
+                here[row["scheme"]] = (row["cell_steps_per_s"], row["cell_steps_per_s"] / base if base else 0.0, mark)
+    lines = []
+    for (stencil, shape, batch), found in timed.items():
+        best = max(rate for rate, _, _ in found.values())
+        shown = []
+        for scheme in schemes:
+            if scheme not in found:
+                shown.append("does not fit")
+                continue
+            rate, ratio, mark = found[scheme]
+            text = f"{rate / 1e9:,.0f}" + (f" ({ratio:.1f} x)" if scheme != "one_step" else "") + mark
+            shown.append(f"**{text}**" if rate == best else text)
+        lines.append([f"`{stencil}`, {shape}, {batch}", *shown])
+    return table(["stencil, lattice, batch", *schemes], lines)
+
+
+def best_table() -> str:
+    """The study's best antenna, and the best of its random first generation."""
+    study = read("h200/ten_thousand")
+    lines = [
+        [name, f"{found['directivity_dbi']:.2f}", f"{found['s11_db']:.2f}", f"{found['sidelobe_db']:.2f}"]
+        for name, found in (
+            ("best of the random first generation", study["best_of_first_generation"]), ("best of all", study["best"])
+        )
+    ]  # fmt: skip
+    return table(["worst of the band", "directivity (dBi)", "S11 (dB)", "side lobes (dB)"], lines)
+
+
+BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
+    (README, "fast on a core"): fast_cpu,
+    (README, "fast on a device"): fast_device,
+    (README, "ten thousand"): best_table,
+    (PAGE, "schemes"): by_scheme,
+    (PAGE, "schemes by lattice"): by_lattice,
+    (PAGE, "whole antennas"): whole_antennas,
+    (PAGE, "study"): study_table,
+    (PAGE, "agreement"): agreement_table,
+    (PAGE, "proof"): proof_table,
+    (PAGE, "parts"): parts_table,
+    (PAGE, "farm overhead"): overhead_table,
+    (PAGE, "workers on cores"): partial(workers_table, "cpu/farm"),
+    (PAGE, "devices"): devices_table,
+    (PAGE, "generation"): generation_table,
+    (PAGE, "workers on a device"): partial(workers_table, "h200/farm_workers"),
+    (PAGE, "planar"): planar_table,
+}
+
+
+def between(text: str, name: str, made: str) -> str:
+    """Return a page's text with what stands between two of its comments replaced."""
+    before, rest = text.split(f"<!-- measured: {name} -->\n", 1)
+    return f"{before}<!-- measured: {name} -->\n{made}\n<!-- end -->{rest.split('<!-- end -->', 1)[1]}"
+
+
+def write() -> None:
+    """Write all tables."""
+    for (path, name), make in BLOCKS.items():
+        path.write_text(between(path.read_text("utf-8"), name, make()), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
