@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from required import required
 
 Measured = Callable[..., float]
 
@@ -39,10 +40,24 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    required()  # a name that is not known is refused before anything runs
     os.environ["ANTENNAOPT_CACHE"] = "off"  # nothing that a user has solved may reach a test, nor the other way round
     path = config.getoption("--validation")
     if path is not None and not hasattr(config, "workerinput"):  # of several processes, the one that has all reports
         config.pluginmanager.register(Collector(path, config.rootpath), "validation-figures")
+
+
+SAFE_PATH = os.environ.get("PYTHONSAFEPATH")
+
+
+@pytest.fixture(autouse=True)
+def own_path() -> Iterator[None]:
+    """Unset what a farm sets in this process; scripts that later tests start would not find their own modules."""
+    yield
+    if SAFE_PATH is None:
+        os.environ.pop("PYTHONSAFEPATH", None)
+    else:
+        os.environ["PYTHONSAFEPATH"] = SAFE_PATH
 
 
 @pytest.fixture
