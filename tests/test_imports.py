@@ -11,6 +11,8 @@ All import statements count, those inside functions and under TYPE_CHECKING too.
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -53,6 +55,9 @@ HOMES = {
     "pydantic": ("antennaopt.config",),
     "meep": (),  # GPL: only the scripts that `export --format meep` writes import it, in a process of their own
 }
+
+EXTRA_MODULES = {"cupy-cuda12x": "cupy", "cupy-cuda13x": "cupy"}
+"""Imported names of packages where these differ."""
 
 # What a worker imports to evaluate must not bring in any of these, nor these parts of our own.
 LIGHT = ("antennaopt.evaluation.evaluate", "antennaopt.evaluation.plan", "antennaopt.geometry", "fdtd")
@@ -121,6 +126,16 @@ def test_solver_imports_run_downwards() -> None:
 def test_solver_knows_no_optimiser() -> None:
     assert [name for name, imported in graph().items() for target in imported
             if within(name, "fdtd") and within(target, "antennaopt")] == []  # fmt: skip
+
+
+def test_every_dependency_and_extra_is_imported() -> None:
+    """One that nothing imports costs an installation and is trusted for nothing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = [one for name, many in project["optional-dependencies"].items() if name != "dev" for one in many]
+    names = [re.split(r"[\[>=<;]", one)[0].strip() for one in (*project["dependencies"], *extras)]
+    imported = {target.split(".")[0] for targets in graph().values() for target in targets}
+    unused = [one for one in names if EXTRA_MODULES.get(one, one).replace("-", "_") not in imported]
+    assert unused == []
 
 
 @pytest.mark.parametrize("reader", ["fdtd.ports", "fdtd.farfield"])

@@ -16,6 +16,7 @@ def plan(family, lower, upper, solver):
         "max_steps": 4000,
         "frequencies": list(solver["frequencies"]),
         "memory_bytes": 3_000_000,
+        "layout": {"decay": 1e-6, "settled": 900},
     }
     return SimpleNamespace(to_dict=lambda: dict(table))
 

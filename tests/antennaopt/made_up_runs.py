@@ -28,6 +28,10 @@ RESOLVED = {
     },
     "seed": 7,
     "evolution": {"algorithm": "ga", "population": 12, "generations": 10, "stop": {"fitness": 0.0, "wall_time": None}},
+    "genes": [
+        {"name": f"lens.radii.{place}", "low": LOW, "high": HIGH, "kind": "real", "dimension": "length", "choices": []}
+        for place in range(4)
+    ],
     "objectives": [
         {"metric": "directivity_dbi", "at_least": 18.0, "at_most": None, "weight": 1.0, "frequencies": []},
         {"metric": "s11_db", "at_least": None, "at_most": -10.0, "weight": 0.5, "frequencies": []},

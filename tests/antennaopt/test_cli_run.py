@@ -10,7 +10,10 @@ import cheap_evaluation
 import pytest
 from config_files import LENS
 
+import antennaopt
 from antennaopt import study
+from antennaopt.cli import demo
+from antennaopt.errors import ConfigurationError
 from antennaopt.evaluation import _kinds  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.evaluation.serial import SerialFarm
 from antennaopt.results.lock import FolderLock
@@ -61,6 +64,32 @@ def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
     assert "64 x 96 cells" in out
     assert "at most 14" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lens.toml"]
+
+
+@pytest.mark.parametrize("backend", ["auto", "cpu", "cuda"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--scheduler", "tcp://127.0.0.1:8786"),
+        ("--set", 'cluster.address="tcp://127.0.0.1:8786"', "--set", 'cluster.kind="address"'),
+    ],
+)
+def test_a_dry_run_of_a_schedulers_workers_solves_nothing_here(call, monkeypatch, backend, given):
+    """This machine's cores and devices say nothing of theirs, and none is looked at."""
+    monkeypatch.setattr("antennaopt.study.estimate", None)
+    monkeypatch.setattr("fdtd.backends.cuda.present.devices", None)
+    code, out, err = call("run", "lens.toml", "--dry-run", "--backend", backend, *given, *SMALL)
+    assert (code, "Error" in err) == (0, False)
+    assert "64 x 96 cells" in out
+    assert "at most 14" in out
+    assert "workers      those of tcp://127.0.0.1:8786; a dry run does not connect" in out
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+def test_a_run_warns_of_goals_that_hardly_make_sense_and_goes_on(call, dry):
+    code, out, err = call("run", "lens.toml", *SMALL, "--set", "objective.1.at_most=5", *dry)
+    assert (code, bool(out)) == (0, True)
+    assert "warning: objective.1: s11_db at_most = 5 dB is met by every antenna" in err
 
 
 def test_status_resume_and_more_generations(call, run_folder):
@@ -126,10 +155,10 @@ def test_an_unknown_individual(call, run_folder, individual, says):
     assert err.count("\n") == 1
 
 
-def test_demo_compares_the_best_with_the_first(call, tmp_path):
-    (tmp_path / "experiments").mkdir()
+def test_demo_compares_the_best_with_the_first(call, tmp_path, monkeypatch):
     text = LENS.replace("population = 16", "population = 6\ngenerations = 3")
-    (tmp_path / "experiments" / "quickstart.toml").write_text(text)
+    (tmp_path / "lens.toml").write_text(text)
+    monkeypatch.setattr(demo, "quickstart", lambda: tmp_path / "lens.toml")
     code, out, _ = call("demo")
     assert code == 0
     assert "best of the random first" in out
@@ -138,10 +167,16 @@ def test_demo_compares_the_best_with_the_first(call, tmp_path):
     assert Path(out.splitlines()[-1]).is_dir()
 
 
-def test_the_demo_finds_the_projects_own_quickstart(call):
-    from antennaopt.cli.demo import quickstart
-
-    assert quickstart().is_file()
+def test_the_demo_takes_the_packages_quickstart(tmp_path, monkeypatch):
+    """Not one that lies in the current directory; in a checkout it is the file of `experiments/`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "quickstart.toml").write_text("")
+    project = Path(antennaopt.__file__).parents[1]
+    assert demo.quickstart().samefile(project / "experiments" / "quickstart.toml")
+    assert demo.example("reference_lens.toml").is_file()
+    with pytest.raises(ConfigurationError, match="install antennaopt again"):
+        demo.example("none.toml")
 
 
 def test_status_and_report_can_be_quiet(call, run_folder, monkeypatch):
@@ -159,7 +194,7 @@ def test_damaged_patterns_cost_the_patterns_only(call, run_folder, tmp_path):
         path.write_bytes(path.read_bytes()[:-20])
     code, _, err = call("export", run_folder, "--toml", "best.toml", "--csv", "best.csv")
     assert code == 0
-    assert "is damaged and cannot be read" in err and err.rstrip().endswith("patterns are left out")
+    assert "patterns/gen-000002.parquet is damaged (" in err and "the rest is shown, `antennaopt resume --repair" in err
     assert (tmp_path / "best.csv").exists() and not (tmp_path / "best_patterns.csv").exists()
     assert call("simulate", "best.toml", "-q")[0] == 0
     assert call("simulate", run_folder, "--individual", "best", "-q") == (0, "", "")

@@ -8,6 +8,7 @@ import cheap_evaluation
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
+from antennaopt import study  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.certificate import certify
 
 FIXED = replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["17 mm", "16 mm", "9 mm"]')
@@ -20,7 +21,7 @@ KEYS = (
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setattr("antennaopt.evaluation.plan.plan", cheap_evaluation.plan)
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
     monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
     cheap_evaluation.CALLS.clear()
@@ -129,6 +130,13 @@ def test_validate_says_what_a_file_holds(call, tmp_path):
     assert "64 x 96 cells" in out
     assert "antennaopt run" in out
     assert "antennaopt simulate" in call("validate", "lens.toml")[1]
+
+
+def test_validate_names_the_frequencies_of_a_goal(call, tmp_path):
+    (tmp_path / "search.toml").write_text(LENS + 'frequencies = ["28.5 GHz", "30 GHz"]\n')
+    _, out, _ = call("validate", "search.toml")
+    assert "objective    directivity_dbi at least 18, weight 1\n" in out
+    assert "objective    s11_db at most -15 at 28.5 GHz, 30 GHz, weight 1\n" in out
 
 
 def test_a_guide_that_carries_tm01_is_warned_of(call, tmp_path):

@@ -1,6 +1,7 @@
 """Good experiment files: SI values, genes, designs, hashes, and the resolved form that reads back."""
 
 import json
+import re
 
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
@@ -72,6 +73,37 @@ def test_the_resolved_form_reads_back_to_the_bit(load):
     assert settings.population == 16
     assert settings.stop.wall_time == 28800.0
     assert [objective.name for objective in build(resolved["objectives"])] == ["directivity_dbi", "s11_db"]
+
+
+@pytest.mark.parametrize(
+    ("radius", "shown"),
+    [
+        ("20 mm", None),
+        ("0.02 m", None),
+        ("8 mm", None),
+        ("20.00000001 mm", None),  # nearer than 1e-9: rounding
+        ("20.0000001 mm", "20.0000001 mm"),
+        ("7.9999999 mm", "7.9999999 mm"),
+        ("20.01 mm", "20.01 mm"),
+        ("7.99 mm", "7.99 mm"),
+    ],
+)
+def test_a_planted_design_at_or_just_outside_its_range(load, radius, shown):
+    """The number in the message differs from the bound's, however near it lies."""
+    text = replaced(LENS, "elites = 2", f'elites = 2\nstart = [{{ "lens.radii" = ["{radius}"] }}]')
+    if shown is None:
+        assert load(text).start[0]["lens.radii.0"] == pytest.approx(20e-3 if "2" in radius else 8e-3, rel=1e-9)
+        return
+    message = rf"evolution\.start\.0\.lens\.radii\.0 = {re.escape(shown)} lies outside the gene's range"
+    with pytest.raises(ConfigurationError, match=rf"{message} \(8 mm to 20 mm\)"):
+        load(text)
+
+
+def test_a_planted_number_between_whole_ones_is_refused(load):
+    text = replaced(LENS, "elites = 2", 'elites = 2\nstart = [{ "lens.permittivity" = 2.5 }]')
+    text = re.sub(r"permittivity = .*", 'permittivity = { min = 1.5, max = 4.5, kind = "integer" }', text, count=1)
+    with pytest.raises(ConfigurationError, match=r"lens\.permittivity = 2\.5 is no whole number.*\(2 to 4\); round it"):
+        load(text)
 
 
 def test_a_damaged_resolved_form_is_refused(load):

@@ -28,6 +28,8 @@ CASES = {
     "negative length": (RADIUS, 'inner_radius = "-3.6 mm"', 'antenna.feed.inner_radius = "-3.6 mm" is out of bounds (must be > 0 and <= 1000 m)'),
     "zero length": (RADIUS, 'inner_radius = "0 mm"', 'antenna.feed.inner_radius = "0 mm" is out of bounds (must be > 0 and <= 1000 m)'),
     "not a number": (RADIUS, "inner_radius = nan", "antenna.feed.inner_radius = nan is not finite"),
+    "heavy weight": (GOAL, f"{GOAL}\nweight = 1000001", "objective.1.weight = 1000001 must be <= 1e+06; correct it"),
+    "endless weight": (GOAL, f"{GOAL}\nweight = 1e300", "objective.1.weight = 1e+300 must be <= 1e+06; correct it"),
     "infinite": ("at_least = 18.0", "at_least = inf", "objective.0.at_least = inf must be a finite number"),
     "boolean for a length": (RADIUS, "inner_radius = true", "antenna.feed.inner_radius = true is not a length"),
     "min above max": (RANGE, 'min = "20 mm", max = "8 mm"', 'antenna.lens.radii.min = "20 mm" is larger than max = "8 mm"; swap them'),

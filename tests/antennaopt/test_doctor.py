@@ -111,25 +111,30 @@ def test_a_schedulers_workers_need_no_device_here(machine):
 
 def test_doctor_shows_devices_schemes_and_the_self_test(machine, doctor, monkeypatch):
     machine(Driver())
-    monkeypatch.setattr(self_test, "self_test", lambda: passed())
+    monkeypatch.setattr(self_test, "self_test", lambda *backend, **options: passed())
     code, out, _ = doctor()
     assert code == 0
     assert "backend    cuda: yes, driver for CUDA 13.0, cupy-cuda13x 14.2.0, 2 devices" in out
     assert "device 1   NVIDIA H200, compute capability 9.0, 130.4 GiB, 132 multiprocessors" in out
     assert "scheme     bor wavefront: yes" in out
     assert "scheme     bor skewed: no, skewed does not suit bor" in out
-    assert "self-test  passed in 3.0 s: three antennas within 2e-05 dB" in out
+    assert "self-test  cpu: passed in 3.0 s: one antenna within 2e-05 dB of the oracle's, solved again the same" in out
+    assert "self-test  cuda: passed in 3.0 s: three antennas within 2e-05 dB of the CPU's, one of them alone the" in out
 
 
 def test_a_self_test_that_fails_is_exit_code_5(machine, doctor, monkeypatch):
     machine(Driver())
-    monkeypatch.setattr(self_test, "self_test", lambda: passed() | {"passed": False, "worst_db": 0.4})
+    failed = passed() | {"passed": False, "worst_db": 0.4}
+    monkeypatch.setattr(self_test, "self_test", lambda *cpu, **options: passed() if cpu else failed)
     code, out, err = doctor()
     assert code == 5
-    assert "self-test  failed" in out
-    assert "does not solve as the CPU does" in err
+    assert "self-test  cuda: failed" in out
+    assert "backend cuda fails its self-test: failed in 3.0 s: three antennas within 0.4 dB" in err
+    assert "use --backend cpu" in err
 
-    def broken():
+    def broken(*cpu, **options):
+        if cpu:
+            return passed()
         raise KernelBuildError("a kernel does not compile for sm_90")
 
     monkeypatch.setattr(self_test, "self_test", broken)
@@ -141,6 +146,31 @@ def test_a_self_test_that_fails_is_exit_code_5(machine, doctor, monkeypatch):
 
 def passed():
     return {"passed": True, "worst_db": 2e-5, "repeats": True, "cells": 2000, "steps": 1400, "seconds": 3.0}
+
+
+def test_doctor_compiles_and_solves_an_antenna_on_the_cpu(machine, doctor):
+    machine(Driver(count=0))
+    code, out, _ = doctor("--json", "-")
+    found = json.loads(out)
+    assert (code, "self_test" in found) == (0, False)
+    assert found["cpu_test"]["passed"]
+    assert 0.0 < found["cpu_test"]["worst_db"] < 1e-4, "float32 against the oracle's float64"
+    assert found["cpu_test"]["steps"] > 1000
+
+
+def test_a_cpu_that_cannot_solve_is_exit_code_5(machine, doctor, monkeypatch):
+    """Any exception becomes one line: `doctor` is the command that finds a broken Numba."""
+    machine(Driver(count=0))
+
+    def broken(*problem, **options):
+        raise RuntimeError("cannot cache function:\nno locator available")
+
+    monkeypatch.setattr(self_test, "evaluate", broken)
+    code, out, err = doctor()
+    assert code == 5
+    assert "self-test  cpu: failed, RuntimeError: cannot cache function: no locator available" in out
+    assert err.startswith("error: backend cpu fails its self-test: failed, RuntimeError")
+    assert err.count("\n") == 1
 
 
 def test_the_self_test_itself():

@@ -11,6 +11,7 @@ measured.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -21,7 +22,9 @@ import pytest
 from antennaopt.evaluation import evaluate as module
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.plan import plan
+from antennaopt.geometry import FAMILIES
 from fdtd.errors import Unsuitable
+from fdtd.scene import Scene, box
 from fdtd.simulation import solve
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.2e-3, "feed.length": 9e-3}
@@ -208,3 +211,33 @@ def test_stages_add_up() -> None:
 def test_unknown_backend() -> None:
     with pytest.raises(Unsuitable, match=r"backend = 'abacus'.*cpu, cuda, reference"):
         solved(SMALL, backend="abacus")
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("bottom", "top"), [(0.0, 0.0), (-1e-3, -0.4e-3), (-0.5e-3, 0.5e-3)])
+def test_a_closed_aperture_is_infeasible(
+    monkeypatch: pytest.MonkeyPatch, bottom: float, top: float, precision: str
+) -> None:
+    """A plate across the feed, in its mouth or inside, of no thickness too: nothing passes the contour.
+
+    No figure of merit is made up from that; accepted power is rounding there, of either sign.
+    """
+    family = FAMILIES["open_waveguide"]
+
+    def closed(designs: Mapping[str, np.ndarray]) -> Scene:
+        scene, radius = family.scene(designs), designs["feed.outer_radius"]
+        plate = box(np.full_like(radius, -np.inf), radius, np.full_like(radius, bottom), np.full_like(radius, top))
+        return replace(scene, conductors=(*scene.conductors, plate))
+
+    design = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4e-3, "feed.length": 12e-3}
+    solver = {"frequencies": [28.5e9, 31.5e9], "design_frequency": 30e9, "cell": 0.4e-3, "courant_fraction": 0.98}
+    solver |= {"pml_cells": 8, "decay_db": 60.0, "precision": precision}
+    made = plan("open_waveguide", design, design, solver).to_dict()
+    assert evaluate("open_waveguide", [design], made)[0]["status"] == "ok"
+    monkeypatch.setitem(FAMILIES, "open_waveguide", replace(family, scene=closed))
+    outcome = evaluate("open_waveguide", [design], made)[0]
+    assert (outcome["status"], outcome["steps"] > 0) == ("infeasible", True)
+    assert outcome["error"] == (
+        "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
+    )
+    assert not {"directivity_dbi", "s11", "e_plane_dbi", "radiation_efficiency"} & set(outcome)

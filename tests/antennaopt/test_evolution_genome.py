@@ -1,5 +1,6 @@
 """The decoder from [0, 1] to SI values, and its inverse."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +56,31 @@ def test_planted_values_outside_the_range_are_refused():
         encode([REAL], {"lens.extension": 3e-3})
     with pytest.raises(ConfigurationError, match="none of"):
         encode([CHOICE], {"lens.permittivity": 2.2})
+
+
+@pytest.mark.parametrize("ulp", [-1, 0, 1])
+def test_planted_values_at_the_ends_of_the_range_are_the_ends(ulp):
+    """Text read in another unit may miss a bound by its last bit; the design is the bound."""
+    for bound, x in ((8e-3, 0.0), (20e-3, 1.0)):
+        planted = encode([REAL], {"lens.radius": bound + ulp * math.ulp(bound)})
+        assert planted[0] == pytest.approx(x, abs=1e-15)
+        assert 0.0 <= planted[0] <= 1.0
+        assert decode([REAL], [planted[0]])["lens.radius"] == pytest.approx(bound, rel=1e-15)
+
+
+@pytest.mark.parametrize("value", [20e-3 * (1 + 2e-9), 8e-3 - 20e-3 * 2e-9, 20.001e-3, 7.999e-3])
+def test_planted_values_just_outside_the_range_are_refused_with_the_number(value):
+    with pytest.raises(ConfigurationError, match=f"lens.radius = {value:.12g} lies outside its range 0.008 to 0.02"):
+        encode([REAL], {"lens.radius": value})
+
+
+def test_planted_values_between_whole_numbers_are_refused():
+    """5.5 in a range of 1.5 to 5.5 was rounded to 6, a gene above 1."""
+    fractional = gene("corrugations", 1.5, 5.5, "integer")
+    for value in (1.5, 3.4, 5.5):
+        with pytest.raises(ConfigurationError, match=rf"corrugations = {value:g} is no whole number \(2 to 5 are\)"):
+            encode([fractional], {"corrugations": value})
+    assert decode([fractional], [encode([fractional], {"corrugations": 5.0})[0]])["corrugations"] == 5.0
 
 
 def test_genomes_outside_the_unit_cube_are_a_bug():

@@ -10,11 +10,15 @@ import cheap_evaluation
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
-from antennaopt import cli
+from antennaopt import (
+    cli,
+    study,  # noqa: F401 - knows the true plan before the tests replace it
+)
 from antennaopt.evaluation.extrapolate import ORDERS
 from antennaopt.evaluation.finer_mesh import finer_cell
 from antennaopt.geometry import FAMILIES
 
+ORDER = dict(ORDERS["shaped_lens"])
 FIXED = replaced(
     replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["17 mm", "16 mm", "9 mm"]'),
     "cells_per_wavelength = 12",
@@ -24,8 +28,8 @@ FIXED = replaced(
 
 def solved(design, plan):
     """An error of the family's order on a boresight directivity of 100 and on S11 of 0.1 - 0.1j."""
-    error = (plan["cell"] / 1e-3) ** ORDERS["shaped_lens"]["s11"]
-    power = 100.0 * (1.0 + 0.1 * (plan["cell"] / 1e-3) ** ORDERS["shaped_lens"]["pattern"])
+    error = (plan["cell"] / 1e-3) ** ORDER["s11"]
+    power = 100.0 * (1.0 + 0.1 * (plan["cell"] / 1e-3) ** ORDER["pattern"])
     outcome = cheap_evaluation.outcome(design, plan)
     cut = [10.0 * (math.log10(power) - 0.01 * angle) for angle in range(181)]
     many = len(plan["frequencies"])
@@ -53,7 +57,7 @@ class Solver:
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setattr("antennaopt.evaluation.plan.plan", cheap_evaluation.plan)
     (tmp_path / "lens.toml").write_text(FIXED)
 
     def run(*arguments, solver=None):
@@ -139,6 +143,18 @@ def test_the_feed_stays_on_the_lattice_where_it_can(cell, finer):
 def test_every_family_has_its_orders():
     assert set(ORDERS) == set(FAMILIES)
     assert all(min(one.values()) > 0.5 for one in ORDERS.values())
+
+
+def test_a_family_without_fitted_orders_gets_second_order_and_a_warning(call, monkeypatch):
+    """A new family is solved and extrapolated; command and JSON say that the order is assumed."""
+    monkeypatch.delitem(ORDERS, "shaped_lens")
+    code, out, err = call("--touchstone", "lens.s1p")
+    assert code == 0
+    assert "order 2, assumed" in out
+    assert "warning: no order of convergence is fitted for family = 'shaped_lens' (fitted: open_waveguide, " in err
+    data = json.loads(call("--json", "-", "-q")[1])
+    assert data["extrapolation"]["order"] == dict.fromkeys(("s11", "pattern", "efficiency"), 2.0)
+    assert "none is fitted" in data["extrapolation"]["order_source"]
 
 
 def test_the_real_solver_on_two_meshes(capsys, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import pytest
 from distributed.comm.core import CommClosedError
+from waiting import SAFETY_S
 
 from antennaopt.errors import ClusterError
 from antennaopt.evaluation._presence import Presence
@@ -32,7 +33,7 @@ class Client:
 
 def test_it_comes_back():
     """It used to end the run with the traceback of a closed connection."""
-    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=30.0)
+    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=SAFETY_S)
     assert watch.workers() == {"a": 1}
 
 

@@ -5,12 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import farm_solvers
 import pytest
 from loopback import free_port
+from waiting import SAFETY_S, wait_until
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.evaluation.farm import Farm
@@ -37,7 +37,7 @@ def dask():
     for process in reversed(processes):
         process.terminate()
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=SAFETY_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -47,39 +47,39 @@ def dask():
 def scheduler(dask):
     port = free_port()
     process = dask("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    deadline = time.monotonic() + 30.0
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
+    wait_until(lambda: answers(port), "the scheduler")
     return f"tcp://127.0.0.1:{port}", process
 
 
-def connected(address, *, worker_timeout_s=30.0, **plan):
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=SAFETY_S).close()
+    except ConnectionError:
+        return False
+    return True
+
+
+def connected(address, *, connect_timeout_s=SAFETY_S, worker_timeout_s=SAFETY_S, **plan):
     return Farm(
         farm_solvers.solve,
         family="test",
         plan=plan,
         address=address,
-        connect_timeout_s=2.0,
+        connect_timeout_s=connect_timeout_s,
         worker_timeout_s=worker_timeout_s,
     )
 
 
 def test_no_answer_is_a_cluster_error_that_names_the_address():
     address = f"tcp://127.0.0.1:{free_port()}"
-    began = time.monotonic()
-    with pytest.raises(ClusterError, match=address) as caught:
-        connected(address)
+    with pytest.raises(ClusterError, match=f"{address} within 2 s") as caught:
+        connected(address, connect_timeout_s=2.0)
     assert caught.value.exit_code == 5
-    assert time.monotonic() - began < 10.0
 
 
 def test_an_address_where_nobody_is_is_a_cluster_error():
     with pytest.raises(ClusterError, match="scheduler"):
-        connected("tcp://127.0.0.1:1")
+        connected("tcp://127.0.0.1:1", connect_timeout_s=2.0)
 
 
 @pytest.mark.parametrize("address", ["nonsense://127.0.0.1:1", "tcp://127.0.0.1:x"])
@@ -97,7 +97,7 @@ def test_scheduler_without_workers_is_a_cluster_error(scheduler):
 def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask):
     address, process = scheduler
     dask("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
-    with connected(address, worker_timeout_s=30.0) as farm:
+    with connected(address) as farm:
         assert farm.worker_count == 1
         jobs = [(f"i{n}", {"x": float(n)}) for n in range(6)]
         outcomes = dict(farm.run(farm.cut(jobs)))
@@ -105,7 +105,5 @@ def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask)
 
         farm._presence.patience_s = 3.0
         process.send_signal(signal.SIGKILL)
-        began = time.monotonic()
         with pytest.raises(ClusterError, match="gone"):
             list(farm.run([jobs]))
-        assert time.monotonic() - began < 30.0

@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from waiting import SAFETY_S, wait_until
 
 DRIVER = """
 import signal, sys
@@ -44,29 +44,31 @@ def driver(tmp_path):
     process.communicate()
 
 
-def gone(processes, timeout_s=20.0):
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes):
-            return True
-        time.sleep(0.1)
-    return False
+def is_gone(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until_gone(processes):
+    wait_until(lambda: all(map(is_gone, processes)), "the end of all workers")
 
 
 def test_ctrl_c_drains_and_workers_finish_in_peace(driver):
     children = psutil.Process(driver.pid).children(recursive=True)
     os.killpg(driver.pid, signal.SIGINT)
-    out, err = driver.communicate(timeout=60)
+    out, err = driver.communicate(timeout=SAFETY_S)
     last = out.splitlines()[-1]
     assert last.startswith("[('ok', 1)] "), out
     assert int(last.split()[-1]) < 40
     assert err == "", "nothing is said about it on the terminal"
     assert driver.returncode == 0
-    assert gone(children)
+    wait_until_gone(children)
 
 
 def test_a_killed_driver_takes_its_workers_along(driver):
     children = psutil.Process(driver.pid).children(recursive=True)
     assert len(children) >= 2
     driver.send_signal(signal.SIGKILL)
-    assert gone(children)
+    wait_until_gone(children)

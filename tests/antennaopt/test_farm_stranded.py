@@ -1,9 +1,8 @@
 """Batches sent to a worker that has just gone, while there is no other."""
 
-import time
-
 import pytest
 from distributed import Client, LocalCluster
+from waiting import SAFETY_S, wait_until
 
 from antennaopt.evaluation import _flights
 from antennaopt.evaluation._batches import Batch
@@ -33,18 +32,15 @@ def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkey
     batch = Batch(jobs=(("a", {"length": 1.0}),))
     flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=GONE)
     assert flights.stranded(()) == []  # not yet: the scheduler may still find another
-    wait_for(lambda: [task.state for task in client.cluster.scheduler.tasks.values()] == ["no-worker"])
+    wait_until(lambda: [task.state for task in client.cluster.scheduler.tasks.values()] == ["no-worker"])
     present = [joined(client)]
     assert flights.landed(1.0) is None
     assert flights.stranded(present) == [batch]
     assert len(flights) == 0
     flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=present[0])
-    until = time.monotonic() + 30
-    landed = None
-    while landed is None and time.monotonic() < until:
-        landed = flights.landed(1.0)  # what comes of the first is not looked at
-    assert landed is not None
-    flight, reply, problem = landed
+    landed = []
+    wait_until(lambda: landed.append(flights.landed(1.0)) or landed[-1])  # what comes of the first is not looked at
+    flight, reply, problem = landed[-1]
     assert flight.batch == batch
     assert problem is None
     assert reply is not None
@@ -64,13 +60,14 @@ def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeyp
     batch = Batch(jobs=(("a", {"length": 1.0}),))
     flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=there)
     scheduler = client.cluster.scheduler
-    wait_for(lambda: [task.state for task in scheduler.tasks.values()] == ["memory"])
-    wait_for(lambda: not flights._started.empty())
+    wait_until(lambda: [task.state for task in scheduler.tasks.values()] == ["memory"])
+    wait_until(lambda: not flights._started.empty())
+    wait_until(lambda: all(flight.future.status == "finished" for flight in flights._flying.values()))
     flights.read_starts()
     assert flights.stranded(()) == [], "it is there to be fetched"
     client.cluster.sync(scheduler.remove_worker, there, stimulus_id="lost", close=False)
-    wait_for(lambda: [task.state for task in scheduler.tasks.values()] == ["no-worker"])
-    wait_for(lambda: all(flight.future.status == "lost" for flight in flights._flying.values()))
+    wait_until(lambda: [task.state for task in scheduler.tasks.values()] == ["no-worker"])
+    wait_until(lambda: all(flight.future.status == "lost" for flight in flights._flying.values()))
     assert flights.stranded(()) == [], "only a second look tells: word of its end may be on the way"
     assert flights.stranded(()) == [batch]
 
@@ -78,16 +75,9 @@ def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeyp
 def joined(client):
     """Start a worker and return its address."""
     client.cluster.scale(1)
-    client.wait_for_workers(1, timeout=30)
+    client.wait_for_workers(1, timeout=SAFETY_S)
     (there,) = client.scheduler_info()["workers"]
     return there
-
-
-def wait_for(condition):
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):

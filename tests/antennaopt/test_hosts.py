@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -14,6 +13,7 @@ import farm_solvers
 import psutil
 import pytest
 from loopback import free_port
+from waiting import SAFETY_S, wait_until
 
 from antennaopt.cli import main
 from antennaopt.evaluation.farm import Farm
@@ -46,7 +46,7 @@ def listening(process):
 
 
 def fetched(url):
-    with urllib.request.urlopen(url, timeout=10) as reply:
+    with urllib.request.urlopen(url, timeout=SAFETY_S) as reply:
         return reply.read().decode()
 
 
@@ -61,7 +61,9 @@ def test_one_command_a_host(capsys):
         processes.append(worker)
         assert main(["worker", address, "--workers", "1", "--name", "node-0", "--backend", "cpu"]) == 5
         assert "has workers of the name node-0 already" in capsys.readouterr().err
-        with Farm(farm_solvers.about_the_worker, family="test", plan={}, address=address) as farm:
+        with Farm(
+            farm_solvers.about_the_worker, family="test", plan={}, address=address, connect_timeout_s=SAFETY_S
+        ) as farm:
             assert farm.dashboard_link == page
             jobs = [(f"i{n}", {"x": float(n)}) for n in range(8)]
             outcomes = dict(farm.run(farm.cut(jobs)))
@@ -69,11 +71,9 @@ def test_one_command_a_host(capsys):
             farm.show({"event": "progress", "generation": 0, "to_solve": 8, "solved": 8, "seconds": 2.0,
                        "counts": {"ok": 7, "lost": 1}, "busy": {"node-0": 1.0}, "devices": {}})  # fmt: skip
             addresses = [*listening(scheduler), *listening(worker)]
-            metrics = ""
-            deadline = time.monotonic() + 10.0
-            while "antennaopt_failures 1.0" not in metrics and time.monotonic() < deadline:
-                metrics = fetched(page.replace("/antennaopt", "/metrics"))
-            text = fetched(page)
+            gauges = page.replace("/antennaopt", "/metrics")
+            wait_until(lambda: "antennaopt_failures 1.0" in fetched(gauges), "the failed antenna's gauge")
+            metrics, text = fetched(gauges), fetched(page)
         assert {one["worker"] for one in outcomes.values()} == {"node-0", "node-1"}
         assert all(one["threads"] == ["1", "1"] for one in outcomes.values())
         assert len(addresses) >= 5, "a scheduler with its page, two nannies, two workers with theirs"
@@ -86,7 +86,7 @@ def test_one_command_a_host(capsys):
         codes = []
         for process in processes:
             try:
-                codes.append(process.wait(timeout=30))
+                codes.append(process.wait(timeout=SAFETY_S))
             finally:
                 process.kill()
                 process.stderr.close()
@@ -95,11 +95,9 @@ def test_one_command_a_host(capsys):
 
 @pytest.mark.parametrize("command", ["scheduler", "worker"])
 def test_beyond_loopback_needs_certificates(command, capsys):
-    began = time.monotonic()
     where = ["--listen", "0.0.0.0"] if command == "scheduler" else ["tcp://10.0.0.5:8786", "--backend", "cpu"]
     assert main([command, *where]) == 2
     assert "--insecure" in capsys.readouterr().err
-    assert time.monotonic() - began < 5.0
 
 
 @pytest.mark.parametrize(
@@ -113,10 +111,8 @@ def test_beyond_loopback_needs_certificates(command, capsys):
 def test_what_is_no_address_is_refused_at_once(arguments, says, capsys, tmp_path, monkeypatch):
     """Without a wait for a scheduler that cannot be there."""
     monkeypatch.chdir(tmp_path)
-    began = time.monotonic()
-    assert main(arguments) == 2
+    assert main(arguments) == 2, "5 after a wait"
     assert says in capsys.readouterr().err.splitlines()[-1]
-    assert time.monotonic() - began < 5.0
 
 
 def test_a_worker_without_its_scheduler_says_so(capsys):
@@ -168,7 +164,7 @@ def test_a_default_run_listens_on_loopback_only(tmp_path):
         addresses = listening(run)
     finally:
         run.terminate()
-        run.wait(timeout=60)
+        run.wait(timeout=SAFETY_S)
         run.stderr.close()
     assert run.returncode == 143
     assert len(addresses) >= 4, "the scheduler and its page, a worker and its nanny"
@@ -190,12 +186,18 @@ def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
         path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(HERE)])}
         host, lines = started("worker", address, "--backend", "cuda", "--name", "node", until="at work", **path)
         processes.append(host)
-        with Farm(farm_solvers.solve_on_device, family="test", plan={"sleep_s": 0.05}, address=address) as farm:
+        with Farm(
+            farm_solvers.solve_on_device,
+            family="test",
+            plan={"sleep_s": 0.05},
+            address=address,
+            connect_timeout_s=SAFETY_S,
+        ) as farm:
             outcomes = dict(farm.run([[(f"i{n}", {"x": float(n)})] for n in range(24)]))
     finally:
         for process in reversed(processes):
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=SAFETY_S)
             process.stderr.close()
     assert "2 CUDA devices of node at work" in lines[-1]
     assert {(one["worker"], one["device"]) for one in outcomes.values()} == {("node-0", "GPU-0"), ("node-1", "GPU-1")}

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from run_examples import solved
+from waiting import SAFETY_S, wait_until
 
 from antennaopt.results import cache as module
 from antennaopt.results.cache import Entry, EvaluationCache, usual_folder
@@ -118,7 +119,7 @@ def test_several_processes_write_at_once(tmp_path):
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(SAFETY_S)
     with EvaluationCache(tmp_path) as cache:
         numbers = [1000 * place + number for place in range(1, 4) for number in range(40)]
         assert len(cache.find([digest(number) for number in numbers])) == 120
@@ -126,18 +127,19 @@ def test_several_processes_write_at_once(tmp_path):
         assert cache.damaged == 0
 
 
+def entries_in(folder):
+    if not (folder / module.FILE).exists():
+        return 0
+    with EvaluationCache(folder) as cache:
+        return sum(one["entries"] for one in cache.totals())
+
+
 def test_a_writer_that_is_killed_leaves_whole_entries(tmp_path):
     writer = multiprocessing.get_context("spawn").Process(target=fill, args=(tmp_path, 1, 100_000, 0.0))
     writer.start()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if (tmp_path / module.FILE).exists():
-            with EvaluationCache(tmp_path) as cache:
-                if sum(one["entries"] for one in cache.totals()) > 10:
-                    break
-        time.sleep(0.05)
+    wait_until(lambda: entries_in(tmp_path) > 10)
     writer.kill()
-    writer.join(10)
+    writer.join(SAFETY_S)
     with EvaluationCache(tmp_path) as cache:
         (total,) = cache.totals()
         assert total["entries"] > 10

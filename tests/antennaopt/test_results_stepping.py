@@ -6,15 +6,19 @@ import pyarrow.parquet as pq
 import pytest
 from run_examples import new_run, row, solved
 
+from antennaopt.cli import main
 from antennaopt.cli.status import state_of
 from antennaopt.reports.record import read_run
 from antennaopt.reports.report import facts
 from antennaopt.results import stepping_of
 
 
-def fill(folder, generation, stepped, *, seconds, **changes):
+def fill(folder, generation, stepped, *, seconds, steps=None, **changes):
     """Write a generation whose antennas were stepped for so long, by (worker, s), and that took so long in all."""
-    outcomes = [solved(worker=worker, stepping_seconds=each, origin="solved") for worker, each in stepped]
+    outcomes = [
+        solved(worker=worker, stepping_seconds=each, origin="solved", steps=count)
+        for (worker, each), count in zip(stepped, steps or [3000] * len(stepped), strict=True)
+    ]
     folder.write_generation(
         generation,
         [
@@ -36,6 +40,27 @@ def test_the_share_is_of_all_workers_and_all_generations(tmp_path):
     assert found.beside == pytest.approx({0: 0.5, 1: 0.2})
     assert ("Stepping fields", "68% of the workers' time, first generation to last") in facts(read_run(folder.path))
     assert state_of(folder.path)["stepping"] == pytest.approx(0.68)
+    assert (found.cell_steps_per_s, state_of(folder.path)["cell_steps_per_s"]) == (None, None)  # no plan
+
+
+def test_the_rate_is_cells_times_steps_over_stepping_time(tmp_path, capsys):
+    """Of the antennas that were solved, each until it stopped: (3000 + 4000 + 5000) x 124 x 210 cells in 0.5 s.
+
+    A twin's row and one of the cache were not stepped, whatever they repeat.
+    """
+    plan = {"nr": 124, "nz": 210, "cell": 2e-4}
+    with new_run(tmp_path, manifest={"plan": plan}, resolved={"evolution": {"generations": 2}}) as folder:
+        fill(folder, 0, [("a", 0.1), ("b", 0.2)], seconds=0.5, steps=[3000, 4000])
+        fill(folder, 1, [("a", 0.2)], seconds=0.5, steps=[5000])
+        fill(folder, 2, [("a", 9.0)], seconds=1.0, steps=[9000], cached=True)
+        fill(folder, 3, [("cache", 0.0)], seconds=1.0, steps=[9000])
+        found = stepping_of(folder)
+    assert found.cell_steps == 12_000 * 124 * 210
+    assert found.cell_steps_per_s == pytest.approx(12_000 * 124 * 210 / 0.5)
+    assert state_of(folder.path)["cell_steps_per_s"] == found.cell_steps_per_s
+    assert ("Stepping fields", f"{found}, first generation to last") in facts(read_run(folder.path))
+    assert main(["status", str(folder.path)]) == 0
+    assert "of the workers' time, 625 M cell-steps/s a worker" in capsys.readouterr().out
 
 
 def test_what_was_not_solved_stepped_nobody(tmp_path):

@@ -69,6 +69,8 @@ def test_a_torn_data_file_is_named(tmp_path):
         path.write_bytes(path.read_bytes()[:-20])
         with pytest.raises(ResumeRefusedError, match="gen-000000"):
             load(folder)
+        with pytest.warns(UserWarning, match="gen-000000"):
+            assert load(folder.path).empty
         with pytest.raises(ResumeRefusedError, match="gen-000000"):
             folder.read_generation(0)
 
@@ -166,7 +168,7 @@ import sys, time
 from antennaopt.results import RunFolder
 with RunFolder.open(sys.argv[1], write=True):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 

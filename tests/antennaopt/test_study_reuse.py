@@ -3,6 +3,7 @@
 Real fields on a coarse lattice, cells of 0.6 mm: a solve takes 0.05 s.
 """
 
+import math
 import shutil
 
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 from test_evaluate import LARGE, SMALL, planned
 from test_recognition import FAMILY, FIRST, NEARLY, without
 
+from antennaopt.cli.summaries import report_lines
 from antennaopt.config import Experiment
 from antennaopt.evaluation import arithmetic
 from antennaopt.evaluation import evaluate as module
 from antennaopt.evaluation.evaluate import evaluate
 from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results.cache import FILE, EvaluationCache
+from antennaopt.results.cache import FILE, EvaluationCache, _check_sum
+from antennaopt.results.outcome import packed
 from antennaopt.study import Quiet, resume, run
 from antennaopt.study._reuse import ReusingFarm
 
@@ -132,6 +135,32 @@ class Told(Quiet):
         self.notes.append(text)
 
 
+def test_entries_with_wrong_content_are_dropped_and_their_antennas_solved(tmp_path, stepped):
+    """Each of its own kind, with a right check sum; the run is the same and says how many there were."""
+    first = carried_out(tmp_path / "first", tmp_path / "cache", evolution=SHORT)
+    kinds = [
+        {"status": "lost"}, {"gain_dbi": None}, {"theta_deg": [0.0]}, {"frequency_hz": [31e9]}, {"steps": 10**30},
+        {"s11": "none"}, {"more": 1}, {"seconds": math.nan}, {"error": "\ud800"},
+    ]  # fmt: skip
+    with EvaluationCache(tmp_path / "cache") as cache:
+        digests = [row[0] for row in cache._connection.execute("SELECT digest FROM entries").fetchall()]
+        for one, (digest, known) in enumerate(sorted(cache.find(digests).items())):
+            blob = packed(known | kinds[one % len(kinds)])
+            values = (blob, _check_sum(digest, blob), digest)
+            cache._connection.execute("UPDATE entries SET outcome = ?, check_sum = ? WHERE digest = ?", values)
+    told = Told()
+    again = carried_out(tmp_path / "again", tmp_path / "cache", progress=told, evolution=SHORT)
+    assert (again.cache_dropped, again.reused, first.cache_dropped) == (len(digests), {}, 0)
+    assert len(stepped) == 2 * len(digests)
+    pd.testing.assert_frame_equal(table(again), table(first), check_exact=True)
+    pd.testing.assert_frame_equal(table(again, "patterns"), table(first, "patterns"), check_exact=True)
+    assert [line for line in told.notes if "has damaged entries; they are dropped" in line]
+    line = f"evaluation cache: {len(digests)} damaged entries dropped, their antennas solved again"
+    assert line in report_lines(again) and "evaluation cache" not in "".join(report_lines(first))
+    full = carried_out(tmp_path / "full", tmp_path / "cache", evolution=SHORT)
+    assert (full.cache_dropped, full.reused) == (0, {"cache": len(digests)})
+
+
 @pytest.mark.parametrize("damage", ["entries", "file", "locked out"])
 def test_a_damaged_cache_is_said_and_the_run_is_the_same(tmp_path, stepped, damage):
     first = carried_out(tmp_path / "first", tmp_path / "cache", evolution=TINY)
@@ -234,7 +263,7 @@ def test_what_the_cache_lost_is_solved_after_all(tmp_path, stepped, monkeypatch)
     """The worker says known, and nobody knows: pruned by another process meanwhile, or damaged."""
     with EvaluationCache(tmp_path) as cache:
         solving(cache, a=FIRST)
-        monkeypatch.setattr(cache, "find", lambda digests: {})
+        monkeypatch.setattr(cache, "find", lambda digests, frequencies: {})
         found = solving(cache, b=NEARLY, c=SMALL)
     assert len(stepped) == 3
     assert set(found) == {"b", "c"}

@@ -296,7 +296,7 @@ def test_other_versions_are_told(experiment_file, tmp_path):
     summary = start(experiment_file, tmp_path / "results")
     path = summary.folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    manifest["arithmetic"]["versions"]["numpy"] = "1.0"
+    manifest["arithmetic"]["numpy"] = "1.0"
     path.write_text(json.dumps(manifest))
     notes = []
 
@@ -305,7 +305,9 @@ def test_other_versions_are_told(experiment_file, tmp_path):
             notes.append(text)
 
     resume(summary.folder, farm=serial, progress=Told(), report=False)
-    assert any("numpy 1.0 ->" in note and "same to the bit" in note for note in notes)
+    at = notes.index("resumed with other arithmetic: the same bits as without an interruption are not claimed")
+    assert notes[at + 1] == f"  numpy: 1.0 -> {np.__version__}"
+    assert not notes[at + 2].startswith("  ")
 
 
 def test_wall_time_of_earlier_sessions_counts(experiment_file, tmp_path):
@@ -338,3 +340,28 @@ def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monk
     assert dry.cell_steps_per_s == pytest.approx(4e8)
     assert dry.seconds == pytest.approx(13 * 20000 * 9000 / 4e8)
     assert any("100 x 200" in line for line in dry.lines())
+
+
+def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monkeypatch):
+    """One device of 4 G cell-steps/s and 8 cores of 0.5 G each share 26 antennas; the slowest may have the last."""
+    monkeypatch.setattr("antennaopt.study._estimate.plan_for", lambda experiment: dict(PLAN))
+    monkeypatch.setattr("antennaopt.evaluation._devices.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
+    monkeypatch.setattr("antennaopt.evaluation._device.room", lambda plan: {"wave": 5, "antennas": 7})
+    batches = []
+
+    def timed(family, designs, plan, *, backend, fields=False):
+        batches.append((backend, len(designs)))
+        steps = plan["max_steps"]
+        seconds = 20000 * steps / {"cuda": 4e9, "cpu": 5e8}[backend]
+        return [{"status": "undecayed", "error": None, "steps": steps, "seconds": seconds} for _ in designs]
+
+    experiment = load_experiment(experiment_file, ["cluster.workers={ cuda = 1, cpu = 8 }"])
+    dry = estimate(experiment, backend="cuda", evaluate=timed)
+    assert set(batches) == {("cuda", 5), ("cpu", 1)}
+    assert (dry.workers, dry.kinds) == (9, {"cuda": (1, pytest.approx(4e9)), "cpu": (8, pytest.approx(5e8))})
+    assert dry.cell_steps_per_s == pytest.approx(4e9)
+    assert dry.seconds == pytest.approx(26 * 20000 * 9000 / 8e9 + 20000 * 9000 / 5e8)
+    text = "\n".join(dry.lines())
+    assert "9 at a time" in text
+    assert "4000 M cell-steps/s on one worker of backend cuda (measured), of 1" in text
+    assert "500 M cell-steps/s on one worker of backend cpu (measured), of 8" in text

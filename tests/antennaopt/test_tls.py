@@ -1,12 +1,14 @@
 """Certificates made by one command, and what is refused without them: nothing but loopback goes in the open."""
 
+import socket
 import ssl
 import stat
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
 
-from antennaopt.certificate_authority import issue
+from antennaopt.certificate_authority import issue, made
 from antennaopt.cli import main
 from antennaopt.errors import ConfigurationError
 from antennaopt.evaluation._security import (
@@ -34,8 +36,6 @@ def test_only_the_owner_reads_them_and_the_authoritys_key_is_nowhere(folder):
 
 
 def test_the_certificate_is_its_hosts_for_both_ends_and_signs_nothing(folder):
-    from cryptography import x509
-
     authority, member = (x509.load_pem_x509_certificate((folder / name).read_bytes())
                          for name in ("ca.pem", "certificate.pem"))  # fmt: skip
     member.verify_directly_issued_by(authority)
@@ -45,6 +45,14 @@ def test_the_certificate_is_its_hosts_for_both_ends_and_signs_nothing(folder):
     assert not member.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert member.not_valid_after_utc - member.not_valid_before_utc == timedelta(days=30, hours=1)
     assert abs(member.not_valid_before_utc - datetime.now(UTC) + timedelta(hours=1)) < timedelta(minutes=5)
+
+
+def test_a_host_whose_name_is_not_ascii_has_certificates(monkeypatch):
+    """Runs on this machine make one too. The name stands in it in its form for DNS."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "b\u00fcro")
+    member = x509.load_pem_x509_certificate(made(hosts=["m\u00fcnchen.example"])[1])
+    names = member.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert {"xn--bro-hoa", "xn--mnchen-3ya.example"} <= set(names.get_values_for_type(x509.DNSName))
 
 
 def test_dask_gets_tls_13_with_certificates_asked_of_both_ends(folder):

@@ -37,7 +37,7 @@ def test_page_is_what_the_stored_figures_give(stored: list[Any]) -> None:
 @pytest.mark.parametrize("path, name", validation.BLOCKS, ids=lambda part: getattr(part, "name", part))
 def test_blocks_of_other_pages(stored: list[Any], path: Path, name: str) -> None:
     """The README's tables and the guide's."""
-    assert path.read_text("utf-8") == validation.block(path, name, stored[1])
+    assert path.read_text("utf-8") == validation.block(path, name, *stored)
 
 
 def test_every_picture_is_there(stored: list[Any]) -> None:
@@ -60,7 +60,14 @@ def test_all_tests_passed(stored: list[Any]) -> None:
 
 
 def row(mesh: float | str, error: float, **changes: Any) -> dict[str, Any]:
-    made = {"case": "a", "family": "horn", "holdout": False, "lossy": True, "mesh": mesh, "cells_per_wavelength": 20.0}
+    made = {
+        "case": "a",
+        "family": "horn",
+        "set": "reference",
+        "lossy": True,
+        "mesh": mesh,
+        "cells_per_wavelength": 20.0,
+    }
     made |= dict.fromkeys(COLUMNS, error) | {"rms": dict.fromkeys(orders.FITTED, error)}
     return made | changes
 
@@ -114,3 +121,27 @@ def test_table_of_a_test() -> None:
     assert line in text
     assert text.splitlines()[2].endswith("| 2.00 |")
     assert "| level (dB) | nearest to its bound of 9: seed = 0, case = 8 | -82.0 | ≤ -60.0 |  |" in text
+
+
+def test_table_of_cavities() -> None:
+    """The resonance with the largest error from 20 cells a wavelength on, all of its meshes there; coarser ones not."""
+
+    def figure(name: str, value: float, cells: float) -> dict[str, Any]:
+        return {"name": name, "value": value, "where": {"cells_per_wavelength": cells, "backend": "cpu"}}
+
+    worst = [figure("relative error of TM010, empty", 0.04 / n**2, n) for n in (10.0, 20.0, 40.0)]
+    other = [figure("relative error of TE111, empty", 0.02, 12.0), figure("relative error of TE111, empty", 1e-6, 24.0)]
+    orders_of = [
+        {"name": "order, TM010", "value": 2.0, "where": {}},
+        {"name": "order, TE111", "value": 1.98, "where": {}},
+    ]
+    line = tables.cavity_table({"empty": [*worst, *other, *orders_of]}).splitlines()[2]
+    assert line == "| empty | 2 | TM010 | 0.01 % at 20, 0.0025 % at 40 | 1.98 to 2.00 |"
+
+
+def test_rows_without_a_spread_show_no_seconds() -> None:
+    """A wall time of some busy machine is not shown as processor time."""
+    timed = [row(0.3, 0.01, seconds=0.25, spread=0.02), row(0.3, 0.01, case="b", seconds=0.35, spread=0.01)]
+    untimed = [row(0.2, 0.01, seconds=99.0)]
+    lines = tables.family_table(timed + untimed, {"horn": "Horns"}, (0.3, 0.2)).splitlines()[2:]
+    assert [line.split(" | ")[-1] for line in lines] == ["0.30 |", " |"]

@@ -2,11 +2,11 @@
 
 import json
 import threading
-import time
 from itertools import pairwise
 
 import pytest
 from rich.console import Console
+from waiting import wait_until
 
 from antennaopt.cli import main
 from antennaopt.cli.watching import Log, curve, rendered
@@ -142,12 +142,19 @@ def test_it_goes_on_while_another_process_works_and_ends_with_the_run(run, capsy
     write(run, progress(0, 10, 5.0), generation(0, 10, 7.0))
     lock = FolderLock(run)
 
+    def told(evaluations):
+        changes = run / "changes.jsonl"
+        return changes.exists() and f'"evaluations": {evaluations},' in changes.read_text()
+
     def work():
-        time.sleep(0.6)
-        write(run, progress(1, 4, 2.0))
-        time.sleep(0.6)
-        write(run, progress(1, 10, 5.0), generation(1, 20, 6.0), {"event": "stopped", "reason": "all generations done"})
-        lock.release()
+        try:
+            wait_until(lambda: told(10), "the first line")
+            write(run, progress(1, 4, 2.0))
+            wait_until(lambda: told(14), "a line in mid-generation")
+            end = {"event": "stopped", "reason": "all generations done"}
+            write(run, progress(1, 10, 5.0), generation(1, 20, 6.0), end)
+        finally:
+            lock.release()
 
     worker = threading.Thread(target=work)
     worker.start()

@@ -7,18 +7,26 @@ from typing import Any
 import numpy as np
 from host_device import HostDevice
 
+from antennaopt.evaluation import arithmetic
 from antennaopt.evaluation.evaluate import evaluate as evaluate_by_fdtd
 from antennaopt.evaluation.room import room_of
 from fdtd.backends import cuda
 
 _DEVICE = HostDevice()
 _DEVICE.arrays = np  # pyright: ignore[reportAttributeAccessIssue]
+_DEVICE.compiler, _DEVICE.identity = "g++", "emulation"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def evaluate(family: str, designs: list, plan: dict, *, backend: str, **options: Any) -> list[dict]:
     """Evaluate on the emulation."""
     cuda.device = lambda: _DEVICE  # pyright: ignore[reportAttributeAccessIssue]
     return evaluate_by_fdtd(family, designs, plan, backend=backend, **options)
+
+
+def arithmetic_class(backend: str, precision: str | None) -> dict[str, str]:
+    """Return the class of the emulation's workers."""
+    cuda.device = lambda: _DEVICE  # pyright: ignore[reportAttributeAccessIssue]
+    return arithmetic.arithmetic_class(backend, precision)
 
 
 def room(plan: dict) -> dict[str, Any]:

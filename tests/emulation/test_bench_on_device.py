@@ -7,6 +7,7 @@ what it says.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,14 @@ from antennaopt.bench import on_device, sweep
 from antennaopt.bench.on_device import ARITHMETIC, BARE, Case, Variant, bench_on_device, time_variants
 from antennaopt.bench.problems import full_problem, without
 from fdtd.backends import cuda
-from fdtd.backends.cuda.marching import kernel_texts, marching
+from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching
 from fdtd.errors import ConfigError
 from fdtd.tiling.limits import HOPPER
 from fdtd.tiling.machine import H200
 
 TMZ = Case(stencil="tmz", shape=(52, 60), batch=2)
 COPIED = Case(stencil="tmz", shape=(52, 60), batch=11)
+LENS = Case(stencil="bor", shape=(64, 128), batch=1)
 SUMS = Case(stencil="jacobi5", shape=(40, 33), batch=1)
 
 
@@ -59,12 +61,36 @@ def test_rows(device: HostDevice) -> None:
 
 def test_one_step_in_one_launch_has_a_row(device: HostDevice) -> None:
     """Beside the two launches a step, to their bits; its model moves 60 bytes a cell-step, theirs 84."""
-    case = Case(stencil="bor", shape=(64, 128), batch=1)
-    two, one = bench_on_device([case], schemes=["one_step"], ablations=False, steps=3, repeat=1, device=device)
+    two, one = bench_on_device([LENS], schemes=["one_step"], ablations=False, steps=3, repeat=1, device=device)
     assert (two["choice"], one["choice"]) == ({}, {"launches": 1})
     assert one["difference_from_one_step"] == 0
     moved = [row["fraction_of_memory"] / row["cell_steps_per_s"] * H200.memory_bytes_per_s for row in (one, two)]
     assert moved == [pytest.approx(60), pytest.approx(84)]
+
+
+@pytest.mark.parametrize("faster", ["two launches", "one launch"])
+def test_ratios_are_to_the_faster_form_of_one_step(
+    device: HostDevice, monkeypatch: pytest.MonkeyPatch, faster: str
+) -> None:
+    """Both forms are timed whatever schemes are wanted, and the ratio is to the one that was faster in this run."""
+    seconds = {"one launch": 3.0, "two launches": 3.0, faster: 2.0, "wavefront": 1.0}
+    started: list[tuple[Marching, str]] = []
+
+    def start(problem: AnyProblem, where: HostDevice, scheme: str, **choice: Any) -> Marching:
+        form = "one launch" if choice.get("launches") == 1 else "two launches"
+        started.append((marching(problem, where, scheme, **choice), form if scheme == "one_step" else scheme))
+        return started[-1][0]
+
+    def timed(where: HostDevice, one: Marching, steps: int) -> float:
+        return steps * next(seconds[form] for other, form in started if other is one)
+
+    monkeypatch.setattr(on_device, "marching", start)
+    monkeypatch.setattr(on_device, "_seconds", timed)
+    rows = bench_on_device([LENS], schemes=["wavefront"], ablations=False, steps=1, repeat=1, device=device)
+    ratios = {(row["scheme"], *row["choice"]): row["ratio_to_one_step"] for row in rows}
+    expected = {"two launches": (1.0, 2 / 3), "one launch": (2 / 3, 1.0)}[faster]
+    assert (ratios["one_step",], ratios["one_step", "launches"]) == pytest.approx(expected)
+    assert ratios["wavefront",] == pytest.approx(2.0)
 
 
 def test_copies_and_parts_by_name(device: HostDevice) -> None:

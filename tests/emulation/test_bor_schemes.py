@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from fdtd.backends import cuda, reference
 from fdtd.errors import Unsuitable
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import error, part, random_problem, record_errors
+from random_problems import PORT_WIDTHS, error, part, random_problem, record_errors
 
 SCHEMES = tuple(cuda.SCHEMES)
 UNCOUPLED = ("trapezoidal", "resident")  # refuse coupled nodes; more of them in test_bor_trapezoidal, test_bor_resident
@@ -38,6 +39,15 @@ def test_random_problem(scheme: str, order: int, batch: int, precision: str) -> 
 def plain(problem, scheme: str):
     """The problem as every scheme takes it."""
     return replace(problem, media=replace(problem.media, coupling=None)) if scheme in UNCOUPLED else problem
+
+
+@pytest.mark.parametrize("feed", PORT_WIDTHS)
+@pytest.mark.parametrize(("scheme", "choice"), [*((scheme, {}) for scheme in SCHEMES), ("one_step", {"launches": 1})])
+def test_ports_of_any_width(scheme: str, choice: dict[str, Any], feed: int) -> None:
+    """Columns beyond half a warp and beyond a warp count in the port's sums; also the source's and the absorber's."""
+    problem = plain(random_problem(seed=feed, order=1, feed=feed, shape=(57, 41), steps=40), scheme)
+    measured = cuda.run(problem, precision="float64", scheme=scheme, on=HostDevice(), **choice)
+    agree(measured, reference.run(problem), "float64")
 
 
 @pytest.mark.parametrize("scheme", ["one_step", "wavefront"])

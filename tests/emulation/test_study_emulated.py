@@ -13,7 +13,7 @@ from host_device import HostDevice
 
 from antennaopt.config import load_experiment
 from antennaopt.evaluation import _devices
-from antennaopt.study import run
+from antennaopt.study import _run, run
 from fdtd.backends.cuda import SCHEMES, present
 
 EXPERIMENT = """
@@ -53,6 +53,7 @@ def test_a_study_on_a_device_is_that_of_the_cpu(tmp_path: Path, monkeypatch: pyt
     found = (present.Found(uuid="GPU-0", name="emulation", limits=HostDevice().limits),)
     monkeypatch.setattr(present, "devices", lambda: found)
     monkeypatch.setattr(_devices, "room", study_on_emulation.room)
+    monkeypatch.setattr(_run, "arithmetic_class", study_on_emulation.arithmetic_class)
     file = tmp_path / "lens.toml"
     file.write_text(EXPERIMENT)
     experiment = load_experiment(file, ['certificate="report"'])

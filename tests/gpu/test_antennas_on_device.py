@@ -26,7 +26,7 @@ from fdtd.errors import Unsuitable
 from fdtd.problem import Problem, Records
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import error, random_problem, record_errors, worst
+from random_problems import PORT_WIDTHS, error, random_problem, record_errors, worst
 
 pytestmark = pytest.mark.gpu
 
@@ -79,6 +79,23 @@ def test_against_the_oracle(
             cuda.run(problem, precision=precision, scheme=scheme, on=cuda_device)
         return
     measured = cuda.run(problem, precision=precision, scheme=scheme, on=cuda_device, **choice)
+    assert measured.final is not None and expected.final is not None
+    assert worst(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE[precision]
+    assert worst(record_errors(measured, expected).values()) < TOLERANCE[precision]
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("feed", PORT_WIDTHS)
+@pytest.mark.parametrize(("scheme", "choice"), WAYS)
+def test_ports_of_any_width(
+    cuda_device: CudaDevice, scheme: str, choice: dict[str, Any], feed: int, precision: str
+) -> None:
+    """Columns beyond half a warp and beyond a warp count in the port's sums, also the source's and the absorber's."""
+    problem = random_problem(seed=feed, order=1, batch=2, feed=feed, shape=(91, 61), steps=160)
+    problem = replace(problem, media=replace(problem.media, coupling=None))
+    measured, expected = (
+        cuda.run(problem, precision=precision, scheme=scheme, on=cuda_device, **choice), reference.run(problem)
+    )  # fmt: skip
     assert measured.final is not None and expected.final is not None
     assert worst(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE[precision]
     assert worst(record_errors(measured, expected).values()) < TOLERANCE[precision]

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
-import pytest
+from required import skip_without
+from waiting import SAFETY_S
 
 ROOT = Path(__file__).parents[2]
 DRIVER, WORKER = "10.213.7.1", "10.213.7.2"
@@ -24,20 +25,22 @@ def program(*arguments):
 
 
 def run(command, **options):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=ENVIRONMENT, cwd=ROOT, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=SAFETY_S, env=ENVIRONMENT, cwd=ROOT, **options
+    )
 
 
 @contextmanager
 def two_hosts():
     """Make them; yield what goes before a command to run it on the first or on the second."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("network namespaces need root and iproute2")
+        skip_without("hosts", "network namespaces need root and iproute2")
     names = [f"antennaopt-{os.getpid()}-{place}" for place in (1, 2)]
     try:
         for name in names:
             made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
             if made.returncode:
-                pytest.skip(f"network namespaces are refused here: {made.stderr.strip()}")
+                skip_without("hosts", f"network namespaces are refused here: {made.stderr.strip()}")
         one, two = names
         steps = [
             f"ip -n {one} link add farm0 type veth peer name farm0 netns {two}",
@@ -49,7 +52,7 @@ def two_hosts():
         for step in steps:
             done = subprocess.run(step.split(), capture_output=True, text=True)
             if done.returncode:
-                pytest.skip(f"virtual Ethernet is refused here: {step}: {done.stderr.strip()}")
+                skip_without("hosts", f"virtual Ethernet is refused here: {step}: {done.stderr.strip()}")
         yield [["ip", "netns", "exec", name] for name in names]
     finally:
         for name in names:
@@ -83,7 +86,7 @@ def ended(processes):
     codes = []
     for process in reversed(processes):
         try:
-            codes.append(process.wait(timeout=30))
+            codes.append(process.wait(timeout=SAFETY_S))
         finally:
             process.kill()
             process.stderr.close()

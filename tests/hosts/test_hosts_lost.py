@@ -6,7 +6,6 @@ The hosts are network namespaces with TLS between them, as in `test_two_hosts`. 
 import json
 import signal
 import subprocess
-import time
 from contextlib import contextmanager
 
 import pandas as pd
@@ -24,6 +23,7 @@ from namespaces import (
     start_worker,
     table,
 )
+from waiting import SAFETY_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -63,11 +63,12 @@ def under_way(host, certificates, out, *arguments):
         cwd=ROOT,
     )
     try:
-        deadline = time.monotonic() + 100.0
-        while not any('"event":"generation"' in log.read_text() for log in out.glob("*/*/logs/run.jsonl")):
+
+        def first_generation_done():
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+            return any('"event":"generation"' in log.read_text() for log in out.glob("*/*/logs/run.jsonl"))
+
+        wait_until(first_generation_done)
         yield process
     finally:
         process.kill()
@@ -92,7 +93,7 @@ def test_a_killed_worker_of_another_host_costs_nothing(hosts, certificates, quie
     with under_way(hosts[0], certificates, tmp_path) as driver:
         for one in solvers(processes["worker"]):
             one.kill()
-        _, error = driver.communicate(timeout=120)
+        _, error = driver.communicate(timeout=SAFETY_S)
     assert driver.returncode == 0, error
     pd.testing.assert_frame_equal(table(folder(tmp_path)), quiet, check_exact=True)
     rows = pd.read_parquet(folder(tmp_path) / "evals")
@@ -108,7 +109,7 @@ def test_a_lost_host_is_followed_by_another(hosts, certificates, quiet, processe
         for one in doomed:
             one.kill()
         processes["other"] = start_worker(hosts[0], certificates, "other")
-        _, error = driver.communicate(timeout=120)
+        _, error = driver.communicate(timeout=SAFETY_S)
     assert driver.returncode == 0, error
     pd.testing.assert_frame_equal(table(folder(tmp_path)), quiet, check_exact=True)
     assert set(pd.read_parquet(folder(tmp_path) / "evals")["worker"]) == {"lost", "other"}
@@ -120,11 +121,11 @@ def test_a_killed_scheduler_ends_the_run_with_5_and_resume_goes_on(hosts, certif
     processes["worker"] = start_worker(hosts[1], certificates)
     with under_way(hosts[0], certificates, tmp_path) as driver:
         processes["scheduler"].send_signal(signal.SIGKILL)
-        _, error = driver.communicate(timeout=150)
+        _, error = driver.communicate(timeout=SAFETY_S)
     assert driver.returncode == 5, error
     line = error.splitlines()[-1]
     assert line.startswith("error: ") and ADDRESS in line and "resume" in line
-    assert processes.pop("worker").wait(timeout=60) == 0, "workers end with their scheduler"
+    assert processes.pop("worker").wait(timeout=SAFETY_S) == 0, "workers end with their scheduler"
     processes["scheduler"] = start_scheduler(hosts[0], certificates)
     processes["worker"] = start_worker(hosts[1], certificates)
     how = ["--scheduler", ADDRESS, "--tls", certificates, "--no-cache"]

@@ -7,7 +7,6 @@ users have. Needs root.
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +23,7 @@ from namespaces import (
     start_worker,
     table,
 )
+from waiting import SAFETY_S
 
 pytestmark = pytest.mark.slow
 
@@ -82,11 +82,9 @@ def test_an_open_client_or_another_authority_cannot_connect(hosts, farm, tmp_pat
     others = tmp_path / "others"
     assert run(program("tls", others)).returncode == 0
     for how in (["--scheduler", farm.replace("tls", "tcp"), "--insecure"], ["--scheduler", farm, "--tls", str(others)]):
-        began = time.monotonic()
         done = run([*hosts[0], *program("run", EXPERIMENT, "--out", tmp_path / "runs", *SMALL), *how])
         assert done.returncode == 5, done.stderr
         assert "no Dask scheduler answers" in done.stderr.splitlines()[-1]
-        assert time.monotonic() - began < 40.0
 
 
 def test_only_the_scheduler_and_workers_listen_beyond_loopback(hosts, farm):
@@ -103,6 +101,6 @@ def test_only_the_scheduler_and_workers_listen_beyond_loopback(hosts, farm):
     greeting = "import socket, sys; s = socket.create_connection((sys.argv[1], 8786), 5); s.sendall(bytes(64)); "
     greeting += "print(s.recv(64))"
     done = subprocess.run(
-        [*hosts[1], sys.executable, "-c", greeting, DRIVER], capture_output=True, text=True, timeout=20
+        [*hosts[1], sys.executable, "-c", greeting, DRIVER], capture_output=True, text=True, timeout=SAFETY_S
     )
     assert "dask" not in done.stdout.lower(), "no word of the protocol before certificates are shown"
