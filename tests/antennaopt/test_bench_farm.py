@@ -41,6 +41,7 @@ def call(call):
     return functools.partial(call, "bench", "farm")
 
 
+@pytest.mark.slow
 def test_real_antennas_on_two_combinations(experiment, tmp_path):
     """One process and two; every worker's share is there, the best is one of them, and the figure can be drawn."""
     rows = bench_farm(experiment, [Combination(cpu=1), Combination(cpu=2)], policies=["greedy"], population=8, repeat=2)
@@ -64,6 +65,7 @@ def test_real_antennas_on_two_combinations(experiment, tmp_path):
     assert "dispatch = " in _table(rows)
 
 
+@pytest.mark.slow
 def test_made_up_speeds_are_flagged_and_both_policies_follow_them(tmp_path):
     """Workers of 80 and 20 antennas/s: the faster one solves more than two thirds, by either policy.
 
@@ -83,6 +85,7 @@ def test_made_up_speeds_are_flagged_and_both_policies_follow_them(tmp_path):
     assert "<svg" in plot_farm(tmp_path / "simulated.svg", rows).read_text()
 
 
+@pytest.mark.slow
 def test_what_the_farm_costs(experiment, tmp_path):
     """A small run that solves nothing, and one whose workers sleep: all figures are there and have the right size."""
     rate, beside = bench_overhead(experiment, evaluations=600, population=128, stepping_s=0.002)

@@ -40,6 +40,7 @@ def bowl(family, designs, plan, *, backend, fields=False):
     ]
 
 
+@pytest.mark.slow
 def test_ga_wins_and_both_have_the_same_budget():
     with SerialFarm(bowl, family="shaped_lens", plan={}) as farm:
         rows = bench_search(EXPERIMENT, seeds=range(1, 11), farm=farm)
@@ -68,6 +69,7 @@ def slow_and_fast(family, designs, plan, *, backend):
     ]
 
 
+@pytest.mark.slow
 def test_without_generations_workers_wait_less_at_the_same_budget(monkeypatch):
     """Generational, 24 and then 22 antennas on 8 workers are three rounds, the last of them not full, twelve times.
 

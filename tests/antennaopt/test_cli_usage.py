@@ -199,6 +199,7 @@ def test_a_bug_shows_its_traceback(call, monkeypatch):
     assert "Traceback" in err
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_bug():
     command = f"{sys.executable} -m antennaopt doctor | true"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)

@@ -117,6 +117,7 @@ def test_a_device_out_of_order_gets_a_new_process(started, tmp_path):
     assert len({one["pid"] for one in outcomes.values()}) == 2
 
 
+@pytest.mark.slow
 def test_who_kills_the_worker_is_found_beside_others(started):
     """Two batches share the process that dies, and only the antenna to blame is given up."""
     with started(die_at=5.0) as farm:

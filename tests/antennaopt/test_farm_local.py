@@ -117,6 +117,7 @@ def test_one_that_kills_its_worker_once_is_solved_in_the_end(tmp_path):
         assert numbers(dict(farm.run([jobs(8)]))) == quiet(8)
 
 
+@pytest.mark.slow
 def test_one_that_always_kills_its_worker_is_lost_alone():
     with started(die_at=3.0) as farm:
         outcomes = dict(farm.run([jobs(8), jobs(24)[8:]]))
@@ -139,6 +140,7 @@ def test_exception_costs_one_individual_and_comes_with_its_traceback(how):
     assert {outcome["status"] for outcome in outcomes.values()} == {"ok"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["hang_at", "stop_at"])
 def test_hang_and_stopped_process_time_out_alone(how, monkeypatch):
     """A stopped process is woken by the next look after the workers, and then solves; here that look comes too late.

@@ -51,6 +51,7 @@ def test_the_modules_of_the_folder_are_found_where_they_are_asked_for(foreign):
     assert "pickle" in ran(foreign)
 
 
+@pytest.mark.slow
 def test_a_run_uses_nothing_of_the_folder(foreign):
     """Driver, the helper of multiprocessing, workers, report. `pickle.py` and others used to run in each worker."""
     small = ["--set", "evolution.population=4", "--set", "evolution.generations=2", "--set", "solver.cell=0.6 mm"]

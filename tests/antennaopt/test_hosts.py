@@ -50,6 +50,7 @@ def fetched(url):
         return reply.read().decode()
 
 
+@pytest.mark.slow
 def test_one_command_a_host(capsys):
     """Scheduler, two workers, a study's farm: all of it on loopback; the page and the gauges show the study."""
     address = f"tcp://127.0.0.1:{free_port()}"
@@ -171,6 +172,7 @@ def test_a_default_run_listens_on_loopback_only(tmp_path):
     assert {one.rpartition(":")[0] for one in addresses} == {"127.0.0.1"}, addresses
 
 
+@pytest.mark.slow
 def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
     """`antennaopt worker` where the driver lists two devices: each process sees one of them, by its UUID."""
     (tmp_path / "sitecustomize.py").write_text(

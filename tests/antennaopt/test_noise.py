@@ -71,6 +71,7 @@ def ended(run, lines, timeout=250):
     return run.returncode, out, "".join(lines) + rest
 
 
+@pytest.mark.slow
 def test_noise_of_all_kinds_goes_to_the_log(tmp_path):
     """Warnings, records of loggers, exceptions of threads, text of C, in the driver and in its workers, to the end."""
     (tmp_path / "path").mkdir()
@@ -86,6 +87,7 @@ def test_noise_of_all_kinds_goes_to_the_log(tmp_path):
         assert part in noise
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_and_a_worker_killed(tmp_path):
     """The second finds the dashboard's port taken, by the first or by this test."""
     with socket.socket() as taken:
@@ -106,6 +108,7 @@ def test_two_runs_at_once_and_a_worker_killed(tmp_path):
             assert not FOREIGN.search(said), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c(tmp_path, times):
     run = started(tmp_path, "--set", "evolution.generations=500")

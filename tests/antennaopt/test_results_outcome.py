@@ -177,6 +177,7 @@ def places(value, path=()):
         yield from places(one, (*path, key))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_mutated_entries_are_outcomes_that_rows_and_patterns_can_be_made_of_or_nothing(tmp_path_factory, data):

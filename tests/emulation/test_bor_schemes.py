@@ -50,6 +50,7 @@ def test_ports_of_any_width(scheme: str, choice: dict[str, Any], feed: int) -> N
     agree(measured, reference.run(problem), "float64")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["one_step", "wavefront"])
 def test_energy_stop(scheme: str) -> None:
     """Antennas stop at looks of their own, the oracle's, and their records are as long as they ran.

@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SMALL)
 def test_same_bits_alone_and_in_a_batch_that_stops_antenna_by_antenna(scheme: str) -> None:
     """Antennas of a lossy batch decay at looks of their own; each is what it is alone, and the oracle's."""

@@ -48,6 +48,7 @@ def batch(emulated: HostDevice, study: SolverPlan) -> list[dict]:
     return evaluate("hemispherical_lens", LENSES, study.to_dict(), backend="cuda")
 
 
+@pytest.mark.slow
 def test_figures_are_the_cpu_backends_whatever_the_batch(batch: list[dict], study: SolverPlan) -> None:
     """Double precision leaves nothing but rounding: 3e-9 dB allowed, 2e-14 dB measured.
 

@@ -12,6 +12,7 @@ from antennaopt.evaluation import farm as farm_module
 from antennaopt.evaluation.farm import Farm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equal", [True, False])
 def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
     """A batch given up while its worker still solves it (no watchdog, nobody may kill it) is solved by another.
@@ -62,6 +63,7 @@ def late(family, designs, plan, *, backend):
     return [{"status": "ok", "value": 2.0 if first and not plan["equal"] else 1.0}]
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path):
     """Our own scheduler is ended twice in mid-batch, its connections cut: new workers, no attempt lost, same bits."""
     ended = []
@@ -82,6 +84,7 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
     wait_until(lambda: not worker_pids(), "the end of all workers")
 
 
+@pytest.mark.slow
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
     """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.2)

@@ -38,6 +38,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "code", "says"),
     [
@@ -78,6 +79,7 @@ def begun(tmp_path):
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_drains_the_run(begun, quiet, tmp_path):
     """SIGHUP reaches the whole group of processes: workers finish, a checkpoint is written, 129; a resume is equal."""
     process, gate = begun()
@@ -94,6 +96,7 @@ def test_a_closed_terminal_drains_the_run(begun, quiet, tmp_path):
     bits.assert_equal(folder, quiet)
 
 
+@pytest.mark.slow
 def test_nohup_goes_on(begun, quiet, tmp_path):
     process, gate = begun(["nohup"])
     os.killpg(process.pid, signal.SIGHUP)

@@ -14,6 +14,8 @@ import bits
 import pytest
 from required import skip_without
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 

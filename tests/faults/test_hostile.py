@@ -28,6 +28,8 @@ from antennaopt.config import load_experiment
 from antennaopt.errors import AntennaoptError
 from antennaopt.results import RunFolder, load
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = st.sampled_from([
     "../../outside", "/etc/passwd", "__import__('os').system('touch /tmp/hostile')", "{{ 7 * 7 }}", "${HOME}", "\x00",
     "",

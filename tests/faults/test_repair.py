@@ -218,6 +218,7 @@ def test_nothing_damaged_is_said(finished, quiet):
     bits.assert_equal(finished, quiet)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["evals", "patterns"])
 def test_no_flipped_bit_in_the_values_goes_unnoticed(finished, kind):
     """Every 53rd bit of a file: it is noticed, or all that is read is as it was."""

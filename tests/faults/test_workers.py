@@ -29,6 +29,7 @@ def marker(tmp_path):
     return str(folder)
 
 
+@pytest.mark.slow
 def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
     """Up to six times a worker is killed by somebody else in mid-batch, three times at least: 34 antennas of 0.4 s."""
     struck = []
@@ -82,6 +83,7 @@ def test_kills_from_outside_never_count(quiet, tmp_path, marker, kind):
     assert len(bits.events(folder, "worker_killed")) == 5 * len(struck)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "crashes"), [(["kill", "kill", "crash"], 1), (["crash", "kill", "kill", "crash", "kill"], 2)]
 )
@@ -98,6 +100,7 @@ def test_kills_from_outside_between_crashes_do_not_add_up_with_them(quiet, tmp_p
     assert not bits.events(folder, "quarantined", "given_up")
 
 
+@pytest.mark.slow
 def test_the_third_crash_counts_however_many_kills_came_between(tmp_path, marker):
     """Crash, kill, crash, kill, crash: given up as `lost`, as without the kills."""
     given = {"evolution": {"population": 12, "generations": 2}, "sleep_s": 0.0}
@@ -111,6 +114,7 @@ def test_the_third_crash_counts_however_many_kills_came_between(tmp_path, marker
     assert bits.events(folder, "quarantined")
 
 
+@pytest.mark.slow
 def test_one_killed_from_outside_for_ever_stops_the_run_and_blames_nobody(quiet, tmp_path, marker, monkeypatch):
     """After so many kills in a row the run ends with exit code 5; resumed in peace it is equal to the quiet one."""
     monkeypatch.setattr(_failures, "MOST_KILLS", 3)

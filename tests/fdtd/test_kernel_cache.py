@@ -108,6 +108,7 @@ def test_hidden_files_of_editors_and_file_systems_are_no_sources(tmp_path, warm)
     assert bits_and_misses(copy, caches) == (bits, 0)
 
 
+@pytest.mark.slow
 def test_old_byte_code_does_not_pass_its_machine_code_on(tmp_path, warm):
     """Python runs old byte code where a file keeps time and size; what is cached then is not the new text's."""
     _, _, bits = warm
@@ -121,6 +122,7 @@ def test_old_byte_code_does_not_pass_its_machine_code_on(tmp_path, warm):
     assert (old == bits, new != bits) == (True, True)
 
 
+@pytest.mark.slow
 def test_checkouts_share_a_cache_folder(tmp_path, warm):
     """One that differs neither gives nor takes; an equal one takes. Numba's own folders stay empty."""
     copy, own = copied(tmp_path / "copy"), {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
@@ -135,6 +137,7 @@ def test_checkouts_share_a_cache_folder(tmp_path, warm):
     assert [one for one in copy.rglob("*") if one.suffix in (".nbi", ".nbc")] == []
 
 
+@pytest.mark.slow
 def test_workers_that_start_at_once_share_a_cache_folder(tmp_path, warm):
     copy, _, bits = warm
     caches = tmp_path / "caches"
@@ -144,6 +147,7 @@ def test_workers_that_start_at_once_share_a_cache_folder(tmp_path, warm):
     assert {one.suffix for one in caches.rglob("*") if one.is_file()} == {".nbi", ".nbc"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "content"), [(".nbi", b"nothing of the kind"), (".nbc", b"")])
 def test_a_damaged_entry_is_made_again(tmp_path, warm, ending, content):
     copy, caches, bits = warm
