@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from antennaopt.config import Experiment
-from antennaopt.config.load import load_file
-from antennaopt.evaluation.farm import Farm
-from antennaopt.events import read_events
-from antennaopt.study import Lines, plan_for, run
+from antennaopt.experiment import Experiment
+from antennaopt.experiment.load import load_file
+from antennaopt.farm.pool import Farm
+from antennaopt.run import Lines, plan_for, run
+from antennaopt.store.events import read_events
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "device", "attempt"]
@@ -134,7 +134,7 @@ def outside_devices(results: list[dict]) -> float:
 def warm_up(experiment: Experiment, backend: str) -> float:
     """Compile every kernel in one process, so that the runs find them on disk; returns the seconds it took."""
     began = time.monotonic()
-    from antennaopt.evaluation.evaluate import evaluate
+    from antennaopt.solve.evaluate import evaluate
 
     designs = [experiment.bounds()[1]] * 4
     with Farm(evaluate, family=experiment.family, plan=plan_for(experiment), backend=backend, workers=1) as farm:

@@ -34,9 +34,9 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from antennaopt.cli.summaries import LARGEST_IS_WORST
-from antennaopt.events import read_events
-from antennaopt.results import RunFolder, stepping_of
-from antennaopt.results.versions import source_commit
+from antennaopt.store import RunFolder, stepping_of
+from antennaopt.store.events import read_events
+from antennaopt.store.versions import source_commit
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "experiments/ten_thousand.toml"

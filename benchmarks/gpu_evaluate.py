@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from antennaopt.evaluation.cores import usable_cores
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
+from antennaopt.farm.cores import usable_cores
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 20e-3}
 SOLVER = {

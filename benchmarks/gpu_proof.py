@@ -40,21 +40,21 @@ from test_planar import random_problem as random_planar_problem
 from antennaopt.bench.kernels import reference_problem
 from antennaopt.bench.on_device import compile_texts
 from antennaopt.bench.problems import full_problem
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
-from antennaopt.geometry import FAMILIES as ANTENNAS
-from antennaopt.geometry import stack
+from antennaopt.families import FAMILIES as ANTENNAS
+from antennaopt.families import stack
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.ports import GuideMode
+from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.axisymmetric.simulation import fill, pose
+from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu, cuda, jacobi_reference, planar_reference, reference
 from fdtd.backends.cuda import SCHEMES, Batch, planar
 from fdtd.backends.cuda.choice import antenna_bytes
 from fdtd.backends.cuda.marching import AnyProblem, kernel_texts, marching, schemes_of
 from fdtd.errors import FdtdError, Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.layout import Layout
-from fdtd.ports import GuideMode
-from fdtd.problem import Problem, Records
-from fdtd.simulation import fill, pose
-from fdtd.solutions import solutions
+from fdtd.planar.jacobi import JacobiProblem
 
 FAMILIES = ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide")
 PRECISIONS = ("float64", "float32")

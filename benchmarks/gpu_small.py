@@ -29,7 +29,7 @@ from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
 from fdtd.backends.cuda import planar
 from fdtd.backends.cuda.marching import schemes_of
 from fdtd.errors import Unsuitable
-from fdtd.jacobi import JacobiProblem
+from fdtd.planar.jacobi import JacobiProblem
 
 STENCILS = ("bor", "tmz", "tez", "jacobi5")
 WHOLE_STEP = "whole_step"

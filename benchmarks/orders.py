@@ -96,7 +96,7 @@ def extrapolation_order(pairs):
 
 
 def orders_to_extrapolate(errors, families):
-    """For each family what `antennaopt.evaluation.extrapolate` takes.
+    """For each family what `antennaopt.solve.extrapolate` takes.
 
     Args:
         errors: Signed errors by antenna and mesh (mm), arrays by `FITTED`.

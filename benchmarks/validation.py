@@ -29,8 +29,8 @@ from validation_tables import (
     worst_table,
 )
 
-from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS
-from antennaopt.reports.canvas import render
+from antennaopt.report.canvas import render
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "results" / "validation"
@@ -94,7 +94,7 @@ wavelength: 16, 24, 33 at 0.3, 0.2, 0.15 mm.
 
 Extrapolated: from {pair} mm (other feeds: from 20 a wavelength and the mesh that `simulate --extrapolate` adds), both
 solved with {courant:g} of the largest time step as `simulate --extrapolate` does it
-([the formula](../antennaopt/evaluation/extrapolate.py)), with the orders below; seconds are those of both meshes.
+([the formula](../antennaopt/solve/extrapolate.py)), with the orders below; seconds are those of both meshes.
 
 ### Order of convergence
 
@@ -303,7 +303,7 @@ def main():
     print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in written))
     stale, failed = stale_orders(accuracy), [file["file"] for file in tests if file["failed"]]
     if stale:
-        print("ORDERS in antennaopt/evaluation/extrapolate.py should be, as fitted:")
+        print("ORDERS in antennaopt/solve/extrapolate.py should be, as fitted:")
         for family, fitted in accuracy["orders"].items():
             print(f'    "{family}": {{' + ", ".join(f'"{key}": {order:.2f}' for key, order in fitted.items()) + "},")
     if failed:

@@ -8,7 +8,7 @@ from orders import EXTRAPOLATED, family_errors, line_of, mesh_mm
 from reference_antennas import SETS
 from validation_tables import RESOLUTIONS, curves, is_sweep, order_of
 
-from antennaopt.reports.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure
+from antennaopt.report.canvas import DASHES, FREQUENCY_COLOURS, GREY, add_legend, dress, new_figure
 
 PANELS = (("directivity", "directivity (dB)"), ("s11", "complex S11"), ("pattern", "pattern (amplitude)"))
 MOST_CURVES = 8

@@ -8,7 +8,7 @@ import numpy as np
 from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, OTHER_FEEDS, fitted_orders, misses
 from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS, SETS
 
-from antennaopt.evaluation.extrapolate import QUANTITIES
+from antennaopt.solve.extrapolate import QUANTITIES
 
 HEADINGS = ("directivity (dB)", "S11", "E-plane (dB)", "H-plane (dB)", "efficiency")
 RESOLUTIONS = {  # keys that an error falls over, and what they are called; True where more of them is finer

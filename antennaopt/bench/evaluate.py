@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from antennaopt.bench.kernels import device_name
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import SolverPlan, plan
-from antennaopt.evaluation.room import BATCHES_AT_A_TIME
-from antennaopt.evaluation.within_memory import evaluate_within_memory
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import SolverPlan, plan
+from antennaopt.solve.room import BATCHES_AT_A_TIME
+from antennaopt.solve.within_memory import evaluate_within_memory
 
 _ON_A_CORE = 4  # antennas a batch
 _WAVES = 2  # of antennas a batch on a device
@@ -79,7 +79,7 @@ def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
     """Where it is solved, by which scheme, and how many at a time."""
     if backend != "cuda":
         return {"device": device_name(), "batch": _ON_A_CORE}
-    from antennaopt.evaluation._device import room
+    from antennaopt.solve.device import room
 
     found = room(made.to_dict())
     return {
@@ -93,7 +93,7 @@ def _timed(
     family: str, batches: Sequence[Sequence[Mapping[str, float]]], data: Mapping[str, Any], backend: str
 ) -> tuple[float, dict[str, float], int]:
     """Wall time, seconds of each stage summed over the batches, and steps of the last antenna."""
-    from antennaopt.evaluation._device import release_memory
+    from antennaopt.solve.device import release_memory
 
     def solve(designs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
         spent: dict[str, float] = {}

@@ -17,11 +17,11 @@ from typing import Any
 from antennaopt.bench.kernels import device_name
 from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
-from antennaopt.evaluation.cluster_settings import ClusterSettings
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.farm import Farm
-from antennaopt.evolution import decode
-from antennaopt.study import plan_for
+from antennaopt.farm.pool import Farm
+from antennaopt.farm.settings import ClusterSettings
+from antennaopt.run import plan_for
+from antennaopt.search import decode
+from antennaopt.solve.evaluate import evaluate
 
 POLICIES = ("greedy", "assignment")
 STREAMS = (1, 2, 3)

@@ -16,8 +16,8 @@ from typing import Any
 from antennaopt.bench.kernels import device_name
 from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
-from antennaopt.results import RunFolder, stepping_of
-from antennaopt.study import Quiet, open_farm, run
+from antennaopt.run import Quiet, open_farm, run
+from antennaopt.store import RunFolder, stepping_of
 
 POPULATION = 2112
 BATCH = 64

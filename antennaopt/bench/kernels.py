@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.layout import Extent, lay_out
-from fdtd.problem import Problem
-from fdtd.simulation import fill, pose
 
 _RADII = (17e-3, 16.6e-3, 15.4e-3, 13.8e-3, 12.4e-3, 11.6e-3)
 _LENS = {

@@ -11,12 +11,12 @@ from fdtd.backends.cuda.dry import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.planar_bodies import free_space
-from fdtd.tiling.limits import HOPPER, Limits
-from fdtd.tiling.pairs import SCHEMES as ALL_SCHEMES
-from fdtd.tiling.pairs import check_pair
+from fdtd.planar.bodies import free_space
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.schemes.limits import HOPPER, Limits
+from fdtd.schemes.pairs import SCHEMES as ALL_SCHEMES
+from fdtd.schemes.pairs import check_pair
 
 STENCILS = ("bor", "tmz", "tez", "jacobi5")
 BACKENDS = ("reference", "cpu", "cuda")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 NUMBER = "ANTENNAOPT_WORKER"
-"""Environment variable with a local worker's number; see `antennaopt.evaluation._worker`."""
+"""Environment variable with a local worker's number; see `antennaopt.farm.preload`."""
 
 LARGEST_LENGTH = 0.1
 """What is smaller in a design is taken for a length, m."""
@@ -24,7 +24,7 @@ _DEVICE = threading.Lock()
 """Two batches of a worker step one after the other, as they do on a device."""
 
 THETA_DEG = tuple(map(float, range(181)))
-"""Angles of a cut, as of `fdtd.simulation.PATTERN_DEG`, which workers need not load for this."""
+"""Angles of a cut, as of `fdtd.axisymmetric.simulation.PATTERN_DEG`, which workers need not load for this."""
 
 
 def null_evaluate(

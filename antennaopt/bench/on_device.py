@@ -22,10 +22,10 @@ from antennaopt.bench.problems import PARTS, full_problem, without
 from fdtd.backends.cuda.device import CudaDevice
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching, schemes_of
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
+from fdtd.schemes.gpu import Machine
+from fdtd.schemes.rates import predict
 from fdtd.stencils import BOR
 from fdtd.stencils.planar import JACOBI5, TEZ, TMZ
-from fdtd.tiling.machine import Machine
-from fdtd.tiling.rates import predict
 
 STENCILS = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from antennaopt.bench.kernels import reference_problem
-from fdtd.boundaries import RadialLayer
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import FieldMap
+from fdtd.axisymmetric.problem import Problem
+from fdtd.cpml import RadialLayer
 from fdtd.errors import ConfigError
-from fdtd.jacobi import JacobiProblem
-from fdtd.media import Media
-from fdtd.monitors import FieldMap
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
-from fdtd.planar_bodies import dielectric_cylinder, free_space, stack
-from fdtd.problem import Problem
+from fdtd.planar.bodies import dielectric_cylinder, free_space, stack
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
 
 PARTS = ("layers", "radial", "axial", "record", "media", "coupling")
 """What `without` can leave out; `radial` and `axial` are layers of the axisymmetric lattice alone."""

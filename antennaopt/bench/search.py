@@ -11,9 +11,7 @@ import numpy as np
 
 from antennaopt.bench.timed_farm import Solved, TimedFarm
 from antennaopt.errors import TooManyFailuresError
-from antennaopt.evolution import Evolution, EvolutionSettings, Search, SteadyState, Stop
-from antennaopt.objectives import build
-from antennaopt.study import (
+from antennaopt.run import (
     NOT_KEPT,
     Driver,
     Evaluation,
@@ -27,6 +25,8 @@ from antennaopt.study import (
     open_farm,
     plan_for,
 )
+from antennaopt.search import Evolution, EvolutionSettings, Search, SteadyState, Stop
+from antennaopt.search.objectives import build
 
 ALGORITHMS = ("ga", "random")
 
@@ -152,7 +152,7 @@ def bench_waiting(
     """
     told = progress or Quiet()
     if evaluate is None:
-        from antennaopt.evaluation.evaluate import evaluate
+        from antennaopt.solve.evaluate import evaluate
     solve = Solved(experiment, plan_for(experiment), backend, evaluate)
     rows = []
     for seed in seeds:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
 
 TOLERANCE_DB = 0.01
 """Of every figure of merit in dB, between backends in single precision."""

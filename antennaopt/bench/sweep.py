@@ -14,8 +14,8 @@ import numpy as np
 from antennaopt.bench.kernels import bench_kernels, device_name
 from fdtd.backends.cuda.marching import marching, schemes_of
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
-from fdtd.planar_bodies import dielectric_cylinder
+from fdtd.planar.bodies import dielectric_cylinder
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
 
 STENCILS = ("tmz", "tez", "bor")
 SMALLEST = 64

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from antennaopt.evaluation._batches import Queue, cut
-from antennaopt.study._parties import Job, Outcome
+from antennaopt.farm.batches import Queue, cut
+from antennaopt.run.interfaces import Job, Outcome
 
 Solve = Callable[[Mapping[str, float]], Outcome]
 

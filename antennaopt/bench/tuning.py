@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from antennaopt.bench.kernels import reference_problem
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.tuning import cache_file, tuned
 from fdtd.errors import ConfigError
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.planar_bodies import free_space
-from fdtd.problem import Problem
-from fdtd.tiling.machine import Machine
-from fdtd.tiling.rates import STENCILS
+from fdtd.planar.bodies import free_space
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.schemes.gpu import Machine
+from fdtd.schemes.rates import STENCILS
 
 _STEPS = 200  # more than any timing takes
 
@@ -27,7 +27,7 @@ def tune(
     """Time the model's best few plans from noise, unless the winner is remembered.
 
     Args:
-        stencil: One of `fdtd.tiling.rates.STENCILS`.
+        stencil: One of `fdtd.schemes.rates.STENCILS`.
         grid: Columns and rows.
         batch: Problems stepped together.
         device: Where; the CUDA device here if None.

@@ -95,7 +95,7 @@ def evaluate(
     """Time whole evaluations, from design to figures of merit, by stage."""
     name = chosen_backend(backend, quiet=quiet)
     check_writable(json_file, inputs=[file])
-    from antennaopt.config import load_antenna
+    from antennaopt.experiment import load_antenna
 
     experiment = load_antenna(file or example(REFERENCE), overrides)
     from antennaopt.bench.evaluate import bench_evaluate
@@ -145,14 +145,14 @@ def sweep(
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.reports.throughput import DRAWN, plot_throughput
+        from antennaopt.report.throughput import DRAWN, plot_throughput
 
         draw_measured(context, measured, plot, plot_throughput, DRAWN)
         return
     check_plot(plot, json_file)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
-    from antennaopt.cli.machine import check_memory_of_cells
+    from antennaopt.cli.host import check_memory_of_cells
 
     for stencil in stencils:
         if stencil not in STENCILS:
@@ -170,7 +170,7 @@ def sweep(
     if json_file is not None:
         write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if plot is not None:
-        from antennaopt.reports.throughput import plot_throughput
+        from antennaopt.report.throughput import plot_throughput
 
         plot_throughput(plot, rows)
     if json_file != "-" and not quiet:

@@ -121,7 +121,7 @@ def farm(
       antennaopt bench farm --measured results/benchmarks/h200/farm_workers.json --plot farm.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.reports.farm import DRAWN, plot_farm
+        from antennaopt.report.bench_farm import DRAWN, plot_farm
 
         draw_measured(context, measured, plot, plot_farm, DRAWN)
         return
@@ -139,7 +139,7 @@ def farm(
         )
     else:
         from antennaopt.cli.demo import quickstart
-        from antennaopt.config import load_experiment
+        from antennaopt.experiment import load_experiment
 
         experiment = load_experiment(file or quickstart(), overrides)
         if nothing:
@@ -155,7 +155,7 @@ def farm(
                 grids=grids, told=told,
             )  # fmt: skip
     if plot is not None:
-        from antennaopt.reports.farm import plot_farm
+        from antennaopt.report.bench_farm import plot_farm
 
         plot_farm(plot, rows)
     if json_file is not None:
@@ -172,7 +172,7 @@ def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str
         DeviceError: There is no device.
     """
     from antennaopt.bench.farm import Combination, usual_combinations
-    from antennaopt.evaluation.cores import usable_cores
+    from antennaopt.farm.cores import usable_cores
     from fdtd.backends.cuda.present import devices
 
     if not workers:

@@ -111,7 +111,7 @@ def kernels(
       antennaopt bench kernels --measured results/benchmarks/h200/kernels.json --plot kernels.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.reports.kernels import DRAWN, plot_kernels
+        from antennaopt.report.kernels import DRAWN, plot_kernels
 
         draw_measured(context, measured, plot, plot_kernels, DRAWN)
         return
@@ -148,7 +148,7 @@ def kernels(
 
 def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
     if plot is not None:
-        from antennaopt.reports.kernels import plot_kernels
+        from antennaopt.report.kernels import plot_kernels
 
         plot_kernels(plot, rows)
 
@@ -158,7 +158,7 @@ def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
     if not stencils and not schemes:
         return
     from antennaopt.bench.on_device import STENCILS
-    from fdtd.tiling.pairs import SCHEMES
+    from fdtd.schemes.pairs import SCHEMES
 
     for names, known, option in ((stencils, tuple(STENCILS), "--stencil"), (schemes, SCHEMES, "--scheme")):
         for name in names:

@@ -73,11 +73,11 @@ def search(
     name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     check_plot(plot, json_file, inputs=[file])
     from antennaopt.cli.demo import quickstart
-    from antennaopt.config import load_experiment
+    from antennaopt.experiment import load_experiment
 
     experiment = load_experiment(file or quickstart(), overrides)
     from antennaopt.bench.search import bench_search, bench_waiting
-    from antennaopt.study import for_terminal
+    from antennaopt.run import for_terminal
 
     progress = for_terminal(quiet=quiet)
     numbers = tuple(range(1, seeds + 1))
@@ -99,7 +99,7 @@ def _finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, plot: Path
         data = {"summary": summary, "searches": with_source(rows)}
         write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
     if plot is not None:
-        from antennaopt.reports.waiting import plot_waiting
+        from antennaopt.report.waiting import plot_waiting
 
         plot_waiting(plot, rows)
     if json_file == "-" or quiet:

@@ -94,7 +94,7 @@ def _carry_out(
         ConfigurationError: The cache is off.
         StorageError: There is one and it cannot be used.
     """
-    from antennaopt.results.cache import FILE, FOLDER_VARIABLE, MOST_BYTES, EvaluationCache, usual_folder
+    from antennaopt.store.cache import FILE, FOLDER_VARIABLE, MOST_BYTES, EvaluationCache, usual_folder
 
     place = usual_folder(folder)
     if place is None:
@@ -119,7 +119,7 @@ def _carry_out(
 
 
 def _is_current(solver: str) -> bool:
-    from antennaopt.evaluation.arithmetic import solver_version
+    from antennaopt.solve.arithmetic import solver_version
 
     return solver == solver_version()
 

@@ -44,10 +44,10 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     check_plot(plot, json_file, inputs=runs)
     for run in runs:
         check_run_folder(run)
-    from antennaopt.reports.comparison import compared, plot_comparison, same_rows
-    from antennaopt.reports.record import read_run
-    from antennaopt.results import damage_lines
-    from antennaopt.study import differences
+    from antennaopt.report.comparison import compared, plot_comparison, same_rows
+    from antennaopt.report.record import read_run
+    from antennaopt.run import differences
+    from antennaopt.store import damage_lines
 
     records = [read_run(run) for run in runs]
     first, *others = records
@@ -74,9 +74,9 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
 
 
 def _table(runs: Sequence[Mapping[str, Any]]) -> str:
-    from antennaopt.reports.comparison import worst_text
-    from antennaopt.reports.labels import label_of
-    from antennaopt.study import duration
+    from antennaopt.report.comparison import worst_text
+    from antennaopt.report.labels import label_of
+    from antennaopt.run import duration
 
     def row(title: str, *values: Any) -> list[str]:
         return [title, *("-" if value is None else str(value) for value in values)]

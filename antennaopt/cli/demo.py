@@ -26,7 +26,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     Example:
       antennaopt demo
     """  # noqa: D301 - \b is click's
-    from antennaopt.config import load_experiment, read_source
+    from antennaopt.experiment import load_experiment, read_source
 
     name = chosen_backend(backend, quiet=quiet)
     file = quickstart()
@@ -35,7 +35,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.cli.summaries import antennas_line, outcome_lines
-    from antennaopt.study import for_terminal, run
+    from antennaopt.run import for_terminal, run
 
     progress = for_terminal(quiet=quiet)
     progress.note(f"{one_line(experiment.title) or experiment.name} ({file})")

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.machine import memory_bytes
+from antennaopt.cli.host import memory_bytes
 from antennaopt.cli.options import check_writable, json_option, write_out
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation.cores import usable_cores
+from antennaopt.farm.cores import usable_cores
 
 TESTS = {"cpu": "cpu_test", "cuda": "self_test"}
 """Name of each backend's self-test in what is found."""
@@ -56,8 +56,8 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
 
 def examine() -> dict[str, Any]:
     """Return what is found, JSON-able."""
-    from antennaopt.machine import processor_name
-    from antennaopt.results.versions import package_versions
+    from antennaopt.installed import processor_name
+    from antennaopt.store.versions import package_versions
     from fdtd.cache_folder import cache_folder
 
     packages = package_versions()

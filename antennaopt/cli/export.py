@@ -91,16 +91,16 @@ def _of_run(
     if toml is not None:
         written.append(_write_antenna(toml, known, title))
     if csv is not None:
-        from antennaopt.exports import write_csv
+        from antennaopt.report.exports import write_csv
 
         written += write_csv(csv, known.outcome)
     if touchstone is not None:
-        from antennaopt.exports import write_touchstone
+        from antennaopt.report.exports import write_touchstone
 
         radius = known.design["feed.inner_radius"]
         written.append(write_touchstone(touchstone, known.outcome, title=title, feed_radius=radius))
     if script is not None:
-        from antennaopt.exports import meep_script
+        from antennaopt.report.exports import meep_script
 
         _refuse_infeasible(known.experiment.family, known.design)
         write_out(script, meep_script(known.experiment.family, known.design, known.plan, title=title))
@@ -109,9 +109,9 @@ def _of_run(
 
 
 def _script_of_file(source: Path) -> str:
-    from antennaopt.config import load_antenna
-    from antennaopt.evaluation.plan import plan
-    from antennaopt.exports import meep_script
+    from antennaopt.experiment import load_antenna
+    from antennaopt.report.exports import meep_script
+    from antennaopt.solve.plan import plan
 
     experiment = load_antenna(source)
     design = experiment.design()
@@ -122,7 +122,7 @@ def _script_of_file(source: Path) -> str:
 
 
 def _refuse_infeasible(family: str, design: dict[str, float]) -> None:
-    from antennaopt.geometry import FAMILIES, stack
+    from antennaopt.families import FAMILIES, stack
 
     reason = FAMILIES[family].refusal(stack([design]))[0]
     if reason is not None:
@@ -130,7 +130,7 @@ def _refuse_infeasible(family: str, design: dict[str, float]) -> None:
 
 
 def _write_antenna(path: Path, known: Individual, title: str) -> Path:
-    from antennaopt.study import antenna_toml
+    from antennaopt.run import antenna_toml
 
     text = antenna_toml(
         title=title,

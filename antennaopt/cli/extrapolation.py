@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
-from antennaopt.evaluation.finer_mesh import finer_cell
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
+from antennaopt.solve.finer_mesh import finer_cell
 
 Plan = dict[str, Any]
 Outcome = dict[str, Any]
@@ -33,8 +33,8 @@ class Meshes:
 
     def about(self, backend: str, feed_radius: float) -> dict[str, Any]:
         """Return what `--json` tells of it: `extrapolation`, `meshes`, and the certificate with its mesh rows."""
-        from antennaopt.certificate import certify
-        from antennaopt.study import result_object
+        from antennaopt.run import result_object
+        from antennaopt.solve.certificate import certify
 
         meshes = []
         for plan, outcome in self.solved:
@@ -88,7 +88,7 @@ def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | 
         design: Every parameter, SI.
         cell: Of the coarser mesh, m; None for the experiment's.
     """
-    from antennaopt.evaluation.plan import plan
+    from antennaopt.solve.plan import plan
 
     solver = experiment.resolved()["solver"]
     own: Plan = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}

@@ -49,10 +49,10 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         ConfigurationError: There is no such individual.
         ResumeRefusedError: It is not a run folder, or the individual's row or the plan is damaged.
     """
-    from antennaopt.config import Experiment
-    from antennaopt.evolution import decode
-    from antennaopt.results import RunFolder, damage_lines
-    from antennaopt.study import FolderStore, outcome_of_row, plan_to_resume
+    from antennaopt.experiment import Experiment
+    from antennaopt.run import FolderStore, outcome_of_row, plan_to_resume
+    from antennaopt.search import decode
+    from antennaopt.store import RunFolder, damage_lines
 
     check_run_folder(path)
     folder = RunFolder.open(path, whole=False)
@@ -76,7 +76,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
 
 
 def _row(folder: Any, individual: str) -> dict[str, Any]:
-    from antennaopt.results import damage_lines, generation_of
+    from antennaopt.store import damage_lines, generation_of
 
     try:
         generation = generation_of(individual)
@@ -92,7 +92,7 @@ def _row(folder: Any, individual: str) -> dict[str, Any]:
 
 
 def _best(folder: Any) -> str:
-    from antennaopt.results import crowned_best
+    from antennaopt.store import crowned_best
 
     ok = [
         (row["fitness"], row["individual"])

@@ -77,15 +77,15 @@ class Outputs:
         files = (json_file, self.plot, self.animate, self.fields)
         check_writable(*files, *written_for(csv=self.csv, touchstone=self.touchstone), inputs=[source])
         if self.plot is not None:
-            from antennaopt.reports.simulation import KINDS
+            from antennaopt.report.simulation import KINDS
 
             _check_ending("--plot", self.plot, KINDS)
         if self.fields is not None:
-            from antennaopt.exports.field_map import KINDS
+            from antennaopt.report.exports.field_map import KINDS
 
             _check_ending("--fields", self.fields, KINDS)
         if self.animate is not None:
-            from antennaopt.exports.video import KINDS, check_video
+            from antennaopt.report.exports.video import KINDS, check_video
 
             _check_ending("--animate", self.animate, KINDS)
             check_video(self.animate)
@@ -146,23 +146,23 @@ class Outputs:
         self, outcome: Mapping[str, Any], title: str, feed_radius: float, frequency: float | None, quiet: bool
     ) -> Iterator[Path]:
         if self.csv is not None:
-            from antennaopt.exports import write_csv
+            from antennaopt.report.exports import write_csv
 
             yield from write_csv(self.csv, outcome)
         if self.touchstone is not None:
-            from antennaopt.exports import write_touchstone
+            from antennaopt.report.exports import write_touchstone
 
             yield write_touchstone(self.touchstone, outcome, title=title, feed_radius=feed_radius)
         if self.fields is not None:
-            from antennaopt.exports import write_field_map
+            from antennaopt.report.exports import write_field_map
 
             yield write_field_map(self.fields, outcome)
         if self.plot is not None:
-            from antennaopt.reports import plot_simulation
+            from antennaopt.report import plot_simulation
 
             yield plot_simulation(self.plot, outcome, title=title, frequency=frequency)
         if self.animate is not None:
-            from antennaopt.reports import write_film
+            from antennaopt.report import write_film
 
             with _drawing(self.animate, quiet=quiet) as watch:
                 yield write_film(self.animate, outcome["film"], title=title, watch=watch)
@@ -178,11 +178,11 @@ def written_for(*, csv: Path | None, touchstone: Path | None) -> list[Path]:
     for given in (csv, touchstone):
         check_writable(given)
     if csv is not None:
-        from antennaopt.exports.tables import patterns_file
+        from antennaopt.report.exports.tables import patterns_file
 
         files += [csv, patterns_file(csv)]
     if touchstone is not None:
-        from antennaopt.exports.touchstone import touchstone_file
+        from antennaopt.report.exports.touchstone import touchstone_file
 
         files.append(touchstone_file(touchstone))
     return files

@@ -23,9 +23,9 @@ def report(run: Path, quiet: bool) -> None:
     """  # noqa: D301 - \b is click's
     check_run_folder(run)
     check_folder(run)
-    from antennaopt.reports import write_report
-    from antennaopt.reports.record import read_run
-    from antennaopt.results import damage_lines
+    from antennaopt.report import write_report
+    from antennaopt.report.record import read_run
+    from antennaopt.store import damage_lines
 
     record = read_run(run)
     path = write_report(record)

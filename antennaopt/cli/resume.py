@@ -71,7 +71,7 @@ def resume(
         raise ConfigurationError("--fork and --repair exclude each other; repair the run first, then fork it")
     if fork:
         from antennaopt.cli.run import evolve
-        from antennaopt.study import fork_of
+        from antennaopt.run import fork_of
 
         new = fork_of(run, changes)
         evolve(
@@ -91,8 +91,8 @@ def resume(
         raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     from antennaopt.cli.summaries import report_lines
-    from antennaopt.study import for_terminal
-    from antennaopt.study import resume as go_on
+    from antennaopt.run import for_terminal
+    from antennaopt.run import resume as go_on
 
     progress = for_terminal(quiet=quiet)
     summary = go_on(

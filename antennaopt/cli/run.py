@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.machine import check_run_memory
+from antennaopt.cli.host import check_run_memory
 from antennaopt.cli.options import (
     asked_cache,
     backend_option,
@@ -26,7 +26,7 @@ from antennaopt.cli.options import (
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
-    from antennaopt.study import Ancestry
+    from antennaopt.run import Ancestry
 
 
 @click.command(short_help="Evolve the antenna of an experiment file.")
@@ -63,7 +63,7 @@ def run(
       antennaopt run experiments/ka_band_lens.toml --seed 3 --set evolution.population=48
       antennaopt run experiments/ka_band_lens.toml --scheduler tls://node1:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.config import load_experiment, read_source
+    from antennaopt.experiment import load_experiment, read_source
 
     changes = [*overrides, *cluster_changes(tls)]
     changes += [f"seed={seed}"] if seed is not None else []
@@ -119,7 +119,7 @@ def evolve(
     name = chosen_backend(backend, remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
-    from antennaopt.study import plan_for
+    from antennaopt.run import plan_for
 
     plan = plan_for(experiment)
     check_run_memory(experiment, plan, local=not remote, backend=name)
@@ -130,8 +130,8 @@ def evolve(
         click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=insecure)))
         return
     from antennaopt.cli.summaries import report_lines
-    from antennaopt.study import for_terminal
-    from antennaopt.study import run as carry_out
+    from antennaopt.run import for_terminal
+    from antennaopt.run import run as carry_out
 
     summary = carry_out(
         experiment,
@@ -159,11 +159,11 @@ def _cost(
     Raises:
         ConfigurationError: A run would be refused for want of certificates.
     """
-    from antennaopt.evaluation._kinds import description
-    from antennaopt.evaluation._security import security_for
-    from antennaopt.evaluation.cluster_settings import ClusterSettings
-    from antennaopt.evolution import EvolutionSettings
-    from antennaopt.study import estimate
+    from antennaopt.farm.kinds import description
+    from antennaopt.farm.security import security_for
+    from antennaopt.farm.settings import ClusterSettings
+    from antennaopt.run import estimate
+    from antennaopt.search import EvolutionSettings
 
     resolved = experiment.resolved()
     settings = ClusterSettings.of(resolved["cluster"], scheduler=scheduler, insecure=insecure)

@@ -34,7 +34,7 @@ def scheduler(
       antennaopt tls farm-tls
       antennaopt scheduler --listen 10.0.0.5 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.evaluation.hosts import DASHBOARD_PORT, serve_scheduler
+    from antennaopt.farm.hosts import DASHBOARD_PORT, serve_scheduler
 
     if no_dashboard and (hosts or dashboard_port is not None):
         raise ConfigurationError("--no-dashboard leaves nothing to --dashboard-port and --dashboard-host; leave it out")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.machine import check_room
+from antennaopt.cli.host import check_room
 from antennaopt.cli.options import (
     backend_option,
     check_backend,
@@ -119,7 +119,7 @@ def _backend(name: str, outputs: Outputs) -> str:
 def _of_file(
     source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
 ) -> Subject:
-    from antennaopt.config import load_antenna
+    from antennaopt.experiment import load_antenna
 
     if individual is not None:
         raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
@@ -176,7 +176,7 @@ def _cell_size(per_wavelength: float | None, cell: str | None) -> float | None:
 
 
 def _plan(subject: Subject) -> dict[str, Any]:
-    from antennaopt.evaluation.plan import plan as make_plan
+    from antennaopt.solve.plan import plan as make_plan
 
     if subject.plan is not None:
         return subject.plan
@@ -187,7 +187,7 @@ def _plan(subject: Subject) -> dict[str, Any]:
 def _solve(
     subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool, mesh: str = ""
 ) -> dict[str, Any]:
-    from antennaopt.evaluation.evaluate import evaluate
+    from antennaopt.solve.evaluate import evaluate
 
     check_room(plan, backend)
     family = subject.experiment.family
@@ -237,8 +237,8 @@ def as_object(
         backend: By what.
         meshes: What an extrapolated outcome rests on.
     """
-    from antennaopt.certificate import certify
-    from antennaopt.study import finite, result_object
+    from antennaopt.run import finite, result_object
+    from antennaopt.solve.certificate import certify
 
     solved = {"frequency_hz": [], **outcome}
     radius = subject.design["feed.inner_radius"]
@@ -269,8 +269,8 @@ def _refuse_failed(outcome: Mapping[str, Any]) -> None:
 def _show(
     outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: bool, meshes: Meshes | None = None
 ) -> None:
-    from antennaopt.certificate import doubts
     from antennaopt.cli.tables import results_table
+    from antennaopt.solve.certificate import doubts
 
     click.echo(results_table(outcome), err=to_stderr)
     seconds = outcome.get("seconds") or 0.0

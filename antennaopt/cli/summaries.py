@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.cli.tables import METRIC_LABELS, aligned, cell
 
 if TYPE_CHECKING:
-    from antennaopt.findings import Findings
-    from antennaopt.study import Finalist, RunSummary
+    from antennaopt.report.findings import Findings
+    from antennaopt.run import Finalist, RunSummary
 
 COMPARED = ("directivity_dbi", "s11_db", "sidelobe_db", "front_to_back_db")
 LARGEST_IS_WORST = ("s11_db", "sidelobe_db", "crosspol_db")
@@ -24,7 +24,7 @@ def report_lines(summary: RunSummary) -> list[str]:
     Args:
         summary: From `study.run`.
     """
-    from antennaopt.results import rate_text
+    from antennaopt.store import rate_text
 
     share = f"{summary.solver_fraction:.0%} of the workers' time was solving"
     if summary.stepping_fraction is not None:
@@ -43,7 +43,7 @@ def report_lines(summary: RunSummary) -> list[str]:
 
 def outcome_lines(summary: RunSummary) -> list[str]:
     """Return what a run came to: the best antenna beside the first one, the goals, the certificate."""
-    from antennaopt.evolution import ALL_GOALS_MET
+    from antennaopt.search import ALL_GOALS_MET
 
     lines: list[str] = []
     if summary.best is not None:
@@ -61,7 +61,7 @@ def outcome_lines(summary: RunSummary) -> list[str]:
 
 def antennas_line(summary: RunSummary) -> str:
     """Say how many antennas a run solved and how many outcomes came from elsewhere: in all sessions, as the time is."""
-    from antennaopt.findings import reused_words
+    from antennaopt.report.findings import reused_words
 
     solved = summary.evaluations - sum(summary.origins.values())
     counts = ", ".join(f"{count} {status}" for status, count in summary.counts.items())
@@ -73,7 +73,7 @@ def antennas_line(summary: RunSummary) -> str:
 
 def findings_lines(findings: Findings) -> list[str]:
     """Return the goals as a table, and a line for each of the remarks on genes and goals."""
-    from antennaopt.reports.goals import bounds_line, goals_line, goals_table, reach_line
+    from antennaopt.report.goals import bounds_line, goals_line, goals_table, reach_line
 
     rows = goals_table(findings.goals)
     lines = [goals_line(findings.goals), aligned(rows, left=(0, 1, 4)) if findings.goals else ""]

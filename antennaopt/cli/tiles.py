@@ -156,7 +156,7 @@ def tiles(
     if tune:
         from antennaopt.bench.tuning import tune as compete
         from antennaopt.cli.bench_kernels import grid_shape
-        from fdtd.tiling.rates import STENCILS
+        from fdtd.schemes.rates import STENCILS
 
         shape = grid_shape(grid)
         if stencil in STENCILS:  # another is told of below
@@ -173,7 +173,7 @@ def tiles(
         rows = _best_tiles(chosen or REGIONS, shared_floats, frequencies, formulas)
         lines = _table(rows)
     if plot_file is not None:
-        from antennaopt.reports.rates import draw_rates
+        from antennaopt.report.rates import draw_rates
 
         draw_rates(rows, plot_file)
     if json_file is not None:
@@ -224,7 +224,7 @@ def _words(value: Any) -> str:
 
 def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, formulas: str) -> list[dict[str, Any]]:
     """One row a region and approach."""
-    from fdtd.tiling.traffic import APPROACHES, best_tile, regions
+    from fdtd.schemes.traffic import APPROACHES, best_tile, regions
 
     table = regions(frequencies, formulas)
     rows: list[dict[str, Any]] = []
@@ -242,7 +242,7 @@ def _device(name: str) -> Any:
         ConfigurationError: The file cannot be read.
         ClusterError: There is no CUDA device here.
     """
-    from fdtd.tiling.machine import H200, Machine
+    from fdtd.schemes.gpu import H200, Machine
 
     if name == "h200":
         return H200
@@ -266,7 +266,7 @@ def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[s
     """One row a scheme: its rate, or why there is none."""
     from antennaopt.cli.bench_kernels import grid_shape
     from fdtd.errors import Unsuitable
-    from fdtd.tiling.rates import SCHEMES, predict
+    from fdtd.schemes.rates import SCHEMES, predict
 
     columns, height = grid_shape(grid)
     rows: list[dict[str, Any]] = []
@@ -305,7 +305,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
         ConfigurationError: A file holds no such rows.
     """
     from fdtd.errors import FdtdError
-    from fdtd.tiling.rates import predict
+    from fdtd.schemes.rates import predict
 
     rows: list[dict[str, Any]] = []
     for file in files:
@@ -354,7 +354,7 @@ def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
     """One line a measured row, best of each kind."""
-    from antennaopt.reports.labels import kernel_name
+    from antennaopt.report.labels import kernel_name
 
     lines = [["stencil", "scheme", "grid", "batch", "predicted", "measured", "quotient", "limit"]]
     for row in rows:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.machine import check_memory, check_run_memory
+from antennaopt.cli.host import check_memory, check_run_memory
 from antennaopt.cli.options import set_option, warn
 from antennaopt.terminal import one_line
 
@@ -23,7 +23,7 @@ def validate(file: Path, overrides: tuple[str, ...]) -> None:
     Example:
       antennaopt validate experiments/quickstart.toml
     """  # noqa: D301 - \b is click's
-    from antennaopt.config import load_file
+    from antennaopt.experiment import load_file
 
     experiment = load_file(file, overrides)
     lines = describe(experiment)
@@ -41,7 +41,7 @@ def describe(experiment: Any) -> list[str]:
         ConfigError: No grid can be laid out for it.
         ConfigurationError: Its grid takes more memory than this machine has.
     """
-    from antennaopt.evaluation.plan import plan
+    from antennaopt.solve.plan import plan
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
     lines = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from antennaopt.events import events_in, log_of
+from antennaopt.store.events import events_in, log_of
 from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
 
@@ -172,7 +172,7 @@ def rendered(run: str, state: str, timeline: Timeline) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from antennaopt.study import duration
+    from antennaopt.run import duration
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")

@@ -36,7 +36,7 @@ def worker(
     Example:
       antennaopt worker tls://10.0.0.5:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.evaluation.hosts import serve_workers
+    from antennaopt.farm.hosts import serve_workers
 
     chosen = chosen_backend(backend, quiet=quiet)
     serve_workers(

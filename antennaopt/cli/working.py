@@ -41,7 +41,7 @@ class Estimate:
 
     def left(self) -> str:
         """Write the time left: `about 12 s left`; empty before a pace is known."""
-        from antennaopt.study import duration
+        from antennaopt.run import duration
 
         if self.seconds_left is None:
             return ""

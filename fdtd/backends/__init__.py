@@ -1,4 +1,4 @@
-"""Steppers of a `fdtd.problem.Problem`: `reference` (NumPy, float64, the oracle), `cpu` (Numba) and `cuda` (CuPy)."""
+"""Steppers of problems: `reference` (NumPy, float64, the oracle), `cpu` (Numba) and `cuda` (CuPy)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.problem import Problem, Records, Watch
+from fdtd.axisymmetric.problem import Problem, Records, Watch
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
 

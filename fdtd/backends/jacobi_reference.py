@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fdtd.jacobi import JacobiProblem
+from fdtd.planar.jacobi import JacobiProblem
 
 
 def run(problem: JacobiProblem) -> np.ndarray:

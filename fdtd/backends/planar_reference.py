@@ -1,11 +1,11 @@
-"""The planar oracle: the equations of `fdtd.planar` written out with NumPy in float64, whole arrays, no cleverness."""
+"""The planar oracle: the equations of `fdtd.planar.problem` with NumPy in float64, whole arrays, nothing clever."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.planar import PlanarProblem, PlanarRecords, inverse_or_zero
+from fdtd.planar.problem import PlanarProblem, PlanarRecords, inverse_or_zero
 
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.constants import epsilon_0
 
-from fdtd.boundaries import AxialLayer
-from fdtd.grid import AxisymmetricGrid
-from fdtd.problem import Problem, Records, Watch
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.problem import Problem, Records, Watch
+from fdtd.cpml import AxialLayer
 
 _COMPONENTS = ("e_r", "e_phi", "e_z", "h_r", "h_phi", "h_z")
 
@@ -228,7 +228,7 @@ class _RadialFilter:
 
 
 def _radial_filters(problem: Problem) -> dict[str, _RadialFilter]:
-    """F_A, F_B, F_C of `fdtd.boundaries` for the six components, on nodes or half nodes."""
+    """F_A, F_B, F_C of `fdtd.cpml` for the six components, on nodes or half nodes."""
     grid = problem.grid
     node, half = np.arange(grid.nr, dtype=float), np.arange(grid.nr) + 0.5
     over_node = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)

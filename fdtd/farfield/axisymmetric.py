@@ -31,8 +31,8 @@ from scipy.constants import speed_of_light
 from scipy.special import jv
 
 from fdtd.arrays import library
-from fdtd.grid import AxisymmetricGrid
-from fdtd.monitors import HuygensContour
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.monitors import HuygensContour
 
 
 @dataclass(frozen=True, kw_only=True)

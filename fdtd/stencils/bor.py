@@ -1,4 +1,4 @@
-"""Axisymmetric Maxwell equations of one azimuthal order: six components on the (r, z) lattice (see `fdtd.problem`)."""
+"""Axisymmetric Maxwell equations of one azimuthal order: six components on (r, z), as `fdtd.axisymmetric.problem`."""
 
 from fdtd.stencils.stencil import Stencil
 
@@ -12,5 +12,5 @@ BOR = Stencil(
     axial_memory=4,
     additions=10,
     multiply_adds=10,
-    text="bor.cuh",
+    text="kernels/axisymmetric/bor.cuh",
 )

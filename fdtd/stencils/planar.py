@@ -1,4 +1,4 @@
-"""Planar update equations as the planar schemes see them: TM_z, TE_z (see `fdtd.planar`) and the five-point sum."""
+"""Planar update equations as the schemes see them: TM_z, TE_z (see `fdtd.planar.problem`), the five-point sum."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TMZ = Stencil(
     axial_memory=2,
     additions=5,
     multiply_adds=4,
-    text="tmz.cuh",
+    text="kernels/planar/tmz.cuh",
 )
 TEZ = Stencil(
     name="tez",
@@ -76,7 +76,7 @@ TEZ = Stencil(
     axial_memory=2,
     additions=3,
     multiply_adds=9,
-    text="tez.cuh",
+    text="kernels/planar/tez.cuh",
 )
 JACOBI5 = Stencil(
     name="jacobi5",
@@ -88,5 +88,5 @@ JACOBI5 = Stencil(
     axial_memory=0,
     additions=5,
     multiply_adds=0,
-    text="jacobi5.cuh",
+    text="kernels/planar/jacobi5.cuh",
 )

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import FieldMap, HuygensContour, PortMonitor, Sampling
+from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends.reference import Stepper
-from fdtd.boundaries import AxialLayer, RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import FieldMap, HuygensContour, PortMonitor, Sampling
-from fdtd.problem import Problem, Records
-from fdtd.sources import ModalSource
+from fdtd.cpml import AxialLayer, RadialLayer
 
 CELL = 0.3e-3
 CENTRE = 2 * np.pi * 30e9

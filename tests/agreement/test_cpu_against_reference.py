@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from random_problems import PORT_WIDTHS, largest, part, random_problem, record_errors
 
+from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cpu, reference
-from fdtd.problem import Problem, Records
 
 # Relative to each component's largest magnitude over the run. Measured: 2e-14 and 3e-5.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}

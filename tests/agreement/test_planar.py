@@ -10,8 +10,8 @@ import pytest
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
 from fdtd.errors import ConfigError
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarMedia, PlanarProblem, PlanarRecords, PointCurrent, Probe
-from fdtd.planar_bodies import free_space
+from fdtd.planar.bodies import free_space
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarMedia, PlanarProblem, PlanarRecords, PointCurrent, Probe
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}  # relative to each component's largest. Measured: 3e-15, 2e-6
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from random_problems import random_problem
 
+from fdtd.axisymmetric.monitors import Snapshots
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends import cpu, reference
 from fdtd.backends.cuda.packing import pack
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.monitors import Snapshots
-from fdtd.problem import Problem
 
 # Of each component's largest value over all frames. Measured: 1.1e-14 and 1.0e-5.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}

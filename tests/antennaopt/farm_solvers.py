@@ -108,7 +108,7 @@ def about_the_worker(family, designs, plan, *, backend):
 
 
 def room(plan):
-    """Stand in for `antennaopt.evaluation._device.room`: a device of three multiprocessors."""
+    """Stand in for `antennaopt.solve.device.room`: a device of three multiprocessors."""
     return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "",
             "wave": 3, "antennas": plan.get("antennas", 12)}  # fmt: skip
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from antennaopt.exports import write_field_map
-from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_row
+from antennaopt.report.exports import write_field_map
+from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
 
 THETA = [float(degree) for degree in range(181)]
 LOW, HIGH = 8e-3, 20e-3

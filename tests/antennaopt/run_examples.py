@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from antennaopt.results import GeneColumn, RunColumns, RunFolder, make_row
+from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
 
 FREQUENCIES = (28.5e9, 30e9)
 COLUMNS = RunColumns(

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from antennaopt.evaluation import arithmetic as module
-from antennaopt.evaluation._device import AS_THE_WORKER
-from antennaopt.evaluation.arithmetic import arithmetic_class, class_changes, run_class
+from antennaopt.solve import arithmetic as module
+from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
+from antennaopt.solve.device import AS_THE_WORKER
 from fdtd.backends import cuda
 from fdtd.backends.cpu import compiled
 from fdtd.backends.cuda.device import CudaDevice

@@ -7,8 +7,8 @@ from config_files import WAVEGUIDE
 from waiting import wait_until
 
 from antennaopt.bench import evaluate as bench
-from antennaopt.config import load_antenna
-from antennaopt.evaluation import _device
+from antennaopt.experiment import load_antenna
+from antennaopt.solve import device as _device
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports import kernels
+from antennaopt.report import kernels
 
 STORED = Path(__file__).parents[2] / "results" / "benchmarks" / "h200"
 

@@ -12,9 +12,9 @@ from antennaopt.bench import search as module
 from antennaopt.bench.search import bench_search, bench_waiting, waiting_summary
 from antennaopt.bench.timed_farm import TimedFarm
 from antennaopt.cli import main
-from antennaopt.config import Experiment
 from antennaopt.errors import TooManyFailuresError
-from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.experiment import Experiment
+from antennaopt.farm.serial import SerialFarm
 
 EXPERIMENT = Experiment.parse(
     {

@@ -8,7 +8,7 @@ import pytest
 
 from antennaopt.bench import kernels, sweep
 from antennaopt.errors import ConfigurationError
-from antennaopt.reports import throughput
+from antennaopt.report import throughput
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
 from fdtd.errors import Unsuitable

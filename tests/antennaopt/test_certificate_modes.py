@@ -13,12 +13,12 @@ from config_files import LENS
 from run_examples import COLUMNS, row, solved
 from scipy.special import jn_zeros, jnp_zeros
 
-from antennaopt.certificate import certify, doubts, reason
-from antennaopt.config import load_experiment
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.feed_modes import cutoff_frequency, first_unmeasured
-from antennaopt.results import RunColumns
-from antennaopt.study import run
+from antennaopt.experiment import load_experiment
+from antennaopt.families.feed_modes import cutoff_frequency, first_unmeasured
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import run
+from antennaopt.solve.certificate import certify, doubts, reason
+from antennaopt.store import RunColumns
 
 RADIUS = 3.6e-3
 CUTOFF = 3.8317059702075125 * 299792458.0 / (2 * np.pi * RADIUS)
@@ -108,7 +108,7 @@ def test_rows_of_a_run_say_it():
 
 def test_a_run_keeps_the_feed_and_its_best_are_doubtful(tmp_path, monkeypatch):
     """31.5 GHz in a guide of 5.9 mm, cutoff 30.99 GHz: rows, certificates and the last line."""
-    monkeypatch.setattr("antennaopt.evaluation.plan.plan", cheap_evaluation.plan)
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     text = LENS.replace("3.6 mm", "5.9 mm").replace("4.0 mm", "6.4 mm")
     changes = ("evolution.population=8", "evolution.generations=2", 'certificate.mode="strict"')
     (tmp_path / "lens.toml").write_text(text)

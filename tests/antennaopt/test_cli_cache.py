@@ -6,8 +6,8 @@ import pytest
 from test_results_cache import digest, entry
 
 from antennaopt.cli import main
-from antennaopt.evaluation.arithmetic import solver_version
-from antennaopt.results.cache import FILE, EvaluationCache
+from antennaopt.solve.arithmetic import solver_version
+from antennaopt.store.cache import FILE, EvaluationCache
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import functools
 import pytest
 from config_files import LENS
 
-from antennaopt import study
+from antennaopt import run as study
 from antennaopt.errors import ClusterError
 
 ADDRESS = '[cluster]\nkind = "address"\naddress = "tls://far.example:8786"\n'

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from test_study_reuse import EXPERIMENT, TOML, serial, stepped  # noqa: F401 - a fixture
 
-from antennaopt import study
-from antennaopt.config import load_experiment
-from antennaopt.results import RunFolder
-from antennaopt.results.checkpoint import canonical, digest
+from antennaopt import run as study
+from antennaopt.experiment import load_experiment
+from antennaopt.store import RunFolder
+from antennaopt.store.checkpoint import canonical, digest
 
 POPULATION = EXPERIMENT["evolution"]["population"]
 

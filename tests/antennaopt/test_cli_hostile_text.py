@@ -30,7 +30,7 @@ def assert_clean(*texts):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("antennaopt.evaluation.evaluate.evaluate", cheap_evaluation.evaluate)
+    monkeypatch.setattr("antennaopt.solve.evaluate.evaluate", cheap_evaluation.evaluate)
     (tmp_path / "guide.toml").write_text(f'title = "{TOML}"\n{WAVEGUIDE}')
     (tmp_path / "lens.toml").write_text(titled(f'"{TOML}\\nready for    nothing"'))
     return tmp_path

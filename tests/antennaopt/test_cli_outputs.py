@@ -8,7 +8,7 @@ from config_files import LENS, WAVEGUIDE
 from made_up_runs import MadeUpRun, write_run
 
 from antennaopt.errors import StorageError
-from antennaopt.results.atomic import write_text
+from antennaopt.store.atomic import write_text
 
 
 @pytest.fixture(scope="module")

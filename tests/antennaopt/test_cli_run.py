@@ -11,12 +11,11 @@ import pytest
 from config_files import LENS
 
 import antennaopt
-from antennaopt import study
+from antennaopt import run as study
 from antennaopt.cli import demo
 from antennaopt.errors import ConfigurationError
-from antennaopt.evaluation import _kinds  # noqa: F401 - knows the true plan before the tests replace it
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results.lock import FolderLock
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.store.lock import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
 
@@ -27,9 +26,9 @@ def serial(experiment, *, plan, backend, scheduler, evaluate):
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setitem(sys.modules, "antennaopt.solve.plan", SimpleNamespace(plan=cheap_evaluation.plan))
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
+    monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", fake)
     here = {"farm": serial, "report": False}
     monkeypatch.setattr(study, "run", functools.partial(study.run, **here))
     monkeypatch.setattr(study, "resume", functools.partial(study.resume, **here))
@@ -76,7 +75,7 @@ def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
 )
 def test_a_dry_run_of_a_schedulers_workers_solves_nothing_here(call, monkeypatch, backend, given):
     """This machine's cores and devices say nothing of theirs, and none is looked at."""
-    monkeypatch.setattr("antennaopt.study.estimate", None)
+    monkeypatch.setattr("antennaopt.run.dry_run", None)
     monkeypatch.setattr("fdtd.backends.cuda.present.devices", None)
     code, out, err = call("run", "lens.toml", "--dry-run", "--backend", backend, *given, *SMALL)
     assert (code, "Error" in err) == (0, False)

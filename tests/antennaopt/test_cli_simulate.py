@@ -8,8 +8,8 @@ import cheap_evaluation
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
-from antennaopt import study  # noqa: F401 - knows the true plan before the tests replace it
-from antennaopt.certificate import certify
+from antennaopt import run as study  # noqa: F401 - knows the true plan before the tests replace it
+from antennaopt.solve.certificate import certify
 
 FIXED = replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["17 mm", "16 mm", "9 mm"]')
 KEYS = (
@@ -21,9 +21,9 @@ KEYS = (
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("antennaopt.evaluation.plan.plan", cheap_evaluation.plan)
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
+    monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", fake)
     cheap_evaluation.CALLS.clear()
     (tmp_path / "lens.toml").write_text(FIXED)
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
@@ -94,7 +94,7 @@ def test_an_antenna_that_cannot_be_built(call, tmp_path):
 
 def test_an_antenna_that_diverged(call, monkeypatch):
     bad = {"status": "diverged", "error": "fields are not finite", "decay_db": float("nan"), "steps": 9}
-    monkeypatch.setattr(sys.modules["antennaopt.evaluation.evaluate"], "evaluate", lambda *_, **__: [bad])
+    monkeypatch.setattr(sys.modules["antennaopt.solve.evaluate"], "evaluate", lambda *_, **__: [bad])
     code, out, err = call("simulate", "lens.toml", "--json", "-", "-q")
     assert code == 7
     assert json.loads(out)["certificate"]["verdict"] == "doubtful"

@@ -11,12 +11,12 @@ import pytest
 import yaml
 from config_files import LENS
 
-from antennaopt.certificate_authority import issue
-from antennaopt.config import load_experiment
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.evaluation._kinds import description, opener
-from antennaopt.evaluation._slurm import walltime
-from antennaopt.evaluation.cluster_settings import ClusterSettings
+from antennaopt.experiment import load_experiment
+from antennaopt.farm.authority import issue
+from antennaopt.farm.kinds import description, opener
+from antennaopt.farm.settings import ClusterSettings
+from antennaopt.farm.slurm import walltime
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"
 SLURM = """
@@ -83,10 +83,10 @@ def test_a_job_of_slurm_is_one_process_with_one_gpu(settings, certificates):
     given = options(worker)
     assert given["--nthreads"] == "2", "two batches at a time on a device"
     assert "--nworkers" not in given
-    assert given["--preload"] == "antennaopt.evaluation._worker"
+    assert given["--preload"] == "antennaopt.farm.preload"
     assert given["--protocol"] == "tls://"
     assert given["--interface"] == "ib0"
-    assert given["--worker-class"] == "antennaopt.evaluation._servers.SilentWorker", "which serves no HTTP"
+    assert given["--worker-class"] == "antennaopt.farm.servers.SilentWorker", "which serves no HTTP"
     assert "export DASK_TEMPORARY_DIRECTORY=$(mktemp -d)" in script, "not a folder of all users of the node"
     assert given["--tls-key"] == str(certificates / "key.pem")
     assert worker.rindex("--memory-limit 0") > worker.index("--memory-limit "), "the last one counts"

@@ -7,8 +7,8 @@ from config_files import LENS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antennaopt.config import Experiment
 from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import Experiment
 
 GOOD = tomllib.loads(LENS)
 QUANTITIES = st.sampled_from(["3 mm", "-1 mm", "0 m", "30 GHz", "8 h", "1e300 km", "1e-300 nm", "nan mm", "4", ""])

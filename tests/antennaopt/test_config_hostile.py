@@ -10,9 +10,9 @@ from config_files import LENS, WAVEGUIDE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antennaopt.config import load_file
-from antennaopt.config.nesting import MOST_NESTED, MOST_PARTS, too_deep
 from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_file
+from antennaopt.experiment.nesting import MOST_NESTED, MOST_PARTS, too_deep
 from antennaopt.reading import MOST_BYTES
 
 DEEP = {

@@ -6,10 +6,10 @@ import re
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
-from antennaopt.config import Experiment, load_antenna, load_experiment
 from antennaopt.errors import ConfigurationError
-from antennaopt.evolution import EvolutionSettings
-from antennaopt.objectives import build
+from antennaopt.experiment import Experiment, load_antenna, load_experiment
+from antennaopt.search import EvolutionSettings
+from antennaopt.search.objectives import build
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@
 import pytest
 from config_files import LENS, replaced
 
-from antennaopt.config import load_antenna, load_experiment, load_file
 from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_antenna, load_experiment, load_file
 
 RADIUS = 'inner_radius = "3.6 mm"'
 RANGE = 'min = "8 mm", max = "20 mm"'

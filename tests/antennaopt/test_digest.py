@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from antennaopt.evaluation import digest as module
-from antennaopt.evaluation.digest import digests
-from fdtd.media import Media
+from antennaopt.solve import digest as module
+from antennaopt.solve.digest import digests
+from fdtd.axisymmetric.media import Media
 
 SHAPE = (3, 3, 14, 11)
 

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antennaopt.evaluation import evaluate as module
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
-from antennaopt.geometry import FAMILIES
+from antennaopt.families import FAMILIES
+from antennaopt.solve import evaluate as module
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric.scene import Scene, box
+from fdtd.axisymmetric.simulation import solve
 from fdtd.errors import Unsuitable
-from fdtd.scene import Scene, box
-from fdtd.simulation import solve
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.2e-3, "feed.length": 9e-3}
 SMALL = {**FEED, "lens.permittivity": 2.53, "lens.loss_tangent": 0.02, "lens.radius": 5e-3, "lens.extension": 1e-3}

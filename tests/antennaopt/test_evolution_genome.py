@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.evolution import decode, design_key, encode
+from antennaopt.search import decode, design_key, encode
 
 
 def gene(name="lens.radius", low=8e-3, high=20e-3, kind="real", choices=()):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
-from antennaopt.evolution import Crossover, Evolution, EvolutionSettings, Mutation, Scored, Stop, decode
+from antennaopt.search import Crossover, Evolution, EvolutionSettings, Mutation, Scored, Stop, decode
 
 GENES = [SimpleNamespace(name=f"x.{i}", low=-1.0, high=1.0, kind="real", choices=()) for i in range(8)]
 

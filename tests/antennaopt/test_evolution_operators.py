@@ -8,11 +8,12 @@ from deap.tools import mutation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antennaopt.evolution import Crossover, Mutation, _operators
-from antennaopt.evolution._individual import Individual
-from antennaopt.evolution._operators import CROSSOVER_OPERATORS, MUTATION_OPERATORS, reflect, two_point, vary
-from antennaopt.evolution._randomness import seeded
-from antennaopt.evolution._settings import CROSSOVERS, MUTATIONS
+from antennaopt.search import Crossover, Mutation
+from antennaopt.search import operators as _operators
+from antennaopt.search.individual import Individual
+from antennaopt.search.operators import CROSSOVER_OPERATORS, MUTATION_OPERATORS, reflect, two_point, vary
+from antennaopt.search.randomness import seeded
+from antennaopt.search.settings import CROSSOVERS, MUTATIONS
 
 unit = st.floats(0.0, 1.0)
 pairs = st.integers(1, 10).flatmap(
@@ -106,7 +107,7 @@ def test_seeding_gives_the_same_draws_and_leaves_the_global_generators_alone():
 
 
 def test_individuals_refuse_a_fitness_that_is_not_finite():
-    from antennaopt.evolution import Candidate, Scored
+    from antennaopt.search import Candidate, Scored
 
     candidate = Candidate(individual="g0000-s000", generation=0, slot=0, genome=(0.5,))
     with pytest.raises(ValueError, match="finite"):

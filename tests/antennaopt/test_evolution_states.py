@@ -12,7 +12,7 @@ import pytest
 from test_evolution_steady import carry_on
 from test_evolution_steady import search as steady
 
-from antennaopt.evolution import Evolution, EvolutionSettings, Scored
+from antennaopt.search import Evolution, EvolutionSettings, Scored
 
 GENES = steady().genes
 SETTINGS = EvolutionSettings(population=6, generations=9, elites=2)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.evolution import Evolution, EvolutionSettings, Scored, SteadyState, Stop, replay
+from antennaopt.search import Evolution, EvolutionSettings, Scored, SteadyState, Stop, replay
 
 GENES = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(4)]
 SETTINGS = EvolutionSettings(algorithm="steady_state", population=8, generations=6, elites=2)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.extrapolate import extrapolate, richardson
-from antennaopt.evaluation.plan import plan
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.extrapolate import extrapolate, richardson
+from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
 from fdtd.farfield.metrics import polar_weights
 

@@ -12,11 +12,13 @@ from config_files import LENS, WAVEGUIDE, replaced
 
 from antennaopt import (
     cli,
-    study,  # noqa: F401 - knows the true plan before the tests replace it
 )
-from antennaopt.evaluation.extrapolate import ORDERS
-from antennaopt.evaluation.finer_mesh import finer_cell
-from antennaopt.geometry import FAMILIES
+from antennaopt import (
+    run as study,  # noqa: F401 - knows the true plan before the tests replace it
+)
+from antennaopt.families import FAMILIES
+from antennaopt.solve.extrapolate import ORDERS
+from antennaopt.solve.finer_mesh import finer_cell
 
 ORDER = dict(ORDERS["shaped_lens"])
 FIXED = replaced(
@@ -57,12 +59,12 @@ class Solver:
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("antennaopt.evaluation.plan.plan", cheap_evaluation.plan)
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     (tmp_path / "lens.toml").write_text(FIXED)
 
     def run(*arguments, solver=None):
         fake = SimpleNamespace(evaluate=(solver or Solver()).evaluate)
-        monkeypatch.setitem(sys.modules, "antennaopt.evaluation.evaluate", fake)
+        monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", fake)
         return call("simulate", "lens.toml", "--extrapolate", *arguments)
 
     return run

@@ -6,9 +6,9 @@ from farm_solvers import jobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antennaopt.evaluation._batches import Batch, Queue, cut
-from antennaopt.evaluation._task import plain
-from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.farm.batches import Batch, Queue, cut
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.task import plain
 
 
 def serial(evaluate=farm_solvers.solve, **plan):

@@ -11,12 +11,12 @@ from farm_solvers import jobs
 from waiting import SAFETY_S
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation import _devices
-from antennaopt.evaluation._batches import cut_into_waves
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm import devices as _devices
+from antennaopt.farm.batches import cut_into_waves
+from antennaopt.farm.pool import Farm
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, OutOfMemory
-from fdtd.tiling.limits import HOPPER
+from fdtd.schemes.limits import HOPPER
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_every_device_has_a_process_of_its_own(started):
 
 def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
     """Eight of four antennas, also once the devices' speeds are known; towards the end they were cut in 3 and 1."""
-    monkeypatch.setattr("antennaopt.evaluation._dispatch.LEAST_S", 0.01)
+    monkeypatch.setattr("antennaopt.farm.dispatch.LEAST_S", 0.01)
     with started(devices=2, room=farm_solvers.room_one_by_one, sleep_s=0.02) as farm:
         for _ in range(2):
             outcomes = dict(farm.run(farm.cut(jobs(32))))
@@ -156,7 +156,7 @@ def test_each_of_two_threads_has_its_own_time_limit():
     """
     code = """
 import sys, threading, time
-from antennaopt.evaluation._task import watchdog
+from antennaopt.farm.task import watchdog
 
 def slow():
     with watchdog(float(sys.argv[1])):

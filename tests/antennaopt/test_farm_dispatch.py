@@ -8,15 +8,16 @@ import pytest
 from config_files import LENS
 from farm_solvers import jobs
 
-from antennaopt.config import load_experiment
 from antennaopt.errors import ConfigurationError
-from antennaopt.evaluation import _crew, _devices
-from antennaopt.evaluation._batches import Batch, Queue
-from antennaopt.evaluation._dispatch import Hand, Policy
-from antennaopt.evaluation.cluster_settings import ClusterSettings
-from antennaopt.evaluation.farm import Farm
+from antennaopt.experiment import load_experiment
+from antennaopt.farm import devices as _devices
+from antennaopt.farm import workers as _crew
+from antennaopt.farm.batches import Batch, Queue
+from antennaopt.farm.dispatch import Hand, Policy
+from antennaopt.farm.pool import Farm
+from antennaopt.farm.settings import ClusterSettings
 from fdtd.backends.cuda import present
-from fdtd.tiling.limits import HOPPER
+from fdtd.schemes.limits import HOPPER
 
 
 def generation(hands, policy, count, speeds):

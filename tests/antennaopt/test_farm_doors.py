@@ -15,10 +15,10 @@ import pytest
 from distributed.comm.registry import backends
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-from antennaopt.certificate_authority import made
-from antennaopt.evaluation._servers import refusal
-from antennaopt.evaluation.cluster_settings import ClusterSettings
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.authority import made
+from antennaopt.farm.pool import Farm
+from antennaopt.farm.servers import refusal
+from antennaopt.farm.settings import ClusterSettings
 
 
 def where(family, designs, plan, *, backend):

@@ -11,10 +11,10 @@ import pytest
 from farm_solvers import jobs
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.evaluation import _cluster
-from antennaopt.evaluation import farm as farm_module
-from antennaopt.evaluation.farm import Farm
-from antennaopt.evaluation.serial import SerialFarm
+from antennaopt.farm import local as _cluster
+from antennaopt.farm import pool as farm_module
+from antennaopt.farm.pool import Farm
+from antennaopt.farm.serial import SerialFarm
 
 
 def started(evaluate=farm_solvers.solve, *, dashboard=False, time_limit_s=120.0, **plan):

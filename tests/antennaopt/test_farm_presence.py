@@ -5,8 +5,8 @@ from distributed.comm.core import CommClosedError
 from waiting import SAFETY_S
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation._presence import Presence
-from antennaopt.evaluation._remote import RemoteScheduler
+from antennaopt.farm.presence import Presence
+from antennaopt.farm.remote import RemoteScheduler
 
 AWAY = CommClosedError("in <TCP (closed)>: Stream is closed")
 

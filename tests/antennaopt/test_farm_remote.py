@@ -13,7 +13,7 @@ from loopback import free_port
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 
 HERE = Path(__file__).parent
 

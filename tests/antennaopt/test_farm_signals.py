@@ -14,7 +14,7 @@ DRIVER = """
 import signal, sys
 sys.path.insert(0, sys.argv[1])
 import farm_solvers
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 
 if __name__ == "__main__":
     with Farm(farm_solvers.solve, family="test", plan={"sleep_s": 0.5}, workers=2, dashboard=False) as farm:

@@ -4,10 +4,10 @@ import pytest
 from distributed import Client, LocalCluster
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.evaluation import _flights
-from antennaopt.evaluation._batches import Batch
-from antennaopt.evaluation._endings import Coroner
-from antennaopt.evaluation._flights import Flights
+from antennaopt.farm import in_flight as _flights
+from antennaopt.farm.batches import Batch
+from antennaopt.farm.exit_causes import Coroner
+from antennaopt.farm.in_flight import Flights
 
 GONE = "tcp://127.0.0.1:1"
 

@@ -14,10 +14,10 @@ from scipy.constants import epsilon_0, mu_0, speed_of_light
 from scipy.integrate import quad
 from scipy.special import j1, jvp
 
-from antennaopt.evaluation import fields
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.fields import on_nodes
-from antennaopt.evaluation.plan import plan
+from antennaopt.solve import fields
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.fields import on_nodes
+from antennaopt.solve.plan import plan
 
 RADIUS, CUTOFF = 3.6e-3, 24.403e9
 GUIDE = {"feed.inner_radius": RADIUS, "feed.outer_radius": 4.0e-3, "feed.length": 30e-3}
@@ -76,7 +76,7 @@ def test_the_field_is_that_of_one_watt() -> None:
 
 
 def test_the_field_is_even_and_single_valued_on_the_axis() -> None:
-    """Order 1: there E_phi = -E_r, E_z = 0, as `fdtd.simulation` sets it; measured 0."""
+    """Order 1: there E_phi = -E_r, E_z = 0, as `fdtd.axisymmetric.simulation` sets it; measured 0."""
     e = outcome()["field"]["e"]
     largest = np.abs(e).max()
     assert np.abs(e[:, 1, :, 0] + e[:, 0, :, 0]).max() < 1e-6 * largest

@@ -13,8 +13,8 @@ from PIL import Image
 
 from antennaopt import cli
 from antennaopt.errors import ConfigurationError, StorageError
-from antennaopt.exports import video
-from antennaopt.reports.film import Enlarger, coloured, frames_of, palette, relative, write_film
+from antennaopt.report.exports import video
+from antennaopt.report.film import Enlarger, coloured, frames_of, palette, relative, write_film
 
 
 def film(frames: int = 5) -> dict:

@@ -9,13 +9,13 @@ from made_up_runs import RESOLVED, MadeUpRun, write_run
 from test_study_run import TOML, start
 
 from antennaopt.cli import summaries
-from antennaopt.findings import AtBound, findings_of
-from antennaopt.objectives import METRICS, build, standings
-from antennaopt.reports.goals import bounds_line, goals_line, goals_table, reach_line, verdict_text
-from antennaopt.reports.record import read_run
-from antennaopt.reports.report import report_text
-from antennaopt.results import RunFolder
-from antennaopt.study import Finalist
+from antennaopt.report.findings import AtBound, findings_of
+from antennaopt.report.goals import bounds_line, goals_line, goals_table, reach_line, verdict_text
+from antennaopt.report.page import report_text
+from antennaopt.report.record import read_run
+from antennaopt.run import Finalist
+from antennaopt.search.objectives import METRICS, build, standings
+from antennaopt.store import RunFolder
 
 GHZ = 1e9
 OUTCOME = {

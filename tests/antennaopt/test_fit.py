@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antennaopt.certificate import certify, doubts
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
+from antennaopt.solve.certificate import certify, doubts
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.2e-3, "feed.length": 9e-3}

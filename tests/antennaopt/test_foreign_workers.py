@@ -12,7 +12,7 @@ from waiting import SAFETY_S
 
 from antennaopt.cli import main
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parents[1] / "experiments" / "quickstart.toml"

@@ -12,8 +12,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.geometry import FAMILIES, stack
-from antennaopt.geometry.shaped_lens import profile
+from antennaopt.families import FAMILIES, stack
+from antennaopt.families.shaped_lens import profile
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}
 RADII = (14e-3, 13.5e-3, 12.5e-3, 11e-3, 10e-3, 9e-3)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from config_files import LENS, replaced
 
-from antennaopt.config import load_experiment, load_file
+from antennaopt.experiment import load_experiment, load_file
 
 GOALS = LENS[LENS.index("[[objective]]") :]
 REPOSITORY = Path(__file__).parents[2]

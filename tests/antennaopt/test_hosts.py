@@ -16,7 +16,7 @@ from loopback import free_port
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.cli import main
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 from antennaopt.timeline import Timeline
 
 HERE = Path(__file__).parent
@@ -134,7 +134,7 @@ def test_a_taken_port_is_one_line(capsys):
 
 def test_the_page_draws_what_a_timeline_says():
     """Every figure's data, from events: two generations, three statuses, two workers."""
-    from antennaopt.evaluation.dashboard import Figures
+    from antennaopt.farm.dashboard import Figures
 
     timeline = Timeline()
     for number in range(2):
@@ -177,7 +177,7 @@ def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
     """`antennaopt worker` where the driver lists two devices: each process sees one of them, by its UUID."""
     (tmp_path / "sitecustomize.py").write_text(
         "from fdtd.backends.cuda import present\n"
-        "from fdtd.tiling.limits import HOPPER\n"
+        "from fdtd.schemes.limits import HOPPER\n"
         "found = tuple(present.Found(uuid=f'GPU-{place}', name='toy', limits=HOPPER) for place in range(2))\n"
         "present.devices = lambda: found\n"
     )

@@ -8,11 +8,11 @@ import pytest
 from made_up_runs import MadeUpRun, write_run
 
 from antennaopt.cli.tables import METRIC_LABELS, aligned, results_table
-from antennaopt.reports.canvas import run_style
-from antennaopt.reports.comparison import comparison_figure
-from antennaopt.reports.record import read_run
-from antennaopt.reports.report import report_text, solved
-from antennaopt.reports.summary import band_tables
+from antennaopt.report.canvas import run_style
+from antennaopt.report.comparison import comparison_figure
+from antennaopt.report.page import report_text, solved
+from antennaopt.report.record import read_run
+from antennaopt.report.summary import band_tables
 
 NINE = [28e9 + 0.5e9 * place for place in range(9)]
 

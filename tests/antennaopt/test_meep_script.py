@@ -19,10 +19,10 @@ from config_files import WAVEGUIDE
 from test_geometry import DESIGNS, area_and_moment
 
 from antennaopt import cli
-from antennaopt.evaluation.plan import plan
-from antennaopt.exports import meep_script
-from antennaopt.geometry import FAMILIES
-from fdtd.layout import Layout
+from antennaopt.families import FAMILIES
+from antennaopt.report.exports import meep_script
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric.layout import Layout
 
 SOLVER: dict[str, Any] = {
     "frequencies": [28.5e9, 30e9, 31.5e9],

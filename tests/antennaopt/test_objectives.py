@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.objectives import WORST_SHORTFALL_DB, build, fitness, penalty, shortfalls
+from antennaopt.search.objectives import WORST_SHORTFALL_DB, build, fitness, penalty, shortfalls
 
 OUTCOME = {
     "status": "ok",

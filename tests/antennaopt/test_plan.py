@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antennaopt.evaluation.plan import SolverPlan, plan
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from antennaopt.solve.plan import SolverPlan, plan
 from fdtd.errors import ConfigError
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}

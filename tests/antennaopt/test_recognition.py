@@ -6,10 +6,10 @@ Cells of 0.6 mm as in test_evaluate; a solve takes 0.05 s.
 import pytest
 from test_evaluate import LARGE, SMALL, TIMES, planned
 
-from antennaopt.evaluation import evaluate as module
-from antennaopt.evaluation.arithmetic import arithmetic, source_digest
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.recognition import KNOWN, beginnings
+from antennaopt.solve import evaluate as module
+from antennaopt.solve.arithmetic import arithmetic, source_digest
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.recognition import KNOWN, beginnings
 
 FIRST = {**SMALL, "lens.loss_tangent": 0.029800000000000007}
 NEARLY = {**FIRST, "lens.loss_tangent": 0.02980000000000001}

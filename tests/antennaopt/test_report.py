@@ -10,9 +10,9 @@ import pytest
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.exports import write_field_map
-from antennaopt.reports import write_report
-from antennaopt.results import load
+from antennaopt.report import write_report
+from antennaopt.report.exports import write_field_map
+from antennaopt.store import load
 
 VOID = {"meta", "img", "br"}
 

@@ -7,15 +7,15 @@ from made_up_runs import RESOLVED, MadeUpRun, lens_field, outcome, sweep, write_
 from matplotlib.figure import Figure
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.exports import FieldMap
-from antennaopt.reports import plot_simulation
-from antennaopt.reports.convergence import convergence_figure, fitness_by_generation
-from antennaopt.reports.field_maps import draw_magnitude, draw_phase
-from antennaopt.reports.genes import gene_bounds
-from antennaopt.reports.matching import Reflection, matching_figure
-from antennaopt.reports.outlines import draw_outlines, mirrored
-from antennaopt.reports.record import read_run
-from antennaopt.results import GeneColumn
+from antennaopt.report import plot_simulation
+from antennaopt.report.convergence import convergence_figure, fitness_by_generation
+from antennaopt.report.exports import FieldMap
+from antennaopt.report.field_maps import draw_magnitude, draw_phase
+from antennaopt.report.genes import gene_bounds
+from antennaopt.report.matching import Reflection, matching_figure
+from antennaopt.report.outlines import draw_outlines, mirrored
+from antennaopt.report.record import read_run
+from antennaopt.store import GeneColumn
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

@@ -14,9 +14,9 @@ from config_files import WAVEGUIDE
 from made_up_runs import MadeUpRun, write_run
 from matplotlib.font_manager import FontProperties, fontManager, get_font
 
-from antennaopt.reports.canvas import new_figure, render
-from antennaopt.reports.fonts import LAST_RESORT, families_for, usual_family
-from antennaopt.reports.simulation import plot_simulation
+from antennaopt.report.canvas import new_figure, render
+from antennaopt.report.fonts import LAST_RESORT, families_for, usual_family
+from antennaopt.report.simulation import plot_simulation
 
 TITLE = "天线 アンテナ 📡 👩\u200d🔬 κεραία é \\$5 $\\frac{ $x_ \x1b[31m \u202e\n二"
 
@@ -83,7 +83,7 @@ def test_the_command_prints_no_warning(tmp_path):
 
 def test_a_film_with_any_title():
     """Its title is drawn once, outside `render`."""
-    from antennaopt.reports.film import frames_of
+    from antennaopt.report.film import frames_of
 
     r_m, z_m = 1e-3 * np.arange(6), 1e-3 * np.arange(9)
     level = np.ones((9, 6))

@@ -11,8 +11,8 @@ import pytest
 from run_examples import solved
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.results import cache as module
-from antennaopt.results.cache import Entry, EvaluationCache, usual_folder
+from antennaopt.store import cache as module
+from antennaopt.store.cache import Entry, EvaluationCache, usual_folder
 
 CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.results.checkpoint import load_checkpoint, save_checkpoint
+from antennaopt.store.checkpoint import load_checkpoint, save_checkpoint
 
 STATE = {"genomes": [[0.1 + 0.2, 1e-300], [1.0, 0.0]], "best": {"fitness": 2.5, "name": "é"}, "none": None}
 

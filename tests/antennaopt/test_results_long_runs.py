@@ -8,9 +8,9 @@ import pytest
 from run_examples import new_run, row, someone
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.results import generations as layout
-from antennaopt.results import load
-from antennaopt.study._store import FolderStore
+from antennaopt.run.folder_store import FolderStore
+from antennaopt.store import generations as layout
+from antennaopt.store import load
 
 
 def rows_of(folder, generation, count, **changes):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antennaopt.results.order import OrderLog
+from antennaopt.store.order import OrderLog
 
 
 def written(path, *lines):

@@ -14,11 +14,11 @@ from run_examples import COLUMNS, row, solved
 from test_results_cache import digest, entry, outcome
 
 from antennaopt.cli import main
-from antennaopt.results import cache as module
-from antennaopt.results.cache import EvaluationCache, _check_sum
-from antennaopt.results.outcome import outcome_fault, packed
-from antennaopt.results.patterns import pattern_table
-from antennaopt.results.schema import patterns_schema
+from antennaopt.store import cache as module
+from antennaopt.store.cache import EvaluationCache, _check_sum
+from antennaopt.store.outcome import outcome_fault, packed
+from antennaopt.store.patterns import pattern_table
+from antennaopt.store.schema import patterns_schema
 
 INFEASIBLE = {"status": "infeasible", "error": "no aperture", "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0}
 

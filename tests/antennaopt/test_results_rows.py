@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_examples import COLUMNS, fill, new_run, row, solved
 
-from antennaopt.results import GeneColumn, RunColumns, load, pattern
-from antennaopt.results.schema import frequency_label
+from antennaopt.store import GeneColumn, RunColumns, load, pattern
+from antennaopt.store.schema import frequency_label
 
 FAILED = {"status": "error", "error": "Traceback: no", "attempt": 2}
 REFUSED = {"status": "infeasible", "error": "lens.radii too small", "device": "cpu", "worker": "1", "attempt": 1}

@@ -8,9 +8,9 @@ from run_examples import new_run, row, solved
 
 from antennaopt.cli import main
 from antennaopt.cli.status import state_of
-from antennaopt.reports.record import read_run
-from antennaopt.reports.report import facts
-from antennaopt.results import stepping_of
+from antennaopt.report.page import facts
+from antennaopt.report.record import read_run
+from antennaopt.store import stepping_of
 
 
 def fill(folder, generation, stepped, *, seconds, steps=None, **changes):

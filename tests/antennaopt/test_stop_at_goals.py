@@ -8,11 +8,11 @@ from test_study_driver import OBJECTIVES, CheapFarm, MemoryStore, antenna
 from test_study_driver import driver as generational
 from test_study_run import TOML, serial, start
 
-from antennaopt.config import load_experiment
 from antennaopt.errors import ConfigurationError
-from antennaopt.evolution import ALL_GOALS_MET, Candidate, Evolution, EvolutionSettings, Scored, Stop, individual_id
-from antennaopt.objectives import build, fitness
-from antennaopt.study import resume
+from antennaopt.experiment import load_experiment
+from antennaopt.run import resume
+from antennaopt.search import ALL_GOALS_MET, Candidate, Evolution, EvolutionSettings, Scored, Stop, individual_id
+from antennaopt.search.objectives import build, fitness
 
 GOES_ON = Stop(goals=False)
 

@@ -12,13 +12,13 @@ import pyarrow.parquet as parquet
 import pytest
 from config_files import LENS
 
-from antennaopt.certificate import account, certify, crowned
 from antennaopt.cli.individuals import recall
 from antennaopt.cli.status import state_of
-from antennaopt.config import load_antenna, load_experiment
 from antennaopt.errors import Interrupted
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.study import Lines, estimate, resume, run
+from antennaopt.experiment import load_antenna, load_experiment
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import Lines, estimate, resume, run
+from antennaopt.solve.certificate import account, certify, crowned
 
 COARSE = 3e-4
 SMALL = ("evolution.population=8", "evolution.generations=3")
@@ -57,7 +57,7 @@ class Solver:
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.evaluation.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setitem(sys.modules, "antennaopt.solve.plan", SimpleNamespace(plan=cheap_evaluation.plan))
     file = tmp_path / "lens.toml"
     file.write_text(LENS)
 
@@ -189,7 +189,7 @@ def test_a_run_begun_without_these_columns_reads_and_resumes_without(start):
 
 def test_progress_counts_the_certificates(start, hall, capsys, monkeypatch):
     told = Lines()
-    monkeypatch.setattr("antennaopt.study._run.Quiet", lambda: told)
+    monkeypatch.setattr("antennaopt.run.start.Quiet", lambda: told)
     start("strict", Solver(doubtful=[hall[next(iter(hall))]]))
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("certificate ")]
     assert len(lines) == 10

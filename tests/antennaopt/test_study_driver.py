@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.evolution import Evolution, EvolutionSettings, Mutation, Stop, decode
-from antennaopt.objectives import build
-from antennaopt.study import NOT_KEPT, Driver, Quiet, StopSignals
-from antennaopt.study._known import design_digest
+from antennaopt.run import NOT_KEPT, Driver, Quiet, StopSignals
+from antennaopt.run.known_designs import design_digest
+from antennaopt.search import Evolution, EvolutionSettings, Mutation, Stop, decode
+from antennaopt.search.objectives import build
 
 REAL = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(3)]
 WHOLE = [SimpleNamespace(name="rings", low=0.0, high=2.0, kind="integer", choices=())]

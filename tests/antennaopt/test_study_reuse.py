@@ -13,15 +13,15 @@ from test_evaluate import LARGE, SMALL, planned
 from test_recognition import FAMILY, FIRST, NEARLY, without
 
 from antennaopt.cli.summaries import report_lines
-from antennaopt.config import Experiment
-from antennaopt.evaluation import arithmetic
-from antennaopt.evaluation import evaluate as module
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results.cache import FILE, EvaluationCache, _check_sum
-from antennaopt.results.outcome import packed
-from antennaopt.study import Quiet, resume, run
-from antennaopt.study._reuse import ReusingFarm
+from antennaopt.experiment import Experiment
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import Quiet, resume, run
+from antennaopt.run.reuse import ReusingFarm
+from antennaopt.solve import arithmetic
+from antennaopt.solve import evaluate as module
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.store.cache import FILE, EvaluationCache, _check_sum
+from antennaopt.store.outcome import packed
 
 EXPERIMENT = {
     "name": "coarse_lens",

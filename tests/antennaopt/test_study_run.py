@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from antennaopt.config import load_antenna, load_experiment
 from antennaopt.errors import Interrupted, ResumeRefusedError, RunInUseError
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results import RunFolder
-from antennaopt.study import Lines, Quiet, estimate, outcome_of_row, resume, run
+from antennaopt.experiment import load_antenna, load_experiment
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import Lines, Quiet, estimate, outcome_of_row, resume, run
+from antennaopt.store import RunFolder
 
 TOML = """
 title = "Three radii"
@@ -329,7 +329,7 @@ def test_lines_of_progress(experiment_file, tmp_path, capsys):
 
 
 def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monkeypatch):
-    monkeypatch.setattr("antennaopt.study._estimate.plan_for", lambda experiment: dict(PLAN))
+    monkeypatch.setattr("antennaopt.run.dry_run.plan_for", lambda experiment: dict(PLAN))
 
     def timed(family, designs, plan, *, backend, fields=False):
         steps = plan["max_steps"]
@@ -344,9 +344,9 @@ def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monk
 
 def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monkeypatch):
     """One device of 4 G cell-steps/s and 8 cores of 0.5 G each share 26 antennas; the slowest may have the last."""
-    monkeypatch.setattr("antennaopt.study._estimate.plan_for", lambda experiment: dict(PLAN))
-    monkeypatch.setattr("antennaopt.evaluation._devices.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
-    monkeypatch.setattr("antennaopt.evaluation._device.room", lambda plan: {"wave": 5, "antennas": 7})
+    monkeypatch.setattr("antennaopt.run.dry_run.plan_for", lambda experiment: dict(PLAN))
+    monkeypatch.setattr("antennaopt.farm.devices.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
+    monkeypatch.setattr("antennaopt.solve.device.room", lambda plan: {"wave": 5, "antennas": 7})
     batches = []
 
     def timed(family, designs, plan, *, backend, fields=False):

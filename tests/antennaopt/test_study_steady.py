@@ -10,8 +10,8 @@ import pytest
 from test_study_driver import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.evolution import Candidate, EvolutionSettings, Mutation, Scored, SteadyState, decode, replay
-from antennaopt.study import Quiet, SteadyDriver, StopSignals
+from antennaopt.run import Quiet, SteadyDriver, StopSignals
+from antennaopt.search import Candidate, EvolutionSettings, Mutation, Scored, SteadyState, decode, replay
 
 
 class Flying:

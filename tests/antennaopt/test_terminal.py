@@ -96,7 +96,7 @@ PRINTING = [
 def test_every_command_that_prints(files, run_folder, monkeypatch, capsys, command):
     """Exit code 6 on a full disk and 141 without a reader; one line at most, and not one of a traceback."""
     monkeypatch.chdir(files)
-    monkeypatch.setattr("antennaopt.evaluation.evaluate.evaluate", cheap_evaluation.evaluate)
+    monkeypatch.setattr("antennaopt.solve.evaluate.evaluate", cheap_evaluation.evaluate)
     words = [str(run_folder) if word == "RUN" else word for word in command.split()]
     for code, stream in ((6, open("/dev/full", "w")), (141, readerless())):  # noqa: SIM115
         monkeypatch.setattr("sys.stdout", stream)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 
-from antennaopt.certificate_authority import issue, made
 from antennaopt.cli import main
 from antennaopt.errors import ConfigurationError
-from antennaopt.evaluation._security import (
+from antennaopt.farm.authority import issue, made
+from antennaopt.farm.security import (
     TlsFiles,
     host_and_port,
     host_of,

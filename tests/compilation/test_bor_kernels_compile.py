@@ -11,11 +11,11 @@ import pytest
 from nvrtc import RefusedError, compile_for
 
 from antennaopt.bench.problems import full_problem
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda import SCHEMES
-from fdtd.backends.cuda.sources import flatten
+from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.errors import Unsuitable
-from fdtd.problem import Problem
-from fdtd.tiling.limits import HOPPER
+from fdtd.schemes.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import random_problem
@@ -84,7 +84,8 @@ def test_lenses_of_full_size_compile(scheme: str, surfaces: str, choice: dict[st
 
 @pytest.mark.parametrize("precision", REAL)
 def test_looks_compile(precision: str) -> None:
-    assert compile_for(flatten("looks.cu", {"REAL": REAL[precision]}), "sm_90").startswith(b"\x7fELF")
+    text = flatten("kernels/axisymmetric/looks.cu", {"REAL": REAL[precision]})
+    assert compile_for(text, "sm_90").startswith(b"\x7fELF")
 
 
 def test_missing_settings_are_refused_by_name() -> None:

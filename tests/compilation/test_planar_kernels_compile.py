@@ -13,10 +13,10 @@ from nvrtc import RefusedError, compile_for
 
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.errors import Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.planar_bodies import dielectric_cylinder, free_space
-from fdtd.tiling.limits import HOPPER
+from fdtd.planar.bodies import dielectric_cylinder, free_space
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.schemes.limits import HOPPER
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "resident")
 STENCILS = ("tmz", "tez", "coupled tez", "jacobi5")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from host_device import HostDevice
 
-from antennaopt.evaluation import arithmetic
-from antennaopt.evaluation.evaluate import evaluate as evaluate_by_fdtd
-from antennaopt.evaluation.room import room_of
+from antennaopt.solve import arithmetic
+from antennaopt.solve.evaluate import evaluate as evaluate_by_fdtd
+from antennaopt.solve.room import room_of
 from fdtd.backends import cuda
 
 _DEVICE = HostDevice()

@@ -13,9 +13,9 @@ from emulated import agree, stepped
 from fdtd.backends import reference
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
+from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.one_step import plan as one_step
 from fdtd.stencils import BOR
-from fdtd.tiling import one_step
-from fdtd.tiling.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import part, random_problem

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from emulated import agree, diagonal, stepped
 
+from fdtd.axisymmetric.media import Media
 from fdtd.backends import reference
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
-from fdtd.media import Media
-from fdtd.tiling.limits import HOPPER
+from fdtd.schemes.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import random_problem

@@ -12,7 +12,7 @@ import pytest
 from emulated import agree, diagonal, stepped
 
 from fdtd.backends import reference
-from fdtd.boundaries import RadialLayer
+from fdtd.cpml import RadialLayer
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import part, random_problem

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from host_device import HostDevice
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import SolverPlan, plan
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import SolverPlan, plan
 from fdtd.backends import cuda
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 7.2e-3}

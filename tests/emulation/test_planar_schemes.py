@@ -17,9 +17,9 @@ from host_device import HostDevice
 from fdtd.backends import jacobi_reference, planar_reference
 from fdtd.backends.cuda import planar
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarMedia, PlanarProblem
-from fdtd.tiling.limits import HOPPER
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarMedia, PlanarProblem
+from fdtd.schemes.limits import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from test_planar import error, random_problem

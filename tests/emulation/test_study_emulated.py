@@ -11,9 +11,10 @@ import pytest
 import study_on_emulation
 from host_device import HostDevice
 
-from antennaopt.config import load_experiment
-from antennaopt.evaluation import _devices
-from antennaopt.study import _run, run
+from antennaopt.experiment import load_experiment
+from antennaopt.farm import devices as _devices
+from antennaopt.run import run
+from antennaopt.run import run as _run
 from fdtd.backends.cuda import SCHEMES, present
 
 EXPERIMENT = """

@@ -18,8 +18,8 @@ from antennaopt import cli
 from antennaopt.bench import matrix
 from fdtd.backends.cuda import planar
 from fdtd.errors import Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.tiling.limits import HOPPER, Limits
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.schemes.limits import HOPPER, Limits
 
 ON_A_GPU = [row for row in matrix.support_matrix() if row["backend"] == "cuda"]
 

@@ -224,8 +224,8 @@ def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler
     """Carry the run out below a folder; `farm` opens another farm than the experiment's."""
     import cheap_lens  # workers find the function by the module's name, which is not __main__
 
-    from antennaopt.config import Experiment
-    from antennaopt.study import Lines, run
+    from antennaopt.experiment import Experiment
+    from antennaopt.run import Lines, run
 
     evolution = EXPERIMENT["evolution"] | (evolution or {})
     experiment = Experiment.parse(EXPERIMENT | {"seed": seed, "evolution": evolution})
@@ -247,7 +247,7 @@ def go_on(folder, *, farm=None, scheduler=None):
     """Resume a run."""
     import cheap_lens
 
-    from antennaopt.study import Lines, resume
+    from antennaopt.run import Lines, resume
 
     more = {} if farm is None else {"farm": farm}
     return resume(folder, evaluate=cheap_lens.bowl, progress=Lines(), report=False, scheduler=scheduler, **more)
@@ -255,14 +255,14 @@ def go_on(folder, *, farm=None, scheduler=None):
 
 def serial(experiment, *, plan, backend, scheduler=None, evaluate):
     """Open a farm without workers."""
-    from antennaopt.evaluation.serial import SerialFarm
+    from antennaopt.farm.serial import SerialFarm
 
     return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
 
 
 def with_a_mortal_scheduler(experiment, **given):
     """Open the experiment's farm; SIGUSR1 then ends its scheduler, which is a part of this process."""
-    from antennaopt.study import open_farm
+    from antennaopt.run import open_farm
 
     farm = open_farm(experiment, **given)
 

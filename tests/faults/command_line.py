@@ -10,9 +10,9 @@ from functools import partial
 
 import cheap_lens
 
-from antennaopt import study
+from antennaopt import run as study
 from antennaopt.cli import main
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 
 if __name__ == "__main__":
     more = {"evaluate": cheap_lens.bowl, "report": False}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import every_write
 
-from antennaopt.results import generations
+from antennaopt.store import generations
 
 GENERATIONS = 5
 

@@ -5,7 +5,7 @@ import time
 
 import psutil
 
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm.pool import Farm
 
 farms: list[Farm] = []
 

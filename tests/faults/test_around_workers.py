@@ -8,8 +8,8 @@ import pytest
 from struck_farms import Striking, farms, under_way, worker_pids, workers
 from waiting import wait_until
 
-from antennaopt.evaluation import farm as farm_module
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm import pool as farm_module
+from antennaopt.farm.pool import Farm
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import bits
 import pandas as pd
 import pytest
 
-from antennaopt.results import RunFolder, generations
+from antennaopt.store import RunFolder, generations
 
 HERE = Path(__file__).parent
 SIZES = (6, 5, 5, 5, 5)

@@ -24,9 +24,9 @@ from test_resume import TOML
 from unfinished_runs import dumped, go_on, sealed
 from watched import watched
 
-from antennaopt.config import load_experiment
 from antennaopt.errors import AntennaoptError
-from antennaopt.results import RunFolder, load
+from antennaopt.experiment import load_experiment
+from antennaopt.store import RunFolder, load
 
 pytestmark = pytest.mark.slow
 

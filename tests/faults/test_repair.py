@@ -12,13 +12,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from antennaopt import study
-from antennaopt.certificate import certify
+from antennaopt import run as study
 from antennaopt.cli import main
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.results import RunFolder, generations, load
-from antennaopt.results.damage import damaged_files
-from antennaopt.study import Quiet
+from antennaopt.run import Quiet
+from antennaopt.solve.certificate import certify
+from antennaopt.store import RunFolder, generations, load
+from antennaopt.store.damage import damaged_files
 
 STEADY = {"algorithm": "steady_state", "generations": 4}
 
@@ -141,8 +141,8 @@ def test_files_that_hold_several_generations(tmp_path, monkeypatch):
     """The first shared file, one in the middle, the last; rows, patterns, and a file that is not there."""
     monkeypatch.setattr(generations, "SINGLE", 2)
     monkeypatch.setattr(generations, "MOST_ROWS", 20)
-    monkeypatch.setattr("antennaopt.results.damage.SINGLE", 2)
-    monkeypatch.setattr("antennaopt.study._repair.SINGLE", 2)
+    monkeypatch.setattr("antennaopt.store.damage.SINGLE", 2)
+    monkeypatch.setattr("antennaopt.run.repair.SINGLE", 2)
     evolution = {"population": 6, "generations": 14}
     left_alone = cheap_lens.start(tmp_path / "quiet", farm=cheap_lens.serial, evolution=evolution, sleep_s=0.0).folder
     shared = sorted(path.name for path in (left_alone / "evals").iterdir())[2:]

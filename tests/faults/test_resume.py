@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from required import skip_without
 
-from antennaopt import study
+from antennaopt import run as study
 from antennaopt.cli import main
-from antennaopt.results.checkpoint import canonical, digest
+from antennaopt.store.checkpoint import canonical, digest
 
 HERE = Path(__file__).parent
 
@@ -204,7 +204,8 @@ mode = "off"
 
 def begun(toml, root):
     from antennaopt.config import load_experiment
-    from antennaopt.study import run
+
+    from antennaopt.run import run
 
     return run(
         load_experiment(toml), root=root, source=toml.read_text(), plan=cheap_lens.PLAN | {"sleep_s": 0.0},

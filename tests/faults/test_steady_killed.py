@@ -19,9 +19,9 @@ import pytest
 from test_every_write import assert_resumed_is_equal
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.config import Experiment
-from antennaopt.evolution import Candidate, EvolutionSettings, Scored, SteadyState, replay
-from antennaopt.results import RunFolder
+from antennaopt.experiment import Experiment
+from antennaopt.search import Candidate, EvolutionSettings, Scored, SteadyState, replay
+from antennaopt.store import RunFolder
 
 HERE = Path(__file__).parent
 STEADY = json.dumps({"algorithm": "steady_state", "population": 8, "generations": 5})

@@ -17,9 +17,9 @@ from struck_farms import Striking, farms, under_way, worker_pids, workers
 from waiting import wait_until
 
 from antennaopt.errors import ClusterError
-from antennaopt.evaluation import _failures
-from antennaopt.evaluation import farm as farm_module
-from antennaopt.evaluation.farm import Farm
+from antennaopt.farm import pool as farm_module
+from antennaopt.farm import retries as _failures
+from antennaopt.farm.pool import Farm
 
 
 @pytest.fixture
@@ -231,9 +231,9 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
 
     Out of memory is no failed attempt: its worker frees the pool and solves the batch in parts, a lone one once more.
     """
-    from antennaopt.evaluation import _devices
+    from antennaopt.farm import devices as _devices
     from fdtd.backends.cuda import present
-    from fdtd.tiling.limits import HOPPER
+    from fdtd.schemes.limits import HOPPER
 
     found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(2))
     monkeypatch.setattr(present, "devices", lambda: found)

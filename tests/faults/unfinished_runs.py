@@ -7,9 +7,9 @@ import cheap_lens
 import pytest
 
 from antennaopt.errors import Interrupted
-from antennaopt.evaluation.serial import SerialFarm
-from antennaopt.results.checkpoint import canonical, digest
-from antennaopt.study import Quiet, resume
+from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import Quiet, resume
+from antennaopt.store.checkpoint import canonical, digest
 
 EVOLUTION = {"population": 4, "generations": 3, "elites": 1}
 ALL, SOME, STEADY = range(3)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from scipy.special import jnp_zeros, jv, jvp
 
-from antennaopt.geometry import FAMILIES, stack
-from fdtd.layout import Extent, Layout, lay_out
-from fdtd.simulation import solve
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.simulation import solve
 
 RADIUS = 3.6e-3
 GUIDE = {"feed.inner_radius": RADIUS, "feed.outer_radius": 4.2e-3, "feed.length": 12e-3}

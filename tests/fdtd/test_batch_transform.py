@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.ports import GuideMode
+from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.axisymmetric.simulation import _map, fill, pose
+from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu
-from fdtd.layout import Extent, Layout, lay_out
-from fdtd.ports import GuideMode
-from fdtd.problem import Problem, Records
-from fdtd.simulation import _map, fill, pose
-from fdtd.solutions import solutions
 
 DESIGN = {
     "feed.inner_radius": 3.6e-3,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fdtd.errors import Unsuitable
+from fdtd.schemes.limits import HOPPER, registers_per_thread
+from fdtd.schemes.resident import plan as resident
+from fdtd.schemes.trapezoidal import plan as trapezoidal
 from fdtd.stencils import BOR
-from fdtd.tiling import resident, trapezoidal
-from fdtd.tiling.limits import HOPPER, registers_per_thread
 
 LATTICES = ((33, 106), (62, 130), (79, 166), (148, 312), (256, 320))
 _HELD = 14  # numbers of a cell of the radial layer: six components, eight filters

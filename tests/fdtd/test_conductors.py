@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fdtd.axisymmetric.conductors import _Metal, _parts, open_parts
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import LevelSet, Scene, box, cone_shell
 from fdtd.backends.reference import Stepper
-from fdtd.boundaries import RadialLayer
-from fdtd.conductors import _Metal, _parts, open_parts
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
-from fdtd.scene import LevelSet, Scene, box, cone_shell
+from fdtd.cpml import RadialLayer
 
 FAR = 1.0
 

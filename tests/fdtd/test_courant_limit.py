@@ -14,13 +14,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.reference import Stepper
-from fdtd.boundaries import RadialLayer
+from fdtd.cpml import RadialLayer
 from fdtd.errors import ConfigError
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
 
 PUBLISHED = {0: 0.6726, 1: 0.6212, 2: 0.4255, 3: 0.3085, 4: 0.2390}
 ORDERS = tuple(PUBLISHED)

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from scipy.constants import epsilon_0
 
-from fdtd.grid import AxisymmetricGrid
-from fdtd.media import _cut, effective_permittivity
-from fdtd.scene import Dielectric, Scene, box, capped_cylinder
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.media import _cut, effective_permittivity
+from fdtd.axisymmetric.scene import Dielectric, Scene, box, capped_cylinder
 
 FREQUENCY = 30e9
 EPS = 2.53

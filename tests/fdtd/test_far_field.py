@@ -21,18 +21,18 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
+from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
-from fdtd.boundaries import AxialLayer, RadialLayer
+from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 from fdtd.farfield.metrics import directivity
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.layout import Extent, Layout, lay_out
-from fdtd.media import Media
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.problem import Problem
-from fdtd.simulation import PATTERN_DEG, Solution, solve
-from fdtd.sources import ModalSource
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCIES = np.array([27e9, 30e9, 33e9])

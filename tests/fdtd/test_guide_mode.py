@@ -22,10 +22,10 @@ from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 from straight_guide import FREQUENCIES, RADIUS, guide_mode, matched_guide
 
+from fdtd.axisymmetric.ports import modal_amplitudes
+from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cpu
 from fdtd.errors import ConfigError
-from fdtd.ports import modal_amplitudes
-from fdtd.problem import Problem, Records
 
 EXACT = {order: float(jnp_zeros(order, 1)[0]) for order in (1, 2, 3)}
 CELLS = (0.3e-3, 0.31e-3, 0.15e-3)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.constants import speed_of_light
 
+from fdtd.axisymmetric.grid import courant_limit
+from fdtd.axisymmetric.layout import Extent, Layout, check_bodies, choose_cell, lay_out
+from fdtd.axisymmetric.scene import Dielectric, Scene, capped_cylinder
 from fdtd.errors import ConfigError
-from fdtd.grid import courant_limit
-from fdtd.layout import Extent, Layout, check_bodies, choose_cell, lay_out
-from fdtd.scene import Dielectric, Scene, capped_cylinder
 
 BAND = (28.5e9, 30e9, 31.5e9)
 LENS = Extent(r_max=14e-3, z_min=-12.4e-3, z_max=17e-3, feed_radius=3.6e-3, feed_length=12e-3, permittivity=2.53)

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from fdtd.errors import Unsuitable
+from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.planar_rows import LEAD, ROW_LEAD, pitch
+from fdtd.schemes.resident import planar as resident
+from fdtd.schemes.skewed import planar as skewed
+from fdtd.schemes.streamed import planar as streamed
+from fdtd.schemes.trapezoidal import planar as trapezoidal
 from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL
-from fdtd.tiling.limits import HOPPER
-from fdtd.tiling.planar import LEAD, ROW_LEAD, pitch, resident, skewed, streamed, trapezoidal
 
 CELLS = (TMZ_CELL, TEZ_CELL, COUPLED_TEZ_CELL, JACOBI5_CELL)
 SIZES = [(28, 34), (321, 257), (101, 700), (14, 15)]

@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.tiling.bor_need import cluster_need, rows_need, tile_need
-from fdtd.tiling.machine import H200, Machine
-from fdtd.tiling.need import Need, clusters_at_once
-from fdtd.tiling.rates import SCHEMES, STENCILS, predict
+from fdtd.schemes.axisymmetric_need import cluster_need, rows_need, tile_need
+from fdtd.schemes.gpu import H200, Machine
+from fdtd.schemes.need import Need, clusters_at_once
+from fdtd.schemes.rates import SCHEMES, STENCILS, predict
 
 # Need, measured, what limited it. Predicted: 51, 221, 326 (its wait was taken from this one), 295, 360, 355 G.
 PROTOTYPES = {

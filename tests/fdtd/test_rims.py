@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fdtd.conductors import open_parts
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.rims import edge_conditions
-from fdtd.scene import Dielectric, Rim, Scene, box
+from fdtd.axisymmetric.conductors import open_parts
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.rims import edge_conditions
+from fdtd.axisymmetric.scene import Dielectric, Rim, Scene, box
 
 CELL = 0.25e-3
 RADIUS = 40  # cells, far from the axis

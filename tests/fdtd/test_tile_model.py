@@ -11,7 +11,7 @@ import itertools
 import pytest
 
 from fdtd.errors import ConfigError
-from fdtd.tiling.traffic import APPROACHES, SHARED_FLOATS, best_tile, memory, regions, traffic, work
+from fdtd.schemes.traffic import APPROACHES, SHARED_FLOATS, best_tile, memory, regions, traffic, work
 
 FIGURE_37 = {  # (region, approach): ratio and tile on the GTX-280, on the GTX-580
     ("pml", 1): ((0.22, (8, 8, 1)), (0.22, (16, 16, 1))),

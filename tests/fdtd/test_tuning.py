@@ -11,11 +11,11 @@ from antennaopt.bench.tuning import tune
 from fdtd.backends.cuda import tuning
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
-from fdtd.jacobi import JacobiProblem
-from fdtd.tiling.candidates import Candidate, best_few
-from fdtd.tiling.limits import HOPPER
-from fdtd.tiling.machine import H200
-from fdtd.tiling.pairs import SCHEMES as PAIRED
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.schemes.candidates import Candidate, best_few
+from fdtd.schemes.gpu import H200
+from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.pairs import SCHEMES as PAIRED
 
 
 class Counter:

@@ -19,11 +19,11 @@ import pytest
 
 from antennaopt.bench.problems import full_problem
 from antennaopt.bench.self_test import self_test
+from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cuda, reference
 from fdtd.backends.cuda.device import CudaDevice
 from fdtd.backends.cuda.marching import AnyProblem, marching, schemes_of
 from fdtd.errors import Unsuitable
-from fdtd.problem import Problem, Records
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import PORT_WIDTHS, error, random_problem, record_errors, worst

@@ -16,7 +16,7 @@ import pytest
 from fdtd.backends import jacobi_reference, planar_reference
 from fdtd.backends.cuda import planar
 from fdtd.backends.cuda.device import CudaDevice
-from fdtd.jacobi import JacobiProblem
+from fdtd.planar.jacobi import JacobiProblem
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from test_planar import error, random_problem

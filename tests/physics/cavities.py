@@ -9,12 +9,12 @@ from scipy.constants import speed_of_light
 from scipy.optimize import brentq
 from scipy.special import jn_zeros, jnp_zeros, jv, jvp
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import PortMonitor, Sampling
+from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cpu, reference
-from fdtd.boundaries import RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import PortMonitor, Sampling
-from fdtd.problem import Problem, Records
+from fdtd.cpml import RadialLayer
 
 RADIUS, LENGTH, SLAB = 10e-3, 16e-3, 6e-3
 PERIODS = 60

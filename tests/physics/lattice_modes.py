@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from fdtd.grid import AxisymmetricGrid
+from fdtd.axisymmetric.grid import AxisymmetricGrid
 
 
 def radial_modes(kind: str, order: int, nr: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,12 +8,12 @@ import numpy as np
 from cavities import BACKENDS
 from scipy.constants import speed_of_light
 
-from fdtd.boundaries import AxialLayer, RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.problem import Problem
-from fdtd.sources import ModalSource
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.sources import ModalSource
+from fdtd.cpml import AxialLayer, RadialLayer
 
 CELL = 0.4e-3
 CELLS_PER_WAVELENGTH = 25.0

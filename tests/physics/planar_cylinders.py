@@ -1,4 +1,4 @@
-"""A cylinder beside a line source: the exact eigenfunction series, and how far `fdtd.planar_scattering` is from it.
+"""A cylinder beside a line source: the exact eigenfunction series, and how far `fdtd.planar.scattering` is from it.
 
 Electric line current I along z (TM, u = E_z) or magnetic one K (TE, u = H_z); time convention exp(+jwt); cylinder of
 radius a at the origin, source at (rho', phi'), k1 = sqrt(eps) k. By Graf's theorem, for rho < rho',
@@ -25,7 +25,7 @@ import numpy as np
 from scipy.constants import c, epsilon_0, mu_0
 from scipy.special import h2vp, hankel2, jv, jvp
 
-from fdtd.planar_scattering import Cylinder, Scattering, scatter
+from fdtd.planar.scattering import Cylinder, Scattering, scatter
 
 FREQUENCY = 10e9
 WAVELENGTH = c / FREQUENCY

@@ -27,10 +27,10 @@ from scipy.constants import speed_of_light
 from scipy.optimize import brentq
 from scipy.special import jv, jvp, yv, yvp
 
-from fdtd.grid import AxisymmetricGrid
-from fdtd.media import Media, effective_permittivity
-from fdtd.monitors import PortMonitor
-from fdtd.scene import Dielectric, Scene, box
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.media import Media, effective_permittivity
+from fdtd.axisymmetric.monitors import PortMonitor
+from fdtd.axisymmetric.scene import Dielectric, Scene, box
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,13 +51,13 @@ from cavities import BACKENDS
 from open_space import CELL, CENTRE, empty, radiate
 from scipy.constants import speed_of_light
 
-from fdtd.boundaries import AxialLayer, RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.ports import lowest_te_mode
-from fdtd.problem import Problem
-from fdtd.sources import ModalSource
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.ports import lowest_te_mode
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.sources import ModalSource
+from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.waveforms import GaussianPulse
 
 BAND = np.linspace(0.5, 1.5, 11)  # of the centre frequency

@@ -15,7 +15,7 @@ Measured, largest of all components at 1, 2, 4 cells a millimetre (R = 10 mm), i
 
 Second order all, but for a logarithm for m = 1, where fields do not vanish on the axis. What is stepped there is E_z
 for m = 0 alone; E_phi(0) and H_r(0) of m = 1 are slave values: nothing feeds on them, E_phi(0) is given to plots and
-maps by `fdtd.simulation` (tests/fdtd/test_axis_fields.py), and the contour and the port weigh both by r = 0.
+maps by `fdtd.axisymmetric.simulation` (tests/fdtd/test_axis_fields.py); the contour and the port weigh both by r = 0.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from lattice_modes import axisymmetric_start, radial_modes
 from scipy.constants import speed_of_light
 from scipy.special import jv, jvp
 
-from fdtd.boundaries import RadialLayer
-from fdtd.grid import AxisymmetricGrid
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.cpml import RadialLayer
 
 MODES = [(order, kind) for order in (0, 1, 2, 3) for kind in ("TM", "TE")]
 COMPONENTS = ("e_r", "e_phi", "e_z", "h_r", "h_phi", "h_z")

@@ -19,7 +19,7 @@ from cavities import BACKENDS, LENGTH, RADIUS, SLAB, resonance, ring
 from scipy.constants import speed_of_light
 from scipy.linalg import eigh
 
-from fdtd.grid import courant_limit
+from fdtd.axisymmetric.grid import courant_limit
 
 PUBLISHED_GHZ = {0: 11.474253, 1: 12.843050, 2: 17.324437}
 CELLS_PER_MM = (1.0, 1.5, 2.0)

@@ -1,11 +1,12 @@
 """Walls that cut the lattice anywhere must not make the fields grow.
 
-A conductor that leaves a sliver of a cell open asks for a smaller time step than the lattice's; `fdtd.conductors`
-raises the area of such faces instead. Away from the axis that is enough by theory: a face adds a matrix of rank one
-to curl curl, of norm (sum of its open edges) / area; faces of one colour of a chessboard share no edge, so the
-largest eigenvalue is at most twice the largest norm, 2 * 4 * 1.28 = 10.2, and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed.
-Near the axis the lattice itself is at its limit. Measured: flat walls at 14 places within a cell and 36 tubes and
-horns of random shape on random cells stay within 200 of unit noise over 1,500 steps; with 1.15 near the axis too, two
+A conductor that leaves a sliver of a cell open needs a smaller time step than the lattice's;
+`fdtd.axisymmetric.conductors` raises the area of such faces instead. Away from the axis that is enough by theory: a
+face adds a matrix of rank one to curl curl, of norm (sum of its open edges) / area; faces of one colour of a
+chessboard share no edge, so the largest eigenvalue is at most twice the largest norm, 2 * 4 * 1.28 = 10.2,
+and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the lattice itself is at its limit. Measured: flat walls
+at 14 places within a cell and 36 tubes and horns of random shape on random cells stay within 200 of unit noise over
+1,500 steps; with 1.15 near the axis too, two
 of the flat walls overflow.
 """
 
@@ -17,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
-from fdtd.layout import Extent, lay_out
-from fdtd.simulation import fill, pose
 
 STEPS = 1500
 LARGEST = 1e3

@@ -1,8 +1,8 @@
 """Dense and lossy bodies stay stable: neither permittivity nor loss tangent has a limit from the time step.
 
 The coupling of E_r and E_z at a slanted surface is bounded so that the inverse permittivity stays positive definite on
-the lattice (`fdtd.media`). Without the bound this sphere-capped cylinder of radius 17 cells grew without limit: not
-finite after 1600 steps at permittivity 40, 800 at 60. Loss enters semi-implicitly, (1 - x)/(1 + x) with
+the lattice (`fdtd.axisymmetric.media`). Without the bound this sphere-capped cylinder of radius 17 cells grew without
+limit: not finite after 1600 steps at permittivity 40, 800 at 60. Loss enters semi-implicitly, (1 - x)/(1 + x) with
 x = sigma dt/(2 eps) > 0, so that |E| never grows by it, however large.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
-from antennaopt.geometry import FAMILIES, stack
-from fdtd import media
-from fdtd.layout import Layout
+from antennaopt.families import FAMILIES, stack
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric import media
+from fdtd.axisymmetric.layout import Layout
 
 SOLVER = {
     "frequencies": [30e9],

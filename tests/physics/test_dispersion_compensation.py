@@ -30,12 +30,12 @@ from lattice_modes import axisymmetric_start, radial_modes
 from scipy.constants import speed_of_light
 from scipy.special import jn_zeros, jnp_zeros
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media, compensate_dispersion
+from fdtd.axisymmetric.monitors import PortMonitor, Sampling
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends import cpu
-from fdtd.boundaries import RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media, compensate_dispersion
-from fdtd.monitors import PortMonitor, Sampling
-from fdtd.problem import Problem
+from fdtd.cpml import RadialLayer
 
 STEPS = 12000
 CELL = 1e-3

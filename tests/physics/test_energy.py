@@ -24,14 +24,14 @@ import numpy as np
 import pytest
 from scipy.constants import epsilon_0
 
+from fdtd.axisymmetric.conductors import open_parts
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import Scene, cone_shell
 from fdtd.backends.reference import Stepper
-from fdtd.boundaries import RadialLayer
-from fdtd.conductors import open_parts
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
-from fdtd.scene import Scene, cone_shell
+from fdtd.cpml import RadialLayer
 
 CELL = 0.5e-3
 NR, NZ, STEPS = 11, 17, 500

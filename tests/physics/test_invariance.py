@@ -25,10 +25,10 @@ import numpy as np
 import pytest
 from scipy.constants import speed_of_light
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.simulation import Solution, solve
 from fdtd.farfield.metrics import directivity
-from fdtd.layout import Extent, Layout, lay_out
-from fdtd.simulation import Solution, solve
 
 FREQUENCIES = (28.5e9, 30e9, 31.5e9)
 CELL = 0.3e-3

@@ -33,15 +33,15 @@ from cavities import BACKENDS
 from lattice_modes import axisymmetric_start, radial_modes
 from scipy.special import jn_zeros, jnp_zeros
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import PortMonitor, Sampling
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
-from fdtd.boundaries import RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import PortMonitor, Sampling
-from fdtd.planar import PlanarGrid, PlanarLayer, PlanarProblem, PlanarRecords, Probe
-from fdtd.planar_bodies import free_space
-from fdtd.problem import Problem
+from fdtd.cpml import RadialLayer
+from fdtd.planar.bodies import free_space
+from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem, PlanarRecords, Probe
 
 STEPS = 300
 PLANAR_BACKENDS: dict[str, Callable[[PlanarProblem], PlanarRecords]] = {

@@ -1,10 +1,11 @@
 """50,000 steps at 0.98 of the Courant limit: random fields around a lens, and around cut metal, layers on all sides.
 
-The limit (`fdtd.grid.courant_limit`) is the lattice's own, exact; 0.98 of it is what every run uses. Random fields hold
-every wave that the lattice has. Those that the air around can carry leave through the layers in some thousand steps.
-What stays are the lattice's fastest waves, bound to the axis: for m >= 2 their (2 sin(w dt/2)/S)^2 lies far above 8,
-the largest of a plane lattice, so they can go nowhere in r, and along z they hardly move. They neither decay nor grow,
-and the sum of squares that is looked at beats by a few per cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of
+The limit (`fdtd.axisymmetric.grid.courant_limit`) is the lattice's own, exact; 0.98 of it is what every run uses.
+Random fields hold every wave that the lattice has. Those that the air around can carry leave through the layers in
+some thousand steps. What stays are the lattice's fastest waves, bound to the axis: for m >= 2 their
+(2 sin(w dt/2)/S)^2 lies far above 8, the largest of a plane lattice, so they can go nowhere in r,
+and along z they hardly move. They neither decay nor grow, and the sum of squares that is looked at beats by a few per
+cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of
 random fields it is asked that the mean energy of 10,000 steps is never above that of the 10,000 before by more than
 10 % (an eigenvalue outside the unit circle by 5e-6 would be), and for m = 0 and 1, where bound waves leak, that it
 falls. The start is free of static charges, which would stay for ever: H is a curl, E nothing.
@@ -34,16 +35,16 @@ import numpy as np
 import pytest
 from open_space import ALPHA, CELL, CENTRE, LEAD, STRENGTH, layers
 
+from fdtd.axisymmetric.conductors import open_parts
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media, effective_permittivity
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import Dielectric, Scene, box, capped_cylinder, cone_shell
+from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
 from fdtd.backends.reference import Stepper
-from fdtd.boundaries import RadialLayer
-from fdtd.conductors import open_parts
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media, effective_permittivity
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
-from fdtd.scene import Dielectric, Scene, box, capped_cylinder, cone_shell
-from fdtd.sources import ModalSource
+from fdtd.cpml import RadialLayer
 
 STEPS, LAYER = 50_000, 6
 NR, NZ, ORIGIN = 24, 34, 11

@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from antennaopt.evaluation.plan import plan
-from antennaopt.geometry import FAMILIES, stack
-from fdtd.layout import Layout
-from fdtd.simulation import Solution, solve
+from antennaopt.families import FAMILIES, stack
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.simulation import Solution, solve
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.1e-3, "feed.length": 12e-3}
 LENS = {"lens.permittivity": 2.53, "lens.loss_tangent": 0.0}

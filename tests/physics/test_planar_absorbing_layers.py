@@ -36,8 +36,8 @@ from scipy.constants import c
 
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
-from fdtd.planar import COMPONENTS, PlanarGrid, PlanarLayer, PlanarProblem, PlanarRecords, PointCurrent, Probe
-from fdtd.planar_bodies import free_space
+from fdtd.planar.bodies import free_space
+from fdtd.planar.problem import COMPONENTS, PlanarGrid, PlanarLayer, PlanarProblem, PlanarRecords, PointCurrent, Probe
 from fdtd.waveforms import GaussianPulse
 
 CELL = 1e-3

@@ -1,6 +1,6 @@
 """Cylinders beside a line source against the eigenfunction series: ring of total field and scattering width.
 
-Solved as a user would, `fdtd.planar_scattering.scatter` with its defaults, at 20 cells a wavelength in the dielectric
+Solved as a user would, `fdtd.planar.scattering.scatter` with its defaults, at 20 cells a wavelength in the dielectric
 (metal: in free space). Relative L2 over angle. Measured, per cent, ring / scattering width, radius half a wavelength,
 source one wavelength from the axis, ring at three quarters; "plain" is without the compensation:
 
@@ -30,7 +30,7 @@ from planar_cylinders import FREQUENCY, WAVELENGTH, Case, compare
 
 from fdtd.backends import planar_reference
 from fdtd.errors import ConfigError
-from fdtd.planar_scattering import Cylinder, scatter
+from fdtd.planar.scattering import Cylinder, scatter
 
 Measured = Callable[..., float]
 BODIES = pytest.mark.parametrize("permittivity", [4.0, None], ids=["dielectric", "metal"])

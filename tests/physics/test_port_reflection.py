@@ -27,14 +27,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from antennaopt.config import load_experiment
-from antennaopt.evaluation.plan import plan
+from antennaopt.experiment import load_experiment
+from antennaopt.solve.plan import plan
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import LevelSet, Scene, box
+from fdtd.axisymmetric.simulation import fill, pose, solve
 from fdtd.backends import cpu
-from fdtd.layout import Extent, Layout, lay_out
-from fdtd.ports import GuideMode, modal_amplitudes
-from fdtd.problem import Problem
-from fdtd.scene import LevelSet, Scene, box
-from fdtd.simulation import fill, pose, solve
 
 MATCHED_DB, SHORT_DB, ABOVE_DB = -84.0, -92.0, -92.0
 STUDIES = ("quickstart", "ka_band_lens", "ka_band_horn")

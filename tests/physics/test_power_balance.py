@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antennaopt.geometry import FAMILIES, stack
-from fdtd import simulation
-from fdtd.layout import Extent, lay_out
-from fdtd.simulation import Solution, solve
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric import simulation
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.simulation import Solution, solve
 
 CELL = 0.4e-3
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4e-3, "feed.length": 10e-3}

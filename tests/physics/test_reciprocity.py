@@ -25,14 +25,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from antennaopt.geometry import FAMILIES, stack
+from antennaopt.families import FAMILIES, stack
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import PortMonitor
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import Dielectric
+from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
-from fdtd.layout import Extent, lay_out
-from fdtd.media import Media
-from fdtd.monitors import PortMonitor
-from fdtd.problem import Problem
-from fdtd.scene import Dielectric
-from fdtd.simulation import fill, pose
 
 Profile = tuple[np.ndarray, np.ndarray]
 CELL, STEPS = 0.4e-3, 1200

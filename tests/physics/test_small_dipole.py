@@ -19,7 +19,7 @@ Measured directivity at theta = 0 over that, dB, at 20 and 40 cells a wavelength
     s = 3 d           0.053   0.012
 
 Of these, 0.041 and 0.010 are the lattice's: a current there radiates kd / (c sin(kd c) + s sin(kd s)) times as strongly
-at the angle t (c, s its cosine and sine), more along the axes than between them (see `fdtd.planar_scattering`).
+at the angle t (c, s its cosine and sine), more along the axes than between them (see `fdtd.planar.scattering`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from scipy.constants import speed_of_light
 from scipy.signal import fftconvolve
 from scipy.special import jv
 
-from fdtd.boundaries import AxialLayer, RadialLayer
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.sources import ModalSource
+from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform
 from fdtd.farfield.metrics import polar_weights
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.problem import Problem
-from fdtd.sources import ModalSource
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCY = 30e9

@@ -18,10 +18,10 @@ import pytest
 from cavities import BACKENDS
 from open_space import ALPHA, CELL, STRENGTH, empty, layers
 
-from fdtd.boundaries import RadialLayer
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.monitors import Sampling
-from fdtd.problem import Problem
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.cpml import RadialLayer
 
 
 def random_start(order: int, steps: int) -> Problem:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import pytest
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import plan
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
 
 SOLVER = {
     "frequencies": [30e9],

@@ -26,16 +26,16 @@ import pytest
 from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 
+from fdtd.axisymmetric.conductors import open_parts
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import Scene, box
+from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
-from fdtd.boundaries import AxialLayer, RadialLayer
-from fdtd.conductors import open_parts
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.ports import GuideMode, lowest_te_mode
-from fdtd.problem import Problem
-from fdtd.scene import Scene, box
-from fdtd.sources import ModalSource
+from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.waveforms import pulse_for
 
 RADIUS = 3.6e-3

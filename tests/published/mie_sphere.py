@@ -33,15 +33,15 @@ import numpy as np
 from scipy.constants import speed_of_light
 from scipy.special import spherical_jn, spherical_yn
 
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.scene import Dielectric, Scene
+from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu, reference
-from fdtd.boundaries import AxialLayer, RadialLayer
+from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform
-from fdtd.grid import AxisymmetricGrid, courant_limit
-from fdtd.media import Media, compensate_dispersion, effective_permittivity
-from fdtd.monitors import HuygensContour, Sampling
-from fdtd.problem import Problem
-from fdtd.scene import Dielectric, Scene
-from fdtd.sources import ModalSource
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCY = 30e9

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from side_lobe_definition import by_the_definition
 
-from antennaopt.evaluation.evaluate import evaluate
-from antennaopt.evaluation.plan import SolverPlan, plan
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import SolverPlan, plan
 
 
 def _read(name: str) -> dict[str, dict[str, Any]]:

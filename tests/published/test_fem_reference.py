@@ -39,7 +39,7 @@ from reference_antennas import (
     worst,
 )
 
-from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
 
 DENSE = "shaped_lens_11_lossy"
 DENSE_GOALS = {0.3e-3: (0.06, 0.012, 0.55, 0.55, 0.006), 0.2e-3: GOALS[20]}

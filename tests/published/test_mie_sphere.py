@@ -4,8 +4,8 @@ Curved dielectric in every direction of the lattice, through effective permittiv
 layers, contour and far field. Errors are relative L2 over both cuts, weighted with sin(theta); complex amplitude, and
 phase, of the plane wave's scattered field; the dipole's far field to a factor. N: cells a wavelength in the sphere.
 
-Solved as antennas are, with the full tensor and the dispersion compensated (`fdtd.media.compensate_dispersion`); and
-plain, without the latter. Measured, per cent:
+Solved as antennas are, with the full tensor and the dispersion compensated
+(`fdtd.axisymmetric.media.compensate_dispersion`); and plain, without the latter. Measured, per cent:
 
     sphere: permittivity, radius in its wavelengths      N = 10   20     40     fitted order
     plane wave, 2.53, 1                                  3.8      0.94   0.24   1.99

@@ -32,8 +32,8 @@ from reference_antennas import (
     worst,
 )
 
-from antennaopt.evaluation.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
-from antennaopt.evaluation.finer_mesh import finer_cell
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
+from antennaopt.solve.finer_mesh import finer_cell
 
 Measured = Callable[..., float]
 

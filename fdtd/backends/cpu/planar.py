@@ -16,7 +16,7 @@ from scipy.constants import c, epsilon_0, mu_0
 
 from fdtd.backends.cpu.compiled import compiled
 from fdtd.errors import ConfigError
-from fdtd.planar import PlanarProblem, PlanarRecords, inverse_or_zero
+from fdtd.planar.problem import PlanarProblem, PlanarRecords, inverse_or_zero
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}

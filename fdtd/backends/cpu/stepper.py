@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0
 
+from fdtd.axisymmetric.monitors import Snapshots
+from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cpu.bor import LEAD
 from fdtd.backends.cpu.walk import energy, sweep
 from fdtd.errors import ConfigError
-from fdtd.monitors import Snapshots
-from fdtd.problem import Problem, Records, Watch
 
 _VECTOR = 16  # columns are padded to whole vectors
 _DTYPES = {"float32": np.float32, "float64": np.float64}

@@ -228,7 +228,7 @@ def sweep(
 
 @compiled(**REDUCTION)
 def energy(n, nz, state, inverse_cb, weights):
-    """Energy of the stored fields (see `fdtd.problem`), accumulated in float64 over rows.
+    """Energy of the stored fields (see `fdtd.axisymmetric.problem`), accumulated in float64 over rows.
 
     Args:
         inverse_cb: 1 / cb, or zero where the edge is inside the conductor, [3, nz, n].

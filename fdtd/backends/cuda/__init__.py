@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cuda.choice import choose
 from fdtd.backends.cuda.device import CudaDevice, Device
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError
-from fdtd.problem import Problem, Records, Watch
 
 _PRECISIONS = ("float32", "float64")
 

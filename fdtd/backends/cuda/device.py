@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
-from fdtd.tiling.limits import Limits
+from fdtd.schemes.limits import Limits
 
 
 class Program(Protocol):

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.dry import DryDevice
+from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.schemes import SCHEMES
-from fdtd.backends.cuda.sources import flatten
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarProblem
-from fdtd.problem import Problem
-from fdtd.tiling.limits import Limits
-from fdtd.tiling.pairs import check_pair
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarProblem
+from fdtd.schemes.limits import Limits
+from fdtd.schemes.pairs import check_pair
 
 AnyProblem = Problem | PlanarProblem | JacobiProblem
 
@@ -106,7 +106,7 @@ def kernel_texts(
         made = SCHEMES[scheme](problem, precision, limits, **choice)
         real = {"float32": "float", "float64": "double"}[precision]
         settings = {"REAL": real, **made.macros, **(macros or {})}
-        return [flatten(made.text, settings), flatten("looks.cu", {"REAL": real})]
+        return [flatten(made.text, settings), flatten("kernels/axisymmetric/looks.cu", {"REAL": real})]
     device = DryDevice(limits)
     marching(problem, device, scheme, precision=precision, copies=copies, macros=macros, **choice).advance(steps)
     return device.texts

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.constants import epsilon_0
 
 from fdtd.arrays import library
+from fdtd.axisymmetric.problem import Problem
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.problem import Problem
 
 ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL = (1 << bit for bit in range(16, 23))
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.backends.cuda.sources import kernel_text
+from fdtd.backends.cuda.kernel_text import kernel_text
 
 _STRUCT = re.compile(r"struct Parameters \{(.*?)\n\};", re.DOTALL)
 _MEMBER = re.compile(r"(?:const )?(real|int|double) (\*?)(\w+);")
 
 
 @lru_cache
-def parameter_layout(precision: str, text: str = "parameters.cuh") -> np.dtype:
+def parameter_layout(precision: str, text: str = "kernels/axisymmetric/parameters.cuh") -> np.dtype:
     """The structure as NumPy sees it, with C's alignment; pointers are 64-bit numbers.
 
     Args:
@@ -37,7 +37,9 @@ def parameter_layout(precision: str, text: str = "parameters.cuh") -> np.dtype:
     return np.dtype(members, align=True)
 
 
-def pack_parameters(precision: str, values: Mapping[str, float], text: str = "parameters.cuh") -> bytes:
+def pack_parameters(
+    precision: str, values: Mapping[str, float], text: str = "kernels/axisymmetric/parameters.cuh"
+) -> bytes:
     """The bytes of the structure; every member must have a value."""
     layout = parameter_layout(precision, text)
     names = layout.names or ()

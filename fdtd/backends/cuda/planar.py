@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.device import Device, Program
+from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.backends.cuda.parameters import pack_parameters
 from fdtd.backends.cuda.planar_packing import pack, stencil_of, unpack
-from fdtd.backends.cuda.sources import flatten
 from fdtd.errors import ConfigError
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarProblem, PlanarRecords
-from fdtd.tiling.pairs import check_pair
-from fdtd.tiling.planar import one_step, resident, skewed, streamed, trapezoidal
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarProblem, PlanarRecords
+from fdtd.schemes.one_step import planar as one_step
+from fdtd.schemes.pairs import check_pair
+from fdtd.schemes.resident import planar as resident
+from fdtd.schemes.skewed import planar as skewed
+from fdtd.schemes.streamed import planar as streamed
+from fdtd.schemes.trapezoidal import planar as trapezoidal
 
-PARAMETERS = "planar_parameters.cuh"
+PARAMETERS = "kernels/planar/parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
 _OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
 _SMALL_BLOCK = 128  # threads for samples
@@ -123,7 +127,7 @@ def _one_step(batch: PlanarBatch) -> March:
     """A launch a phase, and one for samples where there are any."""
     idle = batch.stencil.idle
     plan = one_step.plan(batch.rows - idle, batch.columns - idle)
-    program = batch.program("planar_one_step.cu", plan.macros)
+    program = batch.program("schemes/one_step/planar.cu", plan.macros)
     done = 0
 
     def march(steps: int) -> None:
@@ -148,7 +152,7 @@ def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
     )  # fmt: skip
     batch.double()
     batch.add("tiles", np.array([tile for kind in plan.kinds for tile in kind.tiles], np.int32))
-    programs = [batch.program("planar_trapezoidal.cu", kind.macros) for kind in plan.kinds]
+    programs = [batch.program("schemes/trapezoidal/planar.cu", kind.macros) for kind in plan.kinds]
     done = 0
 
     def march(steps: int) -> None:
@@ -186,7 +190,7 @@ def _streamed(batch: PlanarBatch, **choice: Any) -> March:
             count = min(whole.levels, steps - done)
             if count not in programs:
                 plan = planned(count)
-                programs[count] = plan, batch.program("streamed_rows.cu", plan.macros)
+                programs[count] = plan, batch.program("schemes/streamed/planar.cu", plan.macros)
             plan, program = programs[count]
             batch.ready(program)
             program.launch("march", (plan.blocks, batch.count), plan.threads, batch.held)
@@ -203,7 +207,7 @@ def _skewed(batch: PlanarBatch, **choice: Any) -> March:
     plan = skewed.plan(
         batch.stencil, batch.rows, batch.columns, size=batch.size, limits=batch.device.limits, **choice
     )  # fmt: skip
-    program = batch.program("planar_skewed.cu", plan.macros)
+    program = batch.program("schemes/skewed/planar.cu", plan.macros)
     done = 0
 
     def march(steps: int) -> None:
@@ -220,7 +224,7 @@ def _resident(batch: PlanarBatch, **choice: Any) -> March:
     plan = resident.plan(
         batch.stencil, batch.rows, batch.columns, size=batch.size, limits=batch.device.limits, **choice
     )  # fmt: skip
-    program = batch.program("planar_resident.cu", plan.macros)
+    program = batch.program("schemes/resident/planar.cu", plan.macros)
     done = 0
 
     def march(steps: int) -> None:

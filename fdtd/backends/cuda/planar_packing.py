@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.jacobi import JacobiProblem
-from fdtd.planar import PlanarProblem, inverse_or_zero
+from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import PlanarProblem, inverse_or_zero
+from fdtd.schemes.planar_rows import LEAD, pitch
 from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL, PlanarStencil
-from fdtd.tiling.planar import LEAD, pitch
 
 Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 """Arrays by the name of their pointer, and every other member of `Parameters`."""

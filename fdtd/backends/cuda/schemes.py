@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Advance, Scheme
 from fdtd.errors import Unsuitable
-from fdtd.problem import Problem
+from fdtd.schemes.limits import Limits
+from fdtd.schemes.need import clusters_at_once
+from fdtd.schemes.one_step import plan as one_step
+from fdtd.schemes.pace import Plan, at_once, pace
+from fdtd.schemes.resident import plan as resident
+from fdtd.schemes.trapezoidal import plan as trapezoidal
+from fdtd.schemes.wavefront import plan as wavefront
 from fdtd.stencils import BOR
-from fdtd.tiling import one_step, resident, trapezoidal, wavefront
-from fdtd.tiling.limits import Limits
-from fdtd.tiling.need import clusters_at_once
-from fdtd.tiling.pace import Plan, at_once, pace
 
 _BYTES = {"float32": 4, "float64": 8}
 
@@ -56,7 +59,9 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for n in range(step, end):
                 program.launch("whole_step", (batch,), whole.threads, n, shared=whole.shared_bytes)
 
-        return _planned("one_step", "whole_step.cu", whole, advance_whole, (problem, precision, limits), records=False)
+        return _planned(
+            "one_step", "schemes/one_step/whole.cu", whole, advance_whole, (problem, precision, limits), records=False
+        )
     if launches != 2:
         raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
     plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, **tuning)
@@ -66,7 +71,9 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
             for kernel in ("e_step", "h_step"):
                 program.launch(kernel, (plan.blocks, batch), plan.threads, n)
 
-    return _planned("one_step", "one_step.cu", plan, advance, (problem, precision, limits), records=False)
+    return _planned(
+        "one_step", "schemes/one_step/kernel.cu", plan, advance, (problem, precision, limits), records=False
+    )
 
 
 def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
@@ -92,7 +99,9 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
         iterations = plan.iterations(grid.nz, count)
         program.launch("wavefront", (batch,), plan.threads, step, count, iterations, shared=plan.shared_bytes)
 
-    return _planned("wavefront", "wavefront.cu", plan, advance, (problem, precision, limits), records=True)
+    return _planned(
+        "wavefront", "schemes/wavefront/kernel.cu", plan, advance, (problem, precision, limits), records=True
+    )
 
 
 def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
@@ -121,7 +130,13 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
             step += count
 
     return _planned(
-        "trapezoidal", "trapezoidal.cu", plan, advance, (problem, precision, limits), records=False, doubled=True
+        "trapezoidal",
+        "schemes/trapezoidal/kernel.cu",
+        plan,
+        advance,
+        (problem, precision, limits),
+        records=False,
+        doubled=True,
     )
 
 
@@ -145,7 +160,7 @@ def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -
             cluster=plan.cluster,
         )  # fmt: skip
 
-    return _planned("resident", "resident.cu", plan, advance, (problem, precision, limits), records=True)
+    return _planned("resident", "schemes/resident/kernel.cu", plan, advance, (problem, precision, limits), records=True)
 
 
 def _last(columns: np.ndarray) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from fdtd.arrays import library
+from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.device import Device, Program
+from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.backends.cuda.packing import Packed, pack
 from fdtd.backends.cuda.parameters import pack_parameters
-from fdtd.backends.cuda.sources import flatten
-from fdtd.problem import Problem, Records
 
 _LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in looks.cu
 _RECORD_THREADS = 256
@@ -96,7 +96,7 @@ class Batch:
             precision, packed.numbers | {name: device.address(buffer) for name, buffer in self._buffers.items()}
         )
         self._stepper = device.program(flatten(scheme.text, {"REAL": real, **scheme.macros}))
-        self._looker = device.program(flatten("looks.cu", {"REAL": real}))
+        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", {"REAL": real}))
         self.steps = 0
 
     def advance(self, end: int) -> None:

@@ -15,20 +15,20 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.dry import DryDevice
+from fdtd.backends.cuda.kernel_text import kernel_texts
 from fdtd.backends.cuda.marching import AnyProblem, Marching, marching
 from fdtd.backends.cuda.planar import PlanarBatch
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
-from fdtd.problem import Problem
-from fdtd.tiling.candidates import Candidate, best_few
-from fdtd.tiling.machine import Machine
-from fdtd.tiling.rates import predict
+from fdtd.schemes.candidates import Candidate, best_few
+from fdtd.schemes.gpu import Machine
+from fdtd.schemes.rates import predict
 
 _VERSION = 1
 _STEPS = 48  # of one timing, at least
@@ -44,11 +44,10 @@ def cache_file() -> Path:
 
 
 def kernel_digest() -> str:
-    """Of all kernel text: another text, other winners."""
+    """Return the digest of all kernel text: another text, other winners."""
     digest = hashlib.sha256()
-    for file in sorted((files("fdtd") / "kernels").iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith((".cu", ".cuh")) and not file.name.startswith("."):
-            digest.update(f"{file.name}\n{file.read_text('utf-8')}".encode())
+    for name, text in sorted(kernel_texts()):
+        digest.update(f"{name}\n{text}".encode())
     return digest.hexdigest()[:16]
 
 

@@ -1,0 +1,274 @@
+"""What a file's entries must be to each other, and the physics that needs no field solved."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment.cluster import check_cluster
+from antennaopt.experiment.fields import Range
+from antennaopt.experiment.goals import goal_warnings
+from antennaopt.families.feed_modes import cutoff_frequency
+from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
+
+if TYPE_CHECKING:
+    from antennaopt.experiment.experiment import Experiment
+
+FEWEST_CELLS_PER_WAVELENGTH = 8.0
+FEWEST_CELLS_IN_GUIDE = 4.0
+SHARED_BY_ALL = ("feed.inner_radius", "feed.length")
+"""Parameters that cannot be genes: the mode that drives a batch is one."""
+
+
+def check(experiment: Experiment) -> None:
+    """Refuse what cannot work whatever values the genes take.
+
+    Where only a part of a range is impossible nothing is said: those designs become rows `infeasible`.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    _check_search(experiment)
+    _check_objectives(experiment)
+    _check_start(experiment)
+    lower, upper = _extremes(experiment)
+    _check_shared(lower, upper)
+    _check_shape(lower, upper)
+    _check_modes(experiment, upper)
+    _check_cell(experiment, lower, upper)
+    _check_design_frequency(experiment, upper)
+
+
+def find_warnings(experiment: Experiment) -> tuple[str, ...]:
+    """Return what may surprise: modes beside TE11 that the guide carries, goals that hardly make sense."""
+    _, upper = _extremes(experiment)
+    radius = upper["feed.inner_radius"]
+    highest = max(experiment.solver.frequencies)
+    found = []
+    for mode, (order, kind, what) in OTHER_MODES.items():
+        cutoff = cutoff_frequency(radius, order, kind)
+        if highest > cutoff:
+            found.append(
+                f"solver.frequencies: {format_frequency(highest)} lies above the {mode} cutoff of "
+                f"antenna.feed.inner_radius = {format_length(radius)} ({format_frequency(cutoff)}): {what}"
+            )
+    return (*found, *goal_warnings(experiment))
+
+
+OTHER_MODES = {
+    "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; only TE11 is excited and measured here"),
+    "TM11": (1, "TM", "power that the antenna reflects into TM11 is not in S11; use a smaller feed"),
+}
+
+
+def _extremes(experiment: Experiment) -> tuple[dict[str, float], dict[str, float]]:
+    parameters = list(experiment.antenna.parameters())
+    lower = {name: value.low if isinstance(value, Range) else value for name, value in parameters}
+    upper = {name: value.high if isinstance(value, Range) else value for name, value in parameters}
+    return lower, upper
+
+
+def _refuse(message: str) -> None:
+    raise ConfigurationError(message)
+
+
+def _check_search(experiment: Experiment) -> None:
+    evolution, cluster = experiment.evolution, experiment.cluster
+    if evolution.elites >= evolution.population:
+        _refuse(
+            f"evolution.elites = {evolution.elites} leaves no room for children "
+            f"(must be < evolution.population = {evolution.population}); use fewer elites or a larger population"
+        )
+    if evolution.tournament_size > evolution.population:
+        _refuse(
+            f"evolution.tournament_size = {evolution.tournament_size} is larger than the population "
+            f"(must be <= evolution.population = {evolution.population}); lower it or enlarge the population"
+        )
+    if len(evolution.start) > evolution.population:
+        _refuse(
+            f"evolution.start plants {len(evolution.start)} designs "
+            f"(must be <= evolution.population = {evolution.population}); plant fewer or enlarge the population"
+        )
+    check_cluster(cluster, _refuse)
+
+
+def _check_objectives(experiment: Experiment) -> None:
+    solved = experiment.solver.frequencies
+    for place, objective in enumerate(experiment.objectives):
+        for hz in objective.frequencies:
+            if hz not in solved:
+                _refuse(
+                    f"objective.{place}.frequencies: {format_frequency(hz)} is not solved; use some of "
+                    f"{', '.join(format_frequency(one) for one in solved)}, or add it to solver.frequencies"
+                )
+
+
+def _check_start(experiment: Experiment) -> None:
+    genes = {name: value for name, value in experiment.antenna.parameters() if isinstance(value, Range)}
+    for place, planted in enumerate(experiment.evolution.start):
+        for name, value in planted.items():
+            if name not in genes:
+                _refuse(
+                    f"evolution.start.{place}.{name} is not a gene; remove it "
+                    f"(genes: {', '.join(genes) if genes else 'none'})"
+                )
+            _check_planted(f"evolution.start.{place}.{name}", name, value, genes[name])
+
+
+def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
+    def show(x: float, digits: int = 6) -> str:
+        plain = name.endswith(("permittivity", "loss_tangent"))
+        return f"{x:.{digits}g}" if plain else format_quantity(x, LENGTH, digits=digits)
+
+    if gene.kind == "choice" and value not in gene.choices:
+        _refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
+    slack = 1e-9 * gene.high
+    if not gene.low - slack <= value <= gene.high + slack:
+        digits = next((n for n in (6, 9, 12) if show(value, n) not in (show(gene.low, n), show(gene.high, n))), 17)
+        _refuse(
+            f"{where} = {show(value, digits)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
+            "widen the range or change the design"
+        )
+    if gene.kind == "integer" and abs(value - round(value)) > slack:
+        _refuse(
+            f"{where} = {show(value)} is no whole number, as the gene's values are ({show(math.ceil(gene.low))} to "
+            f"{show(math.floor(gene.high))}); round it"
+        )
+
+
+def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
+    for name in SHARED_BY_ALL:
+        if lower[name] != upper[name]:
+            _refuse(
+                f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
+                "source drives all antennas of a run; write one length"
+            )
+
+
+def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:
+    if upper["feed.outer_radius"] <= lower["feed.inner_radius"]:
+        _refuse(
+            f"antenna.feed.outer_radius{_given('feed.outer_radius', lower, upper)} leaves no wall "
+            f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
+        )
+    base = "lens.radius" if "lens.radius" in upper else None
+    radii = [name for name in upper if name.startswith("lens.radii.")]
+    base = radii[-1] if radii else base
+    outer = lower["feed.outer_radius"]
+    if base is not None and upper[base] < outer:
+        _refuse(
+            f"antenna.{base}{_given(base, lower, upper)} makes the lens base smaller than the waveguide's outer "
+            f"wall (must be >= antenna.feed.outer_radius = {format_length(outer)}); enlarge it"
+        )
+    inner = lower["feed.inner_radius"]
+    if "horn.aperture_radius" in upper and upper["horn.aperture_radius"] < inner:
+        _refuse(
+            f"antenna.horn.aperture_radius{_given('horn.aperture_radius', lower, upper)} is smaller than the feed "
+            f"(must be >= antenna.feed.inner_radius = {format_length(inner)}); enlarge it"
+        )
+
+
+def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:
+    """Write a length that no value of its range makes right: ` = 3 mm`, or from where to where."""
+    low, high = format_length(lower[name]), format_length(upper[name])
+    return f" = {high}" if low == high else f" ({low} to {high})"
+
+
+def _check_modes(experiment: Experiment, upper: dict[str, float]) -> None:
+    radius = upper["feed.inner_radius"]
+    needed = _lowest_frequency(radius)
+    lowest = min(experiment.solver.frequencies)
+    if lowest < needed:
+        _refuse(
+            f"solver.frequencies: {format_frequency(lowest)} is below or near the TE11 cutoff of "
+            f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius)} (must be >= "
+            f"{format_frequency(needed)}); raise the frequency or widen the feed"
+        )
+
+
+def _lowest_frequency(radius: float) -> float:
+    """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to 10 MHz."""
+    from fdtd.axisymmetric.layout import ABOVE_CUTOFF
+
+    return math.ceil(ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE") / 1e7) * 1e7
+
+
+def _cutoff(radius: float) -> str:
+    return f"{cutoff_frequency(radius, 1, 'TE') / 1e9:.4g} GHz"
+
+
+def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> None:
+    """Refuse what is no frequency of a wave here: the loss tangent holds there, and the lattice is tuned to it."""
+    from scipy.constants import c
+
+    hz, radius = experiment.solver.design_frequency, upper["feed.inner_radius"]
+    lowest = _lowest_frequency(radius)
+    if hz < lowest:
+        _refuse(
+            f"solver.design_frequency = {format_frequency(hz)} is below or near the TE11 cutoff of the feed, "
+            f"{_cutoff(radius)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency that is "
+            "solved, or leave it out (the middle of the list)"
+        )
+    densest = math.sqrt(_densest(upper))
+    highest = c / (FEWEST_CELLS_PER_WAVELENGTH * densest * cell_size(experiment))
+    if hz > highest * (1.0 + 1e-9):
+        _refuse(
+            f"solver.design_frequency = {format_frequency(hz)} is too high for the cells (must be <= "
+            f"{highest / 1e9:.4g} GHz: {FEWEST_CELLS_PER_WAVELENGTH:g} a wavelength); lower it, or leave it out "
+            "(the middle of the list)"
+        )
+
+
+def cell_size(experiment: Experiment) -> float:
+    """Return the cell before it is fitted to the feed, m: as given, or from the cells per wavelength."""
+    from scipy.constants import c
+
+    solver = experiment.solver
+    if solver.cell is not None:
+        return solver.cell
+    densest = math.sqrt(_densest(_extremes(experiment)[1]))
+    return c / (max(solver.frequencies) * densest * (solver.cells_per_wavelength or 1.0))
+
+
+def _densest(upper: dict[str, float]) -> float:
+    return upper.get("lens.permittivity", 1.0)
+
+
+def _check_cell(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
+    from scipy.constants import c
+
+    solver, permittivity, highest = experiment.solver, _densest(upper), max(experiment.solver.frequencies)
+    if solver.cell is not None and solver.cells_per_wavelength is not None:
+        _refuse(
+            f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
+            f"{solver.cells_per_wavelength:g} exclude each other; remove one"
+        )
+    if solver.cell is None and solver.cells_per_wavelength is None:
+        _refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
+    cell = cell_size(experiment)
+    per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
+    needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
+    if per_wavelength < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
+        if solver.cell is None:
+            _refuse(
+                f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse ({needs}); "
+                "raise it or lower the highest frequency"
+            )
+        _refuse(
+            f"solver.cell = {format_length(cell)} is too coarse: {per_wavelength:.3g} cells per wavelength ({needs}); "
+            "make it smaller or lower the highest frequency"
+        )
+    radius = lower["feed.inner_radius"]
+    if radius / cell < FEWEST_CELLS_IN_GUIDE and solver.cell is not None:
+        _refuse(
+            f"solver.cell = {format_length(cell)} is too coarse for antenna.feed.inner_radius = "
+            f"{format_length(radius)} (needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); "
+            f"make it <= {format_length(radius / FEWEST_CELLS_IN_GUIDE)}"
+        )
+    if radius / cell < FEWEST_CELLS_IN_GUIDE - 1.0:
+        _refuse(
+            f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse for "
+            f"antenna.feed.inner_radius = {format_length(radius)} "
+            f"(needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); raise it"
+        )

@@ -1,0 +1,283 @@
+"""What a single entry may hold: quantities, ranges that become genes, and the error that names the entry."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
+
+from antennaopt.quantities import (
+    FREQUENCY,
+    LENGTH,
+    TIME,
+    Dimension,
+    QuantityError,
+    format_length,
+    parse_quantity,
+)
+
+
+class EntryError(ValueError):
+    """A bad entry below the field at hand.
+
+    Attributes:
+        path: Keys from the field down to the entry; empty for the field itself.
+        value: What stands there; `MISSING` when nothing does.
+        text: Reads on from `path = value`.
+    """
+
+    def __init__(self, text: str, *, path: tuple[str | int, ...] = (), value: Any = None) -> None:
+        super().__init__(text)
+        self.path = path
+        self.value = value
+        self.text = text
+
+
+MISSING = object()
+
+
+def written(value: Any) -> str:
+    """Write a value as the file has it, cut to a length that fits a line."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except ValueError:  # a whole number of thousands of digits
+        text = hex(value) if isinstance(value, int) else f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Table(BaseModel):
+    """A table of the file: frozen, and every key in it must be known."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, cls):
+            return data
+        if not isinstance(data, Mapping):
+            raise EntryError("is not a table; write its keys below a [header] or in { }", value=data)
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        accepted = {*known, *cls.model_fields}
+        for key in data:
+            if key not in accepted:
+                raise EntryError(unknown_key(key, known), path=(key,), value=MISSING)
+        return data
+
+
+def unknown_key(key: str, known: list[str]) -> str:
+    """Say that a key is not known and which one may have been meant."""
+    near = get_close_matches(str(key), known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "remove it"
+    return f"is not a known key; {hint} (known here: {', '.join(known)})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """A parameter that is not fixed: a gene.
+
+    Attributes:
+        low: Smallest value, SI.
+        high: Largest value, SI.
+        kind: `real`, `integer` or `choice`.
+        choices: The values of a `choice`, SI, ascending as given.
+    """
+
+    low: float
+    high: float
+    kind: Literal["real", "integer", "choice"] = "real"
+    choices: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the range as a resolved file writes it."""
+        if self.kind == "choice":
+            return {"choices": list(self.choices)}
+        plain: dict[str, Any] = {"min": self.low, "max": self.high}
+        return {**plain, "kind": self.kind} if self.kind != "real" else plain
+
+
+Read = Callable[[Any], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What values a parameter may take.
+
+    Attributes:
+        dimension: A quantity's dimension, or None for a plain number.
+        lowest: Smallest value allowed, SI.
+        highest: Largest value allowed, SI.
+        above: The lowest itself is not allowed.
+    """
+
+    dimension: Dimension | None = LENGTH
+    lowest: float = 0.0
+    highest: float = math.inf
+    above: bool = False
+
+    def check(self, value: float) -> None:
+        """Refuse a value that lies outside.
+
+        Raises:
+            EntryError: It does; the text says what is allowed.
+        """
+        low_enough = value <= self.highest
+        high_enough = value > self.lowest if self.above else value >= self.lowest
+        if not (low_enough and high_enough):
+            raise EntryError(f"is out of bounds ({self.allowed()}); correct it")
+
+    def allowed(self) -> str:
+        """Say what is allowed."""
+        sign = ">" if self.above else ">="
+        text = f"must be {sign} {self.lowest:g}"
+        if math.isfinite(self.highest):
+            top = format_length(self.highest) if self.dimension is LENGTH else f"{self.highest:g}"
+            text += f" and <= {top}"
+        return text
+
+    def read(self, value: Any, *, si: bool) -> float:
+        """Read one value, SI.
+
+        Args:
+            value: Text with a unit, or a plain number where the dimension is None.
+            si: Bare numbers are SI already: the file is a resolved one.
+
+        Raises:
+            EntryError: Not such a value, or out of bounds.
+        """
+        number = self._number(value, si=si)
+        try:
+            self.check(number)
+        except EntryError as error:
+            raise EntryError(error.text, value=value) from None
+        return number
+
+    def _number(self, value: Any, *, si: bool) -> float:
+        plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if self.dimension is not None and not (si and plain):
+            try:
+                return parse_quantity(value, self.dimension)
+            except QuantityError as error:
+                raise EntryError(str(error), value=value) from None
+        if not plain:
+            raise EntryError("is not a number; write it without quotes and without a unit", value=value)
+        if not math.isfinite(value):
+            raise EntryError("is not finite; write a finite number", value=value)
+        return float(value)
+
+
+def is_resolved(info: ValidationInfo) -> bool:
+    """Say whether bare numbers are SI: true for a resolved file."""
+    return bool(info.context and info.context.get("si"))
+
+
+def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
+    """Read `{ min = ..., max = ... }`, with `kind = "integer"` for whole numbers, or `{ choices = [...] }`.
+
+    Args:
+        table: As the file has it.
+        bounds: What values are allowed.
+        si: Bare numbers are SI already.
+
+    Raises:
+        EntryError: A key is missing or unknown, or a value is not allowed.
+    """
+    known = ["min", "max", "kind", "choices"]
+    for key in table:
+        if key not in known:
+            raise EntryError(unknown_key(key, known), path=(key,), value=MISSING)
+    if "choices" in table:
+        return _read_choices(table, bounds, si=si)
+    for key in ("min", "max"):
+        if key not in table:
+            raise EntryError("is missing; a range needs min and max", path=(key,), value=MISSING)
+    low, high = (_read_at(key, table[key], bounds, si=si) for key in ("min", "max"))
+    kind = table.get("kind", "real")
+    kinds = ("real",) if bounds.dimension else ("real", "integer")
+    if kind not in kinds:
+        raise EntryError(f"is not one of {', '.join(kinds)}; use one of them", path=("kind",), value=kind)
+    if low > high:
+        raise EntryError(f"is larger than max = {written(table['max'])}; swap them", path=("min",), value=table["min"])
+    if low == high:
+        raise EntryError(
+            "equals max, which leaves no range; write the one value in place of the range",
+            path=("min",),
+            value=table["min"],
+        )
+    if kind == "integer" and math.floor(high) < math.ceil(low):
+        raise EntryError("leaves no whole number up to max; widen the range", path=("min",), value=table["min"])
+    return Range(low=low, high=high, kind=kind)
+
+
+def _read_choices(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
+    others = [key for key in table if key not in ("choices", "kind")]
+    if others:
+        raise EntryError("does not go with choices; remove one of them", path=(others[0],), value=table[others[0]])
+    given = table["choices"]
+    if not isinstance(given, (list, tuple)) or len(given) < 2:
+        raise EntryError("needs a list of two values or more", path=("choices",), value=given)
+    values = tuple(_read_at("choices", one, bounds, si=si, place=place) for place, one in enumerate(given))
+    if len(set(values)) < len(values):
+        raise EntryError("holds a value twice; remove it", path=("choices",), value=given)
+    return Range(low=min(values), high=max(values), kind="choice", choices=values)
+
+
+def _read_at(key: str, value: Any, bounds: Bounds, *, si: bool, place: int | None = None) -> float:
+    try:
+        return bounds.read(value, si=si)
+    except EntryError as error:
+        path = (key,) if place is None else (key, place)
+        raise EntryError(error.text, path=path, value=value) from None
+
+
+def _parameter(bounds: Bounds) -> PlainValidator:
+    def validate(value: Any, info: ValidationInfo) -> float | Range:
+        if isinstance(value, Range):
+            return value
+        if isinstance(value, Mapping):
+            return read_range(value, bounds, si=is_resolved(info))
+        return bounds.read(value, si=is_resolved(info))
+
+    return PlainValidator(validate)
+
+
+def _quantity(bounds: Bounds) -> PlainValidator:
+    return PlainValidator(lambda value, info: bounds.read(value, si=is_resolved(info)))
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as a resolved file writes it."""
+    return value.to_dict() if isinstance(value, Range) else value
+
+
+LENGTH_BOUNDS = Bounds(dimension=LENGTH, above=True, highest=1000.0)
+PERMITTIVITY_BOUNDS = Bounds(dimension=None, lowest=1.0, highest=100.0)
+LOSS_TANGENT_BOUNDS = Bounds(dimension=None, lowest=0.0, highest=1.0)
+
+LengthParameter = Annotated[float | Range, _parameter(LENGTH_BOUNDS), PlainSerializer(plain)]
+Permittivity = Annotated[float | Range, _parameter(PERMITTIVITY_BOUNDS), PlainSerializer(plain)]
+LossTangent = Annotated[float | Range, _parameter(LOSS_TANGENT_BOUNDS), PlainSerializer(plain)]
+Length = Annotated[float, _quantity(LENGTH_BOUNDS)]
+Frequency = Annotated[float, _quantity(Bounds(dimension=FREQUENCY, above=True))]
+Duration = Annotated[float, _quantity(Bounds(dimension=TIME, above=True))]
+Number = Annotated[float, Strict()]
+Fraction = Annotated[float, Strict(), Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Strict(), Field(ge=1)]

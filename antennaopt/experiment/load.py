@@ -1,0 +1,175 @@
+"""From a TOML file to an experiment."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment.experiment import Experiment
+from antennaopt.experiment.nesting import MOST_PARTS, too_deep
+from antennaopt.reading import read_regular
+
+EXCLUSIVE = ("cell", "cells_per_wavelength")
+"""Entries of [solver] of which an override of one takes the other's place."""
+
+
+def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
+    """Read an experiment or antenna file.
+
+    Args:
+        path: TOML file.
+        overrides: `a.b=v`, applied before anything is checked; v as in TOML, quotes may be left out.
+
+    Raises:
+        ConfigurationError: One line: file, field, value, what is allowed, what to do.
+    """
+    path = Path(path)
+    data = _read(path)
+    for text in overrides:
+        override(data, text)
+    if "name" not in data:
+        data["name"] = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._")[:100] or "experiment"
+    try:
+        return Experiment.parse(data)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def load_experiment(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
+    """Read a file for `run`: something in it is a range, and there is an objective.
+
+    Args:
+        path: TOML file.
+        overrides: As for `load_file`.
+
+    Raises:
+        ConfigurationError: As for `load_file`, or it is no experiment.
+    """
+    experiment = load_file(path, overrides)
+    if not experiment.genes:
+        raise ConfigurationError(
+            f"{path}: no antenna parameter is a range, so there is nothing to optimise; "
+            'write one as { min = "8 mm", max = "20 mm" }, or use `antennaopt simulate`'
+        )
+    if not experiment.objectives:
+        raise ConfigurationError(
+            f"{path}: objective is missing; add an [[objective]] table with metric and at_least or at_most"
+        )
+    return experiment
+
+
+def load_antenna(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
+    """Read a file for `simulate`: every parameter is a number.
+
+    Args:
+        path: TOML file.
+        overrides: As for `load_file`.
+
+    Raises:
+        ConfigurationError: As for `load_file`, or a parameter is a range.
+    """
+    experiment = load_file(path, overrides)
+    if experiment.genes:
+        first = experiment.genes[0]
+        raise ConfigurationError(
+            f"{path}: antenna.{first.name} is a range ({len(experiment.genes)} in all); `simulate` needs one "
+            "number for each parameter: write it, or optimise with `antennaopt run`"
+        )
+    return experiment
+
+
+def read_source(path: Path) -> str:
+    """Return the text of an experiment or antenna file, lines ended by line feeds alone.
+
+    Raises:
+        ConfigurationError: It is not there, cannot be read, is no regular file of up to 10 MB, or not UTF-8.
+    """
+    try:
+        return read_regular(path).decode("utf-8-sig").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise ConfigurationError(f"{path} does not exist; check the path") from None
+    except IsADirectoryError:
+        raise ConfigurationError(f"{path} is a directory; name the .toml file in it") from None
+    except PermissionError as error:
+        raise ConfigurationError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise ConfigurationError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(f"{path} cannot be read ({reason}); name a TOML file of at most 10 MB") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = read_source(path)
+    deep = too_deep(text)
+    if deep is not None:
+        raise ConfigurationError(f"{path}: {deep}")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError alone: a whole number of thousands of digits
+        reason = " ".join(str(error).split())
+        raise ConfigurationError(
+            f'{path} is not valid TOML: {reason}; text values need quotes, for example "3.6 mm"'
+        ) from None
+
+
+def override(data: dict[str, Any], text: str) -> None:
+    """Apply one `a.b=v` to a table as tomllib reads it; entries of lists are counted from 0.
+
+    Args:
+        data: Changed in place.
+        text: `evolution.population=48`, `antenna.lens.radii.0=17 mm`, `objective.0.weight=2`.
+
+    Raises:
+        ConfigurationError: Not such a text, or it leads through something that is no table.
+    """
+    path, sign, value = text.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not sign or not all(keys):
+        raise ConfigurationError(
+            f"--set {text!r} is not of the form a.b=value; write for example --set evolution.population=48"
+        )
+    if len(keys) > MOST_PARTS:
+        raise ConfigurationError(f"--set {keys[0]}... has a key of {len(keys)} parts (at most {MOST_PARTS})")
+    deep = too_deep(value)
+    if deep is not None:
+        raise ConfigurationError(f"--set {path.strip()}: {deep}")
+    for one, other in (EXCLUSIVE, EXCLUSIVE[::-1]):
+        if keys == ["solver", one] and isinstance(data.get("solver"), dict):
+            data["solver"].pop(other, None)
+    at: Any = data
+    if keys == ["certificate", "mode"] and isinstance(data.get("certificate"), str):
+        data["certificate"] = {}
+    for depth, key in enumerate(keys[:-1]):
+        if isinstance(at, dict):
+            at = at.setdefault(key, {})
+        else:
+            at = at[_place(at, keys[: depth + 1], text)]
+    if isinstance(at, dict):
+        at[keys[-1]] = _value(value.strip())
+    else:
+        at[_place(at, keys, text)] = _value(value.strip())
+
+
+def _place(at: Any, keys: list[str], text: str) -> int:
+    name = ".".join(keys[:-1])
+    if not isinstance(at, list):
+        raise ConfigurationError(
+            f"--set {text!r}: {name} is no table or list, so it has no {keys[-1]!r}; check the path"
+        )
+    if not (keys[-1].isascii() and keys[-1].isdigit()) or int(keys[-1]) >= len(at):
+        raise ConfigurationError(f"--set {text!r}: {name} is a list of {len(at)}; use a number from 0 to {len(at) - 1}")
+    return int(keys[-1])
+
+
+def _value(text: str) -> Any:
+    """Read a value as TOML does; what is no TOML value is text: `--set antenna.feed.length=20 mm`."""
+    try:
+        read = tomllib.loads(f"value = {text}")
+    except ValueError:
+        return text
+    return read["value"] if list(read) == ["value"] else text

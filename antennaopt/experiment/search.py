@@ -1,0 +1,196 @@
+"""The tables of a search: evolution, objectives, certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
+
+from antennaopt.experiment.antenna import dimension_of
+from antennaopt.experiment.fields import (
+    LENGTH_BOUNDS,
+    MISSING,
+    Bounds,
+    Count,
+    Duration,
+    EntryError,
+    Fraction,
+    Frequency,
+    Number,
+    Table,
+    is_resolved,
+)
+from antennaopt.search.objectives import METRICS
+
+MOST_WEIGHT = 1e6
+"""Of an objective: beyond it, the other goals are lost in the rounding of the fitness."""
+
+
+def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
+    """Read one design of `start`: gene values by dotted name, or nested as in [antenna]; lists count from 0."""
+    if not isinstance(value, Mapping):
+        raise EntryError(
+            'is not a table of gene values; write for example { "lens.radii" = ["17 mm", ...] }', value=value
+        )
+    return {name: _planted_value(name, one, si=is_resolved(info)) for name, one in _leaves("", value)}
+
+
+def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _leaves(f"{prefix}.{key}" if prefix else str(key), one)
+    elif isinstance(value, (list, tuple)):
+        for place, one in enumerate(value):
+            yield from _leaves(f"{prefix}.{place}", one)
+    else:
+        yield prefix.removeprefix("antenna."), value
+
+
+def _planted_value(name: str, value: Any, *, si: bool) -> float:
+    bounds = LENGTH_BOUNDS if dimension_of(name) == "length" else Bounds(dimension=None)
+    try:
+        return bounds.read(value, si=si)
+    except EntryError as error:
+        raise EntryError(error.text, path=(name,), value=value) from None
+
+
+class Crossover(Table):
+    """How two parents mix; see `antennaopt.search.Crossover`."""
+
+    kind: Literal["simulated_binary", "blend", "uniform", "two_point"] = "simulated_binary"
+    probability: Fraction = 0.9
+    eta: Number = Field(default=15.0, ge=0.0)
+    alpha: Number = Field(default=0.5, ge=0.0)
+    swap_probability: Fraction = 0.5
+
+
+class Mutation(Table):
+    """How a child is disturbed; see `antennaopt.search.Mutation`."""
+
+    kind: Literal["polynomial", "gaussian"] = "polynomial"
+    probability: Fraction = 0.2
+    eta: Number = Field(default=20.0, ge=0.0)
+    sigma: Number = Field(default=0.1, gt=0.0)
+
+
+class Stop(Table):
+    """When to stop before the last generation: any of them suffices.
+
+    Attributes:
+        evaluations: Antennas solved.
+        fitness: Best fitness that is good enough.
+        stagnation: Generations in a row without a better best.
+        wall_time: s.
+        goals: Whether to stop when the best antenna meets all goals.
+    """
+
+    evaluations: Count | None = None
+    fitness: Number | None = None
+    stagnation: Count | None = None
+    wall_time: Duration | None = None
+    goals: Annotated[bool, Strict()] = True
+
+
+def _without_generational(data: Any) -> Any:
+    """Read `generational`, which is short for the choice between two algorithms, and leave only `algorithm`."""
+    if not isinstance(data, Mapping) or "generational" not in data:
+        return data
+    given, rest = data["generational"], {key: value for key, value in data.items() if key != "generational"}
+    algorithm = rest.get("algorithm")
+    if not isinstance(given, bool):
+        raise EntryError("must be true or false", path=("generational",), value=given)
+    if given and algorithm == "steady_state":
+        raise EntryError(
+            'contradicts algorithm = "steady_state", which has no generations; leave one of the two out',
+            path=("generational",),
+            value=given,
+        )
+    if not given and algorithm not in (None, "ga", "steady_state"):
+        raise EntryError(
+            f'does not go with algorithm = "{algorithm}"; generational = false is short for '
+            'algorithm = "steady_state", so leave one of the two out',
+            path=("generational",),
+            value=given,
+        )
+    return rest if given else {**rest, "algorithm": "steady_state"}
+
+
+class Evolution(Table):
+    """The search; see `antennaopt.search.EvolutionSettings`.
+
+    In a file `generational = false` is another way to write `algorithm = "steady_state"`.
+
+    Attributes:
+        start: Designs to plant in the first generation: gene values, SI, by dotted name.
+    """
+
+    algorithm: Literal["ga", "random", "steady_state"] = "ga"
+    population: Annotated[int, Strict()] = Field(default=24, ge=2, le=1_000_000)
+    generations: Count = 12
+    tournament_size: Count = 3
+    elites: Annotated[int, Strict()] = Field(default=2, ge=0)
+    crossover: Crossover = Field(default_factory=Crossover)
+    mutation: Mutation = Field(default_factory=Mutation)
+    start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
+    stop: Stop = Field(default_factory=Stop)
+
+
+EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]
+
+
+def _metric(value: str) -> str:
+    if value not in METRICS:
+        near = get_close_matches(value, METRICS, n=1)
+        hint = f"did you mean {near[0]!r}? (known: " if near else "use another (known: "
+        raise EntryError(f"is not a known metric; {hint}{', '.join(METRICS)})", value=value)
+    return value
+
+
+def _one_goal(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        goals = [key for key in ("at_least", "at_most") if data.get(key) is not None]
+        if not goals:
+            raise EntryError("has neither at_least nor at_most; add one of them", value=MISSING)
+        if len(goals) == 2:
+            raise EntryError("has both at_least and at_most; write two objectives", value=MISSING)
+    return data
+
+
+class Objective(Table):
+    """One goal; its shortfall in dB enters the fitness.
+
+    Attributes:
+        metric: Which figure of merit.
+        at_least: Lower goal, in the metric's unit.
+        at_most: Upper goal, in the metric's unit.
+        weight: Factor in the weighted sum, at most 1e6.
+        frequencies: Hz, some of the solver's; all when empty.
+    """
+
+    metric: Annotated[str, AfterValidator(_metric)] = Field(examples=['"directivity_dbi"'])
+    at_least: Number | None = None
+    at_most: Number | None = None
+    weight: Number = Field(default=1.0, gt=0.0, le=MOST_WEIGHT)
+    frequencies: tuple[Frequency, ...] = ()
+
+
+Goal = Annotated[Objective, BeforeValidator(_one_goal)]
+
+
+class Certificate(Table):
+    """What is asked of the evidence that comes with a result; `certificate = "report"` is short for the table.
+
+    Attributes:
+        mode: `strict` crowns no doubtful winner, `report` only says so, `off` leaves it out.
+    """
+
+    mode: Literal["strict", "report", "off"] = "strict"
+
+
+def _mode_alone(value: Any) -> Any:
+    return {"mode": value} if isinstance(value, str) else value
+
+
+CertificateOrMode = Annotated[Certificate, BeforeValidator(_mode_alone)]

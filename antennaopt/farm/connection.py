@@ -1,0 +1,114 @@
+"""Clients of a scheduler, under deadlines of our own: what answers may be anything, and may never end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urljoin
+
+import dask.config
+from distributed import Client
+from distributed.security import Security
+
+from antennaopt.errors import ClusterError
+from antennaopt.farm.dashboard import PAGE, add_page
+
+ANSWER_S = 10.0
+"""How long a scheduler may take to answer a question."""
+
+
+def connect(target: Any, timeout_s: float, security: Security | None = None) -> Client:
+    """Return a client of a cluster or of a scheduler's address; a cluster brings its own certificates.
+
+    Raises:
+        TimeoutError, OSError, ValueError: No answer, or not an address.
+    """
+    # A client whose constructor raised is still half alive, and the garbage collector closing it at some later moment
+    # can deadlock with the making of the next one; so it is kept in hand and closed here.
+    client = Client.__new__(Client)
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
+            client.__init__(target, timeout=timeout_s, set_as_default=False, security=security)
+    except BaseException:
+        within(5.0, lambda: client.close(timeout=3))
+        raise
+    return client
+
+
+def connect_in_time(address: str, timeout_s: float, security: Security | None = None) -> Client:
+    """Connect to a scheduler's address under a deadline of our own.
+
+    Dask's time limit covers its own protocol; something else that listens there can hold the handshake for ever.
+
+    Raises:
+        TimeoutError: No scheduler's answer within the limit and two seconds.
+        Exception: What the attempt ended in.
+    """
+    outcome: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            outcome.append(connect(address, timeout_s, security))
+        except Exception as problem:
+            outcome.append(problem)
+
+    if not within(timeout_s + 2.0, attempt) or not outcome:
+        raise TimeoutError(f"{address} holds the connection without speaking Dask's protocol")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def threads_of(client: Any, seconds: float = ANSWER_S) -> dict[str, int]:
+    """Return the threads of each worker by its address, as the scheduler knows them.
+
+    Args:
+        client: Of the scheduler.
+        seconds: How long it may take to answer.
+
+    Raises:
+        ClusterError: The scheduler does not answer, or went that moment.
+    """
+    try:
+        return dict(client.sync(client.scheduler.ncores, workers=None, callback_timeout=seconds))
+    except OSError as problem:  # a timeout too
+        raise ClusterError(
+            f"the scheduler does not say who is there ({type(problem).__name__}); start it again and resume"
+        ) from problem
+
+
+def within(seconds: float, action: Any) -> bool:
+    """Run an action that might hang in a thread; return whether it ended in time. Its own errors do not matter."""
+    if not action:
+        return True
+
+    def run() -> None:
+        with suppress(Exception):
+            action()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+def page_link(client: Client, dashboard: str | None) -> str | None:
+    """Put our page on a scheduler's dashboard and return its link; the dashboard's own where it cannot be put."""
+    served: list[Any] = []
+    within(5.0, lambda: served.append(client.run_on_scheduler(add_page)))
+    return urljoin(dashboard, PAGE) if dashboard and served == [True] else dashboard
+
+
+def show(client: Client, topic: str, event: Mapping[str, Any]) -> None:
+    """Tell the scheduler an event and do not wait for it: who watches may miss one, the driver must not hang."""
+    scheduler: Any = client.scheduler
+    loop: Any = client.loop
+
+    async def send() -> None:
+        with suppress(Exception):
+            await scheduler.log_event(topic=topic, msg=dict(event))
+
+    with suppress(RuntimeError, AttributeError):  # it has ended
+        loop.add_callback(send)

@@ -1,0 +1,328 @@
+"""Where batches go: a scheduler in this process, and worker processes of our own on this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dask.config
+from distributed.security import Security
+from distributed.versions import VersionMismatchWarning
+
+from antennaopt.errors import ClusterError
+from antennaopt.farm.connection import connect, page_link, threads_of, within
+from antennaopt.farm.cores import usable_cores
+from antennaopt.farm.preload import DEVICES
+from antennaopt.farm.security import LOOPBACK, host_and_port, is_loopback
+from antennaopt.farm.servers import FiguresCluster, SilentNanny
+from fdtd.cache_folder import cache_folder
+
+DASHBOARD_PORT = 8787
+
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""With it Python does not look for modules in the current folder, which may hold files of another user."""
+
+WORKER_ENVIRONMENT = {
+    **SAFE_PATH,
+    "NUMBA_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+}
+"""One process a core and one thread a process: libraries must not start threads of their own."""
+
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.no-workers-timeout": "300s",
+    "distributed.scheduler.worker-ttl": None,  # the driver wakes or kills what stopped; it may have been stopped itself
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.daemon": True,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.log-length": 1000,
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.system-monitor.interval": "2s",
+    "distributed.admin.system-monitor.disk": False,
+}
+"""The driver counts failures and decides what is tried again; the scheduler hands out and reports.
+
+Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers; here that is memory that grows for
+hours and time of cores that are to solve.
+"""
+
+
+START_ATTEMPTS = 3
+"""How often worker processes of this machine are started before none of them can be."""
+
+NOT_ONLY_AT_THE_START = {"distributed.deploy.lost-worker-timeout": "1h"}
+"""Else Dask closes the nanny of a worker that is just coming back, because it was away so long before."""
+
+
+class OwnScheduler:
+    """A scheduler in this process with whatever workers `cluster` starts for it.
+
+    Attributes:
+        client: Dask's.
+        where: For messages.
+        here: Whether its workers are processes of this machine.
+        grows: Whether workers come and go of which this program has not started each.
+        worker_count: Batches solved at a time.
+        dashboard_link: For a browser, or None.
+    """
+
+    where = "this machine"
+    here = True
+    grows = False
+    worker_count = 1
+
+    def __init__(
+        self, cluster: Callable[[], Any], *, dashboard: bool, timeout_s: float, none_came: str, not_begun: str
+    ) -> None:
+        """Start the scheduler and wait for the first worker.
+
+        Args:
+            cluster: Makes Dask's cluster, with our settings in force.
+            dashboard: Whether it serves Dask's dashboard.
+            timeout_s: How long to wait.
+            none_came: What it means that there is none.
+            not_begun: What it means that the cluster cannot be made.
+
+        Raises:
+            ClusterError: No worker came up in time.
+        """
+        prepare_processes()
+        dask.config.set(NOT_ONLY_AT_THE_START)
+        self._closed = False
+        self._scratch = PrivateFolder()
+        with dask.config.set({**SETTINGS, "temporary-directory": self._scratch.name}):
+            try:
+                self._cluster: Any = cluster()
+                self.client = connect(self._cluster, timeout_s)
+                self._await_first(timeout_s)
+            except (TimeoutError, OSError, RuntimeError) as problem:
+                begun = hasattr(self, "_cluster")
+                self.close()
+                raise ClusterError(f"{none_came if begun else not_begun} ({problem})") from problem
+            except BaseException:  # a signal: jobs and processes must not be left behind
+                self.close()
+                raise
+        self.dashboard_link = page_link(self.client, self._dashboard() if dashboard else None)
+
+    def _dashboard(self) -> str | None:
+        """Return where the dashboard is; on loopback, wherever the scheduler itself listens."""
+        return f"http://{LOOPBACK}:{self._cluster.scheduler.http_server.port}/"
+
+    @property
+    def scheduler_is_gone(self) -> bool:
+        """Whether the scheduler has ended; a new one, with new workers, can take its place."""
+        return self._cluster.scheduler.status.name != "running"
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
+        with suppress(TimeoutError):
+            self.client.wait_for_workers(self.worker_count, timeout=20.0)
+        return threads_of(self.client)
+
+    def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
+        """Return those of the workers that are there which may get work: all, as their text and packages are ours."""
+        return threads
+
+    def _await_first(self, timeout_s: float) -> None:
+        """Wait for the first worker.
+
+        Raises:
+            TimeoutError: None came in time.
+        """
+        self.client.wait_for_workers(1, timeout=timeout_s)
+
+    def want(self, batches: int) -> None:
+        """Be told for how many batches there is work."""
+
+    def mend(self) -> list[tuple[str, str]]:
+        """Do nothing: the workers are on other machines."""
+        return []
+
+    def kill_worker(self, address: str) -> bool:
+        """Do nothing: the worker is on another machine; its watchdog and the scheduler's time limit remain."""
+        return False
+
+    def close(self) -> None:
+        """Stop scheduler and workers; processes of this machine that do not go within seconds are killed."""
+        if self._closed:
+            return
+        self._closed = True
+        cluster, client = getattr(self, "_cluster", None), getattr(self, "client", None)
+        pids = self._pids(cluster)
+        within(5.0, client and (lambda: client.close(timeout=3)))
+        if not within(10.0, cluster and (lambda: cluster.close(timeout=8))):
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self._scratch.cleanup()
+
+    def _pids(self, cluster: Any) -> list[int]:
+        return []
+
+
+class LocalWorkers(OwnScheduler):
+    """A scheduler in this process and one worker process a core, or a device; all sockets on loopback unless asked."""
+
+    def __init__(
+        self,
+        worker_count: int | None = None,
+        *,
+        devices: Sequence[str] = (),
+        threads: int = 1,
+        dashboard: bool = True,
+        timeout_s: float = 60.0,
+        dashboard_hosts: Sequence[str] = (),
+        listen: str | None = None,
+        security: Security | None = None,
+    ) -> None:
+        """Start the workers and wait for them.
+
+        Args:
+            worker_count: Processes; when None one a device, or one a core that this process may use.
+            devices: UUIDs of the CUDA devices; a worker sees one of them and no other.
+            threads: Of a process.
+            dashboard: Whether to serve Dask's dashboard, on loopback.
+            timeout_s: How long to wait for the first worker.
+            dashboard_hosts: Names, in addition to this machine's loopback, under which the dashboard answers.
+            listen: Host, with or without a port, of the scheduler and these workers; loopback and any port when None.
+            security: Certificates; the caller has made sure that they are there where they must be.
+
+        Raises:
+            ClusterError: No worker came up in time.
+        """
+        cache_folder()  # found once here: worker processes inherit a temporary one
+        self.worker_count = worker_count or len(devices) or usable_cores()
+        host, port = host_and_port(listen)
+        self.grows = not is_loopback(host)
+        nobody = (
+            f"no local worker process came up within {timeout_s:g} s; is the machine overloaded, short of memory, or "
+            f"does {host} not belong to it?"
+        )
+        address = f"{LOOPBACK}:{DASHBOARD_PORT}" if dashboard else None
+        super().__init__(
+            lambda: _with_all_workers(
+                lambda: FiguresCluster(
+                    n_workers=self.worker_count,
+                    threads_per_worker=threads,
+                    processes=True,
+                    host=host,
+                    scheduler_port=port,
+                    protocol="tls://" if security else "tcp://",
+                    security=security,
+                    dashboard_address=address,  # pyright: ignore[reportArgumentType] - None is for no dashboard
+                    scheduler_kwargs={"dashboard_hosts": dashboard_hosts},
+                    worker_class=SilentNanny,
+                    local_directory=dask.config.get("temporary-directory"),  # also of one that is started later
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=None,
+                    env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
+                    preload=["antennaopt.farm.preload"],
+                )
+            ),
+            dashboard=dashboard,
+            timeout_s=timeout_s,
+            none_came=nobody,
+            not_begun=nobody,
+        )
+
+    def mend(self) -> list[tuple[str, str]]:
+        """Let worker processes go on that were stopped (SIGSTOP), and replace those that Dask has given up.
+
+        It gives up one that dies while it starts, or that takes long to come back.
+
+        Returns:
+            What was done and to whom: `worker_woken` or `worker_replaced`, and the worker's address or name.
+        """
+        done = []
+        for name, nanny in list(self._cluster.workers.items()):
+            if nanny.status.name in ("closed", "failed"):
+                self._cluster.workers.pop(name, None)
+            elif nanny.pid and is_stopped(nanny.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGCONT)
+                    done.append(("worker_woken", str(nanny.worker_address)))
+        missing = self._cluster.worker_spec.keys() - self._cluster.workers.keys()
+        if missing:
+            self._cluster.scale(len(self._cluster.worker_spec))
+        return done + [("worker_replaced", str(name)) for name in sorted(missing)]
+
+    def kill_worker(self, address: str) -> bool:
+        """Kill the worker process at an address; a new one takes its place. False when there is none."""
+        for nanny in list(self._cluster.workers.values()):
+            if nanny.worker_address == address and nanny.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+                    return True
+        return False
+
+    def _pids(self, cluster: Any) -> list[int]:
+        return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
+
+
+def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:
+    """Make a cluster; anew where Dask gives it up, as it does when a worker process is killed while it starts.
+
+    Raises:
+        RuntimeError: Given up each time.
+    """
+    for _ in range(START_ATTEMPTS - 1):
+        with suppress(RuntimeError):
+            return cluster()
+    return cluster()
+
+
+class PrivateFolder(TemporaryDirectory[str]):
+    """A folder for Dask's files, which no other user can change.
+
+    Dask's own choice is one for all users of a machine. It puts its folder first where modules are looked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(prefix="antennaopt-", ignore_cleanup_errors=True)
+
+    def cleanup(self) -> None:
+        """Remove the folder, and look for modules in it no more: its name is free for any user from now on."""
+        sys.path[:] = [one for one in sys.path if not Path(one).is_relative_to(self.name)]
+        super().cleanup()
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process of this machine is stopped by a signal; one under a debugger is not meant."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return False
+    return state[:1] == ["T"]
+
+
+def prepare_processes() -> None:
+    """Keep processes that are started from now on out of the current folder, and Dask's own logs off the terminal.
+
+    Outcomes and errors report what matters. Workers take the setting from the environment, and so does the resource
+    tracker of `multiprocessing`, which starts before them.
+    """
+    os.environ.update(SAFE_PATH)
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # others than ours are refused, in one line
+    for name in ("distributed", "distributed.client", "bokeh", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    nanny = logging.getLogger("distributed.nanny")  # each nanny keeps its own lines, and is asked how its worker ended
+    nanny.setLevel(logging.INFO)
+    nanny.propagate = False

@@ -1,0 +1,143 @@
+"""Dask's scheduler and worker with less HTTP: workers serve none, a scheduler's dashboard shows figures and no more.
+
+TLS does not cover HTTP, and Dask's pages also show logs, call stacks and tracebacks, and have routes that retire
+workers. Every web page that a browser of this machine shows can send requests to loopback, under a name of its own
+(DNS rebinding): so the names of the dashboard are checked too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed import LocalCluster, Nanny, Scheduler, Worker
+from distributed.http.routing import RoutingApplication
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPServerRequest
+from tornado.netutil import bind_sockets
+from tornado.routing import Router
+from tornado.web import ErrorHandler
+
+from antennaopt.farm.security import LOOPBACK
+
+HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names under which a dashboard answers, in addition to those of a setting."""
+
+SHOWN = ("antennaopt", "status", "workers", "tasks", "system", "gpu")
+"""Pages with figures, of all those that Dask has."""
+
+ROUTES = frozenset({"", *SHOWN, "metrics", "health", "static", "statics"})
+"""First parts of the paths that are served."""
+
+
+_PLACE = re.compile(r"(?P<name>\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
+
+
+class Figures(Router):
+    """Passes requests on to an application that ask for figures, under a name of this machine; others are refused."""
+
+    def __init__(self, application: RoutingApplication, hosts: Iterable[str] = ()) -> None:
+        """Guard an application.
+
+        Args:
+            application: Of a scheduler.
+            hosts: Names, in addition to `HOSTS`, under which it answers.
+        """
+        self._application = application
+        self._named = frozenset(host.lower() for host in hosts)
+
+    def find_handler(self, request: HTTPServerRequest, **more: Any) -> Any:
+        """Return what answers a request."""
+        status = refusal(request, self._named)
+        if status is None:
+            return self._application.find_handler(request, **more)
+        return self._application.get_handler_delegate(request, ErrorHandler, {"status_code": status})
+
+
+def refusal(request: HTTPServerRequest, named: frozenset[str] = frozenset()) -> int | None:
+    """Return the HTTP status with which a request is refused; None where it is answered.
+
+    Args:
+        request: Any.
+        named: Hosts, in addition to `HOSTS`, under which the dashboard answers.
+    """
+    place = request.headers.get("Host", "").lower()
+    if _name_of(place) not in HOSTS | named:
+        return 403
+    for origin in request.headers.get_list("Origin"):
+        other = urlsplit(origin.lower()).netloc
+        if other != place and _name_of(other) not in named:
+            return 403
+    if request.method not in ("GET", "HEAD"):
+        return 405
+    return None if request.path.strip("/").partition("/")[0] in ROUTES else 404
+
+
+def _name_of(place: str) -> str:
+    """Return the name of `name:port`; empty of what is no such thing."""
+    found = _PLACE.fullmatch(place)
+    return found["name"].strip("[]") if found else ""
+
+
+class FiguresScheduler(Scheduler):
+    """Dask's scheduler; its dashboard shows figures only, and without `dashboard_address` nothing listens for HTTP."""
+
+    def __init__(self, *given: Any, dashboard_hosts: Iterable[str] = (), **settings: Any) -> None:
+        """Make a scheduler.
+
+        Args:
+            given: As Dask's takes them.
+            dashboard_hosts: Names, in addition to `HOSTS`, under which the dashboard answers.
+            settings: As Dask's takes them.
+        """
+        self._dashboard_hosts = tuple(dashboard_hosts)
+        super().__init__(*given, **settings)
+        if self.http_application.applications:
+            from distributed.dashboard.scheduler import template_variables
+
+            variables = template_variables(self)  # the same objects are what the pages are made with
+            variables["pages"][:] = [page for page in variables["pages"] if page in SHOWN]
+            variables["plots"].clear()
+
+    def start_http_server(
+        self, routes: list[Any], dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
+    ) -> None:
+        """Listen on loopback, at the port of the address or, where that is taken, at any free one."""
+        self.http_application = RoutingApplication(routes)
+        if dashboard_address is None:
+            return
+        host, _, port = dashboard_address.rpartition(":")
+        try:
+            sockets = bind_sockets(int(port), address=host or LOOPBACK)
+        except OSError:
+            sockets = bind_sockets(0, address=host or LOOPBACK)
+        self.http_server = HTTPServer(Figures(self.http_application, self._dashboard_hosts))
+        self.http_server.add_sockets(sockets)
+        self.http_server.address, self.http_server.port = sockets[0].getsockname()[:2]
+        self.services["dashboard"] = self.http_server
+
+
+class SilentWorker(Worker):
+    """Dask's worker without its HTTP server, which is of no use here and open to every user of the machine."""
+
+    def start_http_server(
+        self, routes: list[Any], dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
+    ) -> None:
+        """Do nothing."""
+
+
+class SilentNanny(Nanny):
+    """Dask's nanny of a `SilentWorker`."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings, worker_class=SilentWorker)
+
+
+class FiguresCluster(LocalCluster):
+    """Dask's local cluster with a `FiguresScheduler`."""
+
+    async def _start(self) -> None:
+        self.scheduler_spec = {**(self.scheduler_spec or {}), "cls": FiguresScheduler}
+        await super()._start()

@@ -1,0 +1,274 @@
+"""Workers as jobs of SLURM, through dask-jobqueue: one process with one GPU a job, or one process a core of it."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import dask.config
+
+from antennaopt.errors import ClusterError, ConfigurationError
+from antennaopt.farm.local import DASHBOARD_PORT, WORKER_ENVIRONMENT
+from antennaopt.farm.queued import HiredWorkers
+from antennaopt.farm.security import LOOPBACK, TlsFiles, host_and_port, security_for_listening
+from antennaopt.farm.servers import FiguresScheduler
+from antennaopt.farm.settings import ClusterSettings
+from antennaopt.solve.room import BATCHES_AT_A_TIME
+
+QUEUE_S = 3600.0
+"""How long the first job may wait in the queue."""
+
+LOOK_S = 1.0
+"""How often it is looked whether SLURM takes the jobs."""
+
+LOST_S = 15.0
+"""After how many seconds without a word a worker counts as gone, and its job as one to be replaced."""
+
+
+class SlurmWorkers(HiredWorkers):
+    """A scheduler in this process, and jobs that bring a worker each; jobs that end are followed by others."""
+
+    def __init__(self, settings: ClusterSettings, *, backend: str, dashboard: bool = True) -> None:
+        """Hand the jobs in and wait for the first worker.
+
+        Args:
+            settings: Of kind `slurm`.
+            backend: With "cuda" every job asks for a GPU.
+            dashboard: Whether to serve Dask's dashboard, on loopback.
+
+        Raises:
+            ConfigurationError: Other machines could come in without certificates.
+            ClusterError: dask-jobqueue is missing, SLURM takes no job, or none has begun in time.
+        """
+        self.where = "SLURM"
+        self._each = int(job_settings(dict(settings.job or {}), None, backend)["processes"])
+        super().__init__(
+            partial(slurm_cluster, settings, backend=backend, dashboard=dashboard),
+            most=settings.count,
+            least=settings.least,
+            dashboard=dashboard,
+            timeout_s=QUEUE_S,
+            none_came=f"no job of SLURM brought a worker within {QUEUE_S:g} s; look at `squeue --me` and at the logs "
+            "of the jobs, and whether their nodes can reach this one (cluster.slurm.interface, cluster.listen)",
+            not_begun="no scheduler for the jobs of SLURM can be started here; look at cluster.slurm.interface and "
+            "cluster.listen",
+        )
+
+    def _await_first(self, timeout_s: float) -> None:
+        """Wait for the first job to begin.
+
+        Raises:
+            ClusterError: SLURM takes none.
+            TimeoutError: None began in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self.client.wait_for_workers(1, timeout=LOOK_S)
+                return
+            except TimeoutError:
+                entries = self._cluster.entries
+                if entries.refused and not entries.taken:
+                    raise ClusterError(f"SLURM takes no job: {entries.refused[-1]}") from None
+                if time.monotonic() > deadline:
+                    raise
+
+    def want(self, batches: int) -> None:
+        """Keep as many jobs as there are batches for, within the bounds; those that ended are handed in anew."""
+        self._cluster.scale(jobs=min(max(-(-batches // self._each), self._least), self._most))
+
+
+def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = True) -> Any:
+    """Return dask-jobqueue's cluster with its first jobs handed in.
+
+    Args:
+        settings: Of kind `slurm`.
+        backend: With "cuda" every job asks for a GPU.
+        dashboard: Whether to serve Dask's dashboard, on loopback.
+
+    Raises:
+        ConfigurationError: Other machines could come in without certificates.
+        ClusterError: dask-jobqueue is missing.
+    """
+    cluster = _noting(_classes())
+    table = dict(settings.job or {})
+    host, port = host_and_port(settings.listen)
+    interface = table.get("interface")
+    reached = {"host": host, "port": port} if settings.listen else {"interface": interface, "port": port}
+    if not settings.listen and not interface:
+        raise ConfigurationError(
+            'SLURM\'s nodes must reach this one, and nothing says by which way; add interface = "ib0" to '
+            '[cluster.slurm], or listen = "10.0.0.5" to [cluster]'
+        )
+    security = security_for_listening(
+        host if settings.listen else str(interface), settings.tls, insecure=settings.insecure
+    )
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": f"{LOST_S:g}s"}):
+        started = cluster(
+            security=security,
+            protocol="tls://" if security else "tcp://",
+            scheduler_cls=FiguresScheduler,
+            silence_logs=logging.CRITICAL,
+            scheduler_options={
+                **reached,
+                "dashboard": dashboard,
+                "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if dashboard else None,
+                "dashboard_hosts": settings.dashboard_hosts,
+            },
+            **job_settings(table, settings.tls, backend),
+        )
+    started.scale(jobs=settings.least or settings.count)
+    return started
+
+
+def job_script(settings: ClusterSettings, *, backend: str) -> str:
+    """Return the script of one job as it will be handed in, but for the scheduler's address and the job's name.
+
+    Raises:
+        ClusterError: dask-jobqueue is missing.
+    """
+    _classes()
+    from dask_jobqueue.slurm import SLURMJob
+
+    scheme = "tls" if settings.tls else "tcp"
+    table = dict(settings.job or {})
+    more = {"security": settings.tls.security(), "protocol": "tls://"} if settings.tls else {}
+    job: Any = SLURMJob(
+        f"{scheme}://SCHEDULER:8786", name="WORKER", **job_settings(table, settings.tls, backend), **more
+    )
+    return str(job.job_script())
+
+
+def job_settings(table: Mapping[str, Any], tls: TlsFiles | None, backend: str) -> dict[str, Any]:
+    """Return what dask-jobqueue is told of a job.
+
+    What a site needs beside it (modules, directives) it reads in `jobqueue.slurm` of Dask's own configuration: a line
+    of shell does not belong into an experiment, which may come from somebody else.
+
+    Args:
+        table: `[cluster.slurm]`, resolved.
+        tls: Certificates, which must lie where the nodes see them too.
+        backend: With "cuda" a job is one process with one GPU, else one process a core.
+
+    Raises:
+        ConfigurationError: A path cannot stand in a job script.
+    """
+    for path in (tls.ca, tls.certificate, tls.key) if tls else ():
+        if shlex.quote(str(path)) != str(path):
+            raise ConfigurationError(
+                f"{path} has letters that a job script cannot hold; move the certificates to a plain path"
+            )
+    own = dask.config.get("jobqueue.slurm.job-script-prologue", None) or []
+    environment = {**WORKER_ENVIRONMENT, "DASK_DISTRIBUTED__WORKER__DAEMON": "True"}
+    on_device = backend == "cuda"
+    cores = int(table["cores"])
+    return {
+        "queue": table.get("partition"),
+        "account": table.get("account"),
+        "walltime": walltime(float(table["walltime"])),
+        "cores": BATCHES_AT_A_TIME if on_device else cores,
+        "processes": 1 if on_device else cores,
+        "memory": str(table["memory"]).replace(" ", ""),
+        "job_cpu": cores,
+        "job_name": "antennaopt",
+        "interface": table.get("interface"),
+        "python": shlex.quote(sys.executable),
+        "nanny": True,
+        "job_script_prologue": [
+            *own,
+            *(f"export {name}={value}" for name, value in environment.items()),
+            # Dask's own choice is one folder for all users of a node, and first where modules are looked for.
+            "export DASK_TEMPORARY_DIRECTORY=$(mktemp -d)",
+            "trap 'rm -rf \"$DASK_TEMPORARY_DIRECTORY\"' EXIT",
+        ],
+        "job_extra_directives": directives(table, on_device),
+        "worker_extra_args": [
+            *("--memory-limit", "0"),  # SLURM itself holds a job to its memory
+            *("--no-dashboard", "--worker-class", "antennaopt.farm.servers.SilentWorker"),
+            *("--preload", "antennaopt.farm.preload"),
+        ],
+    }
+
+
+def directives(table: Mapping[str, Any], on_device: bool) -> list[str]:
+    """Return the lines of `#SBATCH` that dask-jobqueue has no name for."""
+    lines = [f"--{name}={table[name]}" for name in ("qos", "constraint", "reservation") if table.get(name)]
+    if on_device:
+        kind = f"{table['gpu']}:" if table.get("gpu") else ""
+        lines.append(f"--gpus-per-task={kind}1")
+    own = dask.config.get("jobqueue.slurm.job-extra-directives", None) or []
+    return [*own, *lines]
+
+
+def walltime(seconds: float) -> str:
+    """Write a span of time as SLURM reads it: `1-02:03:04`."""
+    minutes, seconds_left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    text = f"{hours:02d}:{minutes:02d}:{seconds_left:02d}"
+    return f"{days}-{text}" if days else text
+
+
+@dataclass(kw_only=True)
+class Entries:
+    """What became of the jobs that were handed in.
+
+    Attributes:
+        taken: How many SLURM took.
+        refused: Its words for each that it did not.
+    """
+
+    taken: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def _noting(cluster: Any) -> Any:
+    """Return dask-jobqueue's cluster with `entries`; by itself it hands in and never tells what came of it."""
+    noted = Entries()
+
+    class Job(cluster.job_cls):
+        """A job that notes whether it was taken."""
+
+        async def _submit_job(self, script_filename: str) -> Any:
+            try:
+                said = await super()._submit_job(script_filename)
+            except FileNotFoundError as problem:
+                noted.refused.append(f"there is no {problem.filename} on this machine; start the run where jobs are")
+                raise
+            except RuntimeError as problem:
+                noted.refused.append(str(problem).strip().splitlines()[-1])
+                raise
+            noted.taken += 1
+            return said
+
+    class SLURMCluster(cluster):
+        """A cluster of such jobs."""
+
+        job_cls = Job
+        entries = noted
+
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
+    return SLURMCluster
+
+
+def _classes() -> Any:
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        from dask_jobqueue.slurm import SLURMCluster
+    except ImportError:
+        raise ClusterError(
+            "cluster.kind = \"slurm\" needs dask-jobqueue, which is not installed; pip install 'antennaopt[slurm]'"
+        ) from None
+    finally:
+        for number, handler in handlers.items():  # its import takes Ctrl-C for itself
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, handler)
+    return SLURMCluster

@@ -1,0 +1,24 @@
+"""Figures and the HTML report of a run, from its files alone. Matplotlib and Jinja are used in here and nowhere else.
+
+Everything is imported when it is first asked for, so that naming this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antennaopt.report.film import write_film
+    from antennaopt.report.page import write_report
+    from antennaopt.report.simulation import plot_simulation
+
+_HOMES = {"plot_simulation": "simulation", "write_film": "film", "write_report": "page"}
+
+__all__ = ["plot_simulation", "write_film", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

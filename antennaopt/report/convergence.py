@@ -1,0 +1,125 @@
+"""How the search went: fitness over the generations, and what the best antenna still lacked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from antennaopt.report.canvas import (
+    BEST,
+    DASHES,
+    GOAL,
+    GREY,
+    SECOND,
+    add_legend,
+    draw_steps,
+    dress,
+    new_figure,
+    run_style,
+)
+from antennaopt.report.labels import label_of
+from antennaopt.report.record import Frame, RunRecord
+
+QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9, "best": 0.0}
+
+
+def fitness_by_generation(ok: Frame) -> Frame:
+    """Return best, median and the 10 % and 90 % quantiles of fitness, and the best so far, by generation."""
+    groups = ok.groupby("generation")["fitness"]
+    table = pd.DataFrame({name: groups.quantile(share) for name, share in QUANTILES.items()})
+    table["best_so_far"] = table["best"].cummin()
+    return table
+
+
+def convergence_figure(record: RunRecord) -> Figure:
+    """Draw fitness over the generations: best so far, median, spread, and the first generation's best as a line."""
+    table = fitness_by_generation(record.ok)
+    generations = table.index.to_numpy()
+    figure = new_figure(5.6, 3.4)
+    axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="fitness (dB, lower is better)")
+    lone = len(generations) == 1
+    if lone:
+        low, high = table["median"] - table["q10"], table["q90"] - table["median"]
+        axes.errorbar(
+            generations,
+            table["median"],
+            yerr=[low, high],
+            color=GREY,
+            capsize=6,
+            lw=1.2,
+            fmt="none",
+            label="10 to 90 %",
+        )
+    else:
+        axes.fill_between(generations, table["q10"], table["q90"], color=GREY, alpha=0.22, lw=0, label="10 to 90 %")
+    axes.plot(
+        generations, table["median"], color=SECOND, lw=1.4, ls=DASHES[1], marker="o" if lone else "", label="median"
+    )
+    draw_steps(
+        axes,
+        generations.tolist(),
+        table["best_so_far"].tolist(),
+        color=BEST,
+        lw=2.0,
+        label="best so far",
+    )
+    axes.scatter(generations, table["best"], s=9, color=BEST, alpha=0.55, zorder=3)
+    if record.first_best is not None:
+        axes.axhline(
+            record.first_best["fitness"], color=GREY, lw=1.1, ls=DASHES[2], label="best of the first generation"
+        )
+    top = max(float(table["q90"].max()), float(table["best_so_far"].max()))
+    bottom = min(float(table["best_so_far"].min()), 0.0 if table["best_so_far"].min() < 0.35 * top else top)
+    margin = 0.05 * max(top - bottom, 1e-3)
+    axes.set_ylim(bottom - margin, top + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if lone:
+        axes.set_xlim(generations[0] - 1, generations[0] + 1)
+    add_legend(axes, columns=2, above=True)
+    return figure
+
+
+def shortfall_figure(record: RunRecord) -> Figure | None:
+    """Draw by how much the best antenna so far missed each goal, generation by generation; None without goals."""
+    holders = best_so_far(record)
+    goals = [goal for goal in record.goals if goal.column in record.frame]
+    if not goals or not holders:
+        return None
+    figure = new_figure(5.6, 3.4)
+    axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="goal missed by (dB)")
+    generations = [generation for generation, _ in holders]
+    lone = len(holders) == 1
+    for place, goal in enumerate(goals):
+        draw_steps(
+            axes,
+            generations,
+            [row[goal.column] for _, row in holders],
+            color=run_style(place).colour,
+            ls=run_style(place).dash,
+            lw=1.8,
+            label=f"{label_of(goal.metric).title} {goal.text()}",
+        )
+    axes.axhline(0.0, color=GOAL, lw=1.0)
+    top = max(0.5, *(1.08 * float(row[goal.column]) for _, row in holders for goal in goals))
+    axes.set_ylim(-0.04 * top, top)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if lone:
+        axes.set_xlim(generations[0] - 1, generations[0] + 1)
+    add_legend(axes, columns=1 if len(goals) <= 3 else 2, above=True)
+    return figure
+
+
+def best_so_far(record: RunRecord) -> list[tuple[int, Any]]:
+    """Return (generation, row) of the best antenna up to each generation that has an `ok` one."""
+    rows = record.ok.sort_values(["generation", "slot"], kind="stable")
+    leader: Any = None
+    holders = []
+    for generation, group in rows.groupby("generation", sort=True):
+        candidate = group.loc[group["fitness"].idxmin()]
+        if leader is None or candidate["fitness"] < leader["fitness"]:
+            leader = candidate
+        holders.append((int(generation), leader))  # type: ignore[arg-type]
+    return holders

@@ -1,0 +1,147 @@
+"""The pulse on its way through the antenna: E_x in the E plane over time, with sign, bodies outlined, time in ps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import AsinhNorm
+from numpy.typing import NDArray
+
+from antennaopt.report.canvas import INK, colour_bar, dress, new_figure
+from antennaopt.report.exports.field_map import Outlines
+from antennaopt.report.exports.video import check_video, write_video
+from antennaopt.report.fonts import legible
+from antennaopt.report.outlines import METAL, draw_outlines, mirrored
+from antennaopt.terminal import one_line
+
+_STRONGEST_PERCENTILE = 99.8
+"""Of the brightest frame: the field at metal edges is singular and would dim all the rest."""
+
+_LINEAR = 0.02
+"""Below this part of the strongest field the colours are linear, above it logarithmic, so that the pulse is seen in the
+feed and after it has spread."""
+
+_TICKS = (-1.0, -0.3, -0.1, -0.03, 0.0, 0.03, 0.1, 0.3, 1.0)
+_PIXELS = 500  # along the longer side, about
+
+
+def write_film(
+    path: Path | str, film: Mapping[str, Any], *, title: str = "", watch: Callable[[int, int], None] | None = None
+) -> Path:
+    """Write the film of an antenna, `.mp4` or `.gif`.
+
+    Args:
+        path: Target; its ending chooses the format.
+        film: `film` of an outcome of `evaluate(..., film=True)`.
+        title: Above the picture.
+        watch: Told of every frame drawn: how many so far, of how many.
+
+    Raises:
+        ConfigurationError: The ending is not known, or ffmpeg is missing.
+        StorageError: It cannot be written.
+        ValueError: There are no frames.
+    """
+    check_video(path)
+    if not len(film["time_s"]):
+        raise ValueError("the film has no frames: the antenna was not stepped far enough")
+    return write_video(path, frames_of(film, title=title, watch=watch), palette())
+
+
+def frames_of(
+    film: Mapping[str, Any], *, title: str = "", watch: Callable[[int, int], None] | None = None
+) -> Iterator[NDArray[np.uint8]]:
+    """Draw the frames one by one, each (height, width, 3); everything but field and time is drawn once.
+
+    Args:
+        film: As for `write_film`.
+        title: As there.
+        watch: As there.
+    """
+    r_mm, z_mm = 1e3 * np.asarray(film["r_m"]), 1e3 * np.asarray(film["z_m"])
+    values, times = relative(film["e_x"]), np.asarray(film["time_s"])
+    x_mm, _ = mirrored(r_mm, values[0])
+    enlarged = Enlarger(np.isnan(values[0]))
+    half_z, half_x = (z_mm[1] - z_mm[0]) / 2, (x_mm[1] - x_mm[0]) / 2
+    extent = (z_mm[0] - half_z, z_mm[-1] + half_z, x_mm[0] - half_x, x_mm[-1] + half_x)
+    height = float(np.clip(5.2 * (extent[3] - extent[2]) / (extent[1] - extent[0]) + 0.9, 2.4, 6.4))
+    figure = new_figure(7.0, height)
+    canvas = FigureCanvasAgg(figure)
+    axes = dress(figure.add_subplot(), x_label="z (mm)", y_label="x (mm)")
+    axes.set_title(one_line(title), fontsize=10, color=INK, loc="left", parse_math=False)
+    axes.grid(visible=False)
+    image = axes.imshow(np.zeros((2, 2, 3)), origin="lower", extent=extent, aspect="equal", interpolation="nearest")
+    bodies = draw_outlines(axes, Outlines.of(film["outlines"]), dielectric=INK)
+    scale = ScalarMappable(AsinhNorm(_LINEAR, vmin=-1.0, vmax=1.0), colormaps["RdBu_r"])
+    bar = colour_bar(axes, scale, "E$_x$ in the E plane, relative to the strongest", extend="both")
+    bar.set_ticks(_TICKS, labels=[f"{tick:g}".replace("-", "\u2212") for tick in _TICKS])
+    bar.minorticks_off()
+    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
+    clock = axes.text(0.015, 0.965, "", transform=axes.transAxes, ha="left", va="top", fontsize=11, bbox=box, zorder=5)
+    moving = (image, *bodies, clock)
+    for artist in moving:
+        artist.set_animated(True)
+    with legible(figure):
+        canvas.draw()
+    ground = canvas.copy_from_bbox(figure.bbox)
+    for count, (time, frame) in enumerate(zip(times, values, strict=True), start=1):
+        half = coloured(enlarged(frame).T)
+        image.set_data(np.concatenate([half[::-1], half]))
+        clock.set_text(f"t = {1e12 * time:.0f} ps")
+        canvas.restore_region(ground)
+        for artist in moving:
+            axes.draw_artist(artist)
+        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        if watch is not None:
+            watch(count, len(times))
+
+
+def relative(e_x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a film's field over the strongest, the largest of the frames' percentiles: one scale for all of them."""
+    strongest = max(float(np.nanpercentile(np.abs(frame), _STRONGEST_PERCENTILE)) for frame in e_x)
+    return e_x / np.float32(strongest or 1.0)
+
+
+def coloured(values: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Return the colours of a frame, (..., 3): the colour bar's, by a table, which is what makes drawing quick."""
+    table = np.round(255 * colormaps["RdBu_r"](np.linspace(0.0, 1.0, 256))[:, :3]).astype(np.uint8)
+    place = 0.5 + 0.5 * np.arcsinh(values / np.float32(_LINEAR)) / np.float32(np.arcsinh(1.0 / _LINEAR))
+    return table[np.clip(256 * place, 0, 255).astype(np.uint8)]
+
+
+class Enlarger:
+    """Fields on a finer grid, linear between their points; points in conductors take no part.
+
+    So nothing shows through a wall, however thin, and nothing fades towards one.
+    """
+
+    def __init__(self, conducting: NDArray[np.bool_]) -> None:
+        """Take where there is no field, shape (nz, nr)."""
+        self._open = ~conducting
+        factor = max(round(_PIXELS / max(conducting.shape)), 1)
+        self._along_z, self._along_r = (_linear(size, factor) for size in conducting.shape)
+        self._weight = self._along_z @ self._open.astype(np.float32) @ self._along_r.T
+
+    def __call__(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return a frame, (nz, nr), finer by a whole number both ways; zero inside conductors."""
+        total = self._along_z @ np.where(self._open, values, 0.0) @ self._along_r.T
+        return np.divide(total, self._weight, out=np.zeros_like(total), where=self._weight > 1e-6)
+
+
+def _linear(size: int, factor: int) -> NDArray[np.float32]:
+    """Weights that interpolate `size` cells' middles at the middles of `factor` times as many, constant at the ends."""
+    place = np.clip((np.arange(size * factor) + 0.5) / factor - 0.5, 0.0, size - 1.0)
+    return np.maximum(1.0 - np.abs(place[:, None] - np.arange(size)), 0.0).astype(np.float32)
+
+
+def palette() -> NDArray[np.uint8]:
+    """Return the colours of a film: the scale's, greys for text and lines, the metal's."""
+    scale = colormaps["RdBu_r"](np.linspace(0.0, 1.0, 95))[:, :3]
+    greys = np.repeat(np.linspace(0.0, 1.0, 32)[:, None], 3, axis=1)
+    metal = np.array([[int(METAL[at : at + 2], 16) / 255 for at in (1, 3, 5)]])
+    return np.round(255 * np.concatenate([scale, greys, metal])).astype(np.uint8)

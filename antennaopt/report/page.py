@@ -1,0 +1,237 @@
+"""`report.html`: one self-contained file made of a run folder's files alone, of an unfinished run as well."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from antennaopt.report import settings, summary
+from antennaopt.report.canvas import data_address
+from antennaopt.report.convergence import convergence_figure, shortfall_figure
+from antennaopt.report.field_maps import field_map_figure
+from antennaopt.report.findings import reused_words
+from antennaopt.report.genes import gene_figure
+from antennaopt.report.labels import frequency_span, gigahertz
+from antennaopt.report.matching import Reflection, matching_figure
+from antennaopt.report.patterns import middle_cut, pattern_figure
+from antennaopt.report.record import Row, RunRecord, read_run
+from antennaopt.report.simulation import in_decibels
+from antennaopt.store import damage_lines, stepping_of
+from antennaopt.store.atomic import write_text
+from antennaopt.terminal import visible
+
+TEMPLATE = "report.html"
+MOST_GENES = 24
+NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
+
+
+def write_report(run: Path | str | RunRecord) -> Path:
+    """Write `report.html` into a run folder, in one step. It says which damaged files it leaves out.
+
+    Args:
+        run: A run's folder, finished or not, or what was read of it.
+
+    Returns:
+        The file written.
+
+    Raises:
+        ResumeRefusedError: It is not a run folder, or has no evaluations that can be read.
+        StorageError: The report cannot be written.
+    """
+    record = run if isinstance(run, RunRecord) else read_run(run)
+    target = record.folder.path / "report.html"
+    write_text(target, report_text(record))
+    return target
+
+
+def report_text(record: RunRecord) -> str:
+    """Return the report's HTML."""
+    environment = Environment(
+        loader=PackageLoader("antennaopt.report"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    drawn = figures(record)  # reads patterns, which may be damaged
+    return environment.get_template(TEMPLATE).render(
+        title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
+        run=record.folder.run_id,
+        facts=facts(record),
+        warnings=(*record.warnings, *damage_lines(record.folder)),
+        verdict=summary.verdict(record),
+        remarks=summary.remarks(record),
+        headline=summary.headline(record),
+        best=str(record.best["individual"]) if record.best is not None else None,
+        first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
+        figures=drawn,
+        genes=summary.gene_table(record),
+        commands=commands(record),
+        certificate=summary.certificate_account(record),
+        certificate_table=summary.certificate_table(record),
+        bands=summary.band_tables(record, record.best) if record.best is not None else [],
+        field=field_note(record),
+        ten_best=summary.ten_best(record),
+        statuses=summary.status_counts(record),
+        failures=summary.failures(record),
+        source=record.source,
+        settings=settings.setting_lines(record.resolved),
+        provenance=settings.flat_lines(
+            {key: value for key, value in record.folder.manifest.items() if key not in NOT_PROVENANCE}
+        ),
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Make hidden characters visible in what stands in the page, before it is escaped."""
+    return visible(value) if type(value) is str else value
+
+
+def figures(record: RunRecord) -> dict[str, Any]:
+    """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
+    drawn: dict[str, Any] = dict.fromkeys(("convergence", "shortfalls", "field", "e_plane", "h_plane", "matching"))
+    drawn["genes"] = []
+    best = record.best
+    if best is None:
+        return drawn
+    drawn["convergence"] = address(convergence_figure(record))
+    drawn["shortfalls"] = address(shortfall_figure(record))
+    drawn["genes"] = [
+        (gene.name, address(gene_figure(record, gene))) for gene in record.folder.columns.genes[:MOST_GENES]
+    ]
+    if record.field_map is not None:
+        drawn["field"] = address(field_map_figure(record.field_map))
+    cuts = record.cuts(best)
+    if cuts:
+        before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
+        for plane in ("e", "h"):
+            drawn[f"{plane}_plane"] = address(pattern_figure(plane, cuts, before, record.goals))
+        drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
+    old = None if is_same(record) else reflection(record, record.first_best)  # type: ignore[arg-type]
+    drawn["matching"] = address(matching_figure(reflection(record, best, sweep=True), old, record.goals))
+    return drawn
+
+
+def address(figure: Figure | None) -> str | None:
+    """Return a figure's `data:` address, None of None."""
+    return None if figure is None else data_address(figure)
+
+
+def is_same(record: RunRecord) -> bool:
+    """Say whether there is no other antenna to compare the best one with."""
+    return (
+        record.first_best is None or record.best is None or record.first_best["individual"] == record.best["individual"]
+    )
+
+
+def reflection(record: RunRecord, row: Row, *, sweep: bool = False) -> Reflection:
+    """Return an antenna's S11 in dB at the requested frequencies, and the best one's sweep where there is one."""
+    pairs = [
+        (hz, level)
+        for hz, level in sorted(zip(record.frequencies, record.metric(row, "s11_db"), strict=True))
+        if level is not None
+    ]
+    field = record.field_map if sweep else None
+    return Reflection(
+        points_hz=[hz for hz, _ in pairs],
+        points_db=[level for _, level in pairs],
+        sweep_hz=field.sweep_frequency.tolist() if field is not None else (),
+        sweep_db=in_decibels(field.sweep_s11) if field is not None else (),
+    )
+
+
+def facts(record: RunRecord) -> list[tuple[str, str]]:
+    """Return the run in a few words: (name, text)."""
+    family = str((record.resolved.get("antenna") or {}).get("family", "")).replace("_", " ")
+    lines = [
+        ("Antenna", family),
+        ("Frequencies", frequency_span(record.frequencies)),
+        ("State", state(record)),
+        ("Antennas solved", solved(record)),
+        ("Grid", grid(record)),
+        ("Genes", str(len(record.folder.columns.genes))),
+    ]
+    if record.wall_seconds is not None:
+        lines.append(("Wall time", duration(record.wall_seconds)))
+    seconds = float(record.frame.loc[~record.frame["cached"].astype(bool), "seconds"].fillna(0.0).sum())
+    if seconds > 0.0:
+        lines.append(("Solver time, all workers", duration(seconds)))
+    stepping = stepping_of(record.folder)
+    if stepping is not None:
+        lines.append(("Stepping fields", f"{stepping}, first generation to last"))
+    return [(name, text) for name, text in lines if text]
+
+
+def solved(record: RunRecord) -> str:
+    """Write how many antennas were solved, and how many outcomes came from elsewhere."""
+    others = [reused_words(record.reused)] if record.reused else []
+    twins = len(record.frame) - record.evaluated
+    others += [f"{twins} equal to one of this run"] if twins else []
+    text = str(record.evaluated - sum(record.reused.values()))
+    return f"{text} (and {', '.join(others)})" if others else text
+
+
+def grid(record: RunRecord) -> str:
+    """Write the solver's grid, as the manifest's plan has it: `54 × 94 cells of 0.514 mm`; empty when it has none."""
+    plan = record.folder.manifest.get("plan") or {}
+    if not {"nr", "nz", "cell"} <= plan.keys():
+        return ""
+    return f"{plan['nr']} × {plan['nz']} cells of {1e3 * plan['cell']:.4g} mm"
+
+
+def state(record: RunRecord) -> str:
+    """Say how far the run is."""
+    done, planned = record.generations, record.generations_planned
+    if record.stop_reason:
+        return f"finished: {record.stop_reason}"
+    if planned is None:
+        return f"{done} generations"
+    return f"finished, {done} generations" if done >= planned else f"unfinished, {done} of {planned} generations"
+
+
+def duration(seconds: float) -> str:
+    """Write a span of time for people: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def commands(record: RunRecord) -> str:
+    """Return the commands that make the run, its best antenna and this report again, from inside the run folder."""
+    manifest = record.folder.manifest
+    options = "".join(f" --set {shlex.quote(str(change))}" for change in manifest.get("overrides") or ())
+    options += f" --backend {manifest['backend']}" if manifest.get("backend") else ""
+    lines = [
+        (f"antennaopt run experiment.toml{options}", "the same search again"),
+        ("antennaopt resume .", "go on, when it is unfinished"),
+        ("antennaopt report .", "this page again"),
+    ]
+    if record.best is not None:
+        simulate = f"antennaopt simulate . --individual {record.best['individual']} --plot best.png --json best.json"
+        lines.insert(2, (simulate, "the best antenna again"))
+    width = max(len(command) for command, _ in lines)
+    return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
+
+
+def field_note(record: RunRecord) -> Mapping[str, Any]:
+    """Return the field map's frequency in words, or why there is no map."""
+    field = record.field_map
+    if field is not None:
+        return {"frequency": gigahertz(field.shown_frequency), "missing": None}
+    path = record.folder.path / "best" / "field.npz"
+    if not path.exists():
+        why = "This run has no field map (best/field.npz): it is recorded when the run ends."
+    else:
+        why = (
+            "The field map on disk (best/field.npz) is damaged or belongs to an earlier best antenna; it is not shown."
+        )
+    return {"frequency": None, "missing": why}

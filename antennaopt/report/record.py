@@ -1,0 +1,246 @@
+"""A run as its report sees it: read once from the run folder's files, never from live objects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.reading import read_regular
+from antennaopt.report.exports.field_map import FieldMap, read_field_map
+from antennaopt.report.findings import Findings, find, reused
+from antennaopt.report.goals import Goal, goals_of
+from antennaopt.search.objectives import Standing
+from antennaopt.solve.certificate import crowned
+from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
+from antennaopt.store.events import read_events
+
+Row = Mapping[str, Any]
+
+Frame = Any
+"""A `pandas.DataFrame`; its type hints are too vague to be of help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """Patterns of one individual at one frequency.
+
+    Attributes:
+        frequency_hz: Hz.
+        theta_deg: Angle from the axis, shape (angles,).
+        e_plane_dbi: Directivity in the E plane, dBi.
+        h_plane_dbi: Directivity in the H plane, dBi.
+    """
+
+    frequency_hz: float
+    theta_deg: Sequence[float]
+    e_plane_dbi: Sequence[float]
+    h_plane_dbi: Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """All that a report is made of.
+
+    Attributes:
+        folder: The run.
+        frame: Every evaluation, in order of generation and slot.
+        resolved: What `resolved.json` holds.
+        source: The experiment file as given.
+        goals: Of the experiment, in order.
+        events: Lines of `logs/run.jsonl` that could be read.
+        warnings: What was found damaged or missing, for the reader.
+    """
+
+    folder: RunFolder
+    frame: Frame
+    resolved: Mapping[str, Any]
+    source: str
+    goals: tuple[Goal, ...]
+    events: tuple[Mapping[str, Any], ...]
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def frequencies(self) -> tuple[float, ...]:
+        """Hz, in the solver's order."""
+        return self.folder.columns.frequencies
+
+    @cached_property
+    def ok(self) -> Frame:
+        """The evaluations that succeeded."""
+        return self.frame[self.frame["status"] == "ok"]
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The best antenna's row: lowest fitness, the earliest of equals, unless the certificates crown another.
+
+        None while nothing was `ok`.
+        """
+        crown = crowned(self.certificates, self.certificate_mode)
+        found = self.ok[self.ok["individual"] == crown]
+        return lowest(self.ok if found.empty else found)
+
+    @property
+    def certificate_mode(self) -> str:
+        """What the experiment asks of the evidence."""
+        return certificate_mode(self.folder)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Mapping[str, Any]]:
+        """Of the best antennas, the best by fitness first; empty when there are none that count."""
+        first = lowest(self.ok)
+        return {} if first is None else certified(self.folder, str(first["individual"]))
+
+    @cached_property
+    def first_best(self) -> Row | None:
+        """The best row of the first generation."""
+        return lowest(self.ok[self.ok["generation"] == self.frame["generation"].min()])
+
+    @cached_property
+    def field_map(self) -> FieldMap | None:
+        """The best antenna's field map; None when there is none, or when it is another antenna's."""
+        found = read_field_map(self.folder.path / "best" / "field.npz")
+        if found is None or self.best is None:
+            return None
+        return found if found.individual in ("", self.best["individual"]) else None
+
+    @cached_property
+    def findings(self) -> Findings | None:
+        """What is worth saying beside the best antenna's figures; None without a best antenna."""
+        if self.best is None:
+            return None
+        columns = [name for name in self.folder.columns.shortfall_columns if self.ok[name].notna().all()]
+        nearest = {name: self.ok.loc[self.ok[name].idxmin()].to_dict() for name in columns}
+        return find(self.resolved, self.folder.columns, self.best, nearest)
+
+    def standing(self, goal: Goal) -> Standing | None:
+        """Return how the best antenna stands to a goal; None without a best antenna."""
+        return None if self.findings is None else self.findings.goals[self.goals.index(goal)]
+
+    @property
+    def generations(self) -> int:
+        """How many generations are on disk."""
+        return int(self.frame["generation"].nunique())
+
+    @property
+    def generations_planned(self) -> int | None:
+        """How many the experiment asks for at most."""
+        planned = (self.resolved.get("evolution") or {}).get("generations")
+        return int(planned) if planned is not None else None
+
+    @property
+    def evaluated(self) -> int:
+        """Antennas solved or taken from the evaluation cache; copies of twins are left out."""
+        return int((~self.frame["cached"].astype(bool)).sum())
+
+    @property
+    def reused(self) -> dict[str, int]:
+        """How many outcomes were not solved, by where they are from; copies of twins are left out."""
+        return reused(self.frame["origin"].tolist()) if "origin" in self.frame else {}
+
+    @property
+    def wall_seconds(self) -> float | None:
+        """The run's wall time as far as its log says, s."""
+        times = [float(event["run_seconds"]) for event in self.events if is_number(event.get("run_seconds"))]
+        return max(times, default=None)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the run ended, as its log says; None when it does not, or when it was resumed after that."""
+        reason = None
+        for event in self.events:
+            if event.get("event") == "generation":
+                reason = None
+            reason = event.get("reason") or reason
+        return None if reason is None else str(reason)
+
+    def metric(self, row: Row, metric: str, frequencies: Sequence[float] = ()) -> list[float | None]:
+        """Return a row's metric at the frequencies (all of them when empty), None where it is not defined."""
+        columns = self.folder.columns
+        wanted = [
+            hz
+            for hz in self.frequencies
+            if not frequencies or any(math.isclose(hz, other, rel_tol=1e-9) for other in frequencies)
+        ]
+        return [value_of(row, columns.metric_column(metric, hz)) for hz in wanted]
+
+    def cuts(self, row: Row) -> list[Cuts]:
+        """Return a row's patterns in order of frequency; empty when none are on disk."""
+        table = pattern(self.folder, str(row["individual"]))
+        return [
+            Cuts(
+                frequency_hz=float(hz),  # type: ignore[arg-type]
+                theta_deg=part["theta_deg"].tolist(),
+                e_plane_dbi=part["e_plane_dbi"].tolist(),
+                h_plane_dbi=part["h_plane_dbi"].tolist(),
+            )
+            for hz, part in table.groupby("frequency_hz", sort=True)
+        ]
+
+
+def read_run(path: Path | str) -> RunRecord:
+    """Read a run, finished or not.
+
+    Damaged files of rows and patterns are left out; `damage_lines` of its folder says which, once they were read.
+
+    Raises:
+        ResumeRefusedError: It is not a run folder, has no row that can be read, or another file of it is damaged.
+    """
+    folder = RunFolder.open(Path(path), whole=False)
+    frame = load(folder)
+    if frame.empty and folder.left_out:
+        raise ResumeRefusedError(f"no rows of {folder.path} can be read: {'; '.join(damage_lines(folder))}")
+    if frame.empty:
+        raise ResumeRefusedError(f"{folder.path} has no evaluations yet; there is nothing to report")
+    resolved = folder.resolved
+    warnings: list[str] = []
+    try:
+        checkpoint = folder.load_checkpoint()
+        warnings += checkpoint.notes if checkpoint else ()
+    except ResumeRefusedError as problem:
+        warnings.append(str(problem))
+    return RunRecord(
+        folder=folder,
+        frame=frame,
+        resolved=resolved,
+        source=_source(folder.path / "experiment.toml"),
+        goals=goals_of(resolved, folder.columns.shortfall_columns),
+        events=tuple(read_events(folder.path)),
+        warnings=tuple(warnings),
+    )
+
+
+def _source(path: Path) -> str:
+    """Return the experiment file as given, whatever its bytes; empty when it is not there.
+
+    Raises:
+        ResumeRefusedError: It cannot be read, or is too large to be one.
+    """
+    try:
+        return read_regular(path).decode("utf-8", errors="replace").replace("\r\n", "\n")
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        raise ResumeRefusedError(f"{path} cannot be read ({problem.strerror}); restore it from a copy") from None
+
+
+def lowest(rows: Frame) -> Row | None:
+    """Return the row of lowest fitness, the first of equals, or None of nothing."""
+    if rows.empty:
+        return None
+    return rows.loc[rows["fitness"].idxmin()].to_dict()
+
+
+def value_of(row: Row, column: str) -> float | None:
+    """Return a cell as a float, None when it is empty or not a number."""
+    value = row.get(column)
+    return float(value) if is_number(value) else None
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Say whether a value is a real number (NaN is not)."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

@@ -1,0 +1,142 @@
+"""The run folder as the driver's store, and the way back from stored rows to outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.run.interfaces import Evaluation, Outcome, Recalled
+from antennaopt.store import RunColumns, RunFolder, generation_of, pattern
+from antennaopt.store.events import read_events
+from antennaopt.store.generations import restoring
+from antennaopt.store.schema import FREQUENCY_METRICS
+
+COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
+
+
+class FolderStore:
+    """Keeps evaluations in a run folder.
+
+    Attributes:
+        folder: Open for writing.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Write patterns, then rows: a row on disk always has its pattern."""
+        self.folder.write_patterns(
+            generation,
+            {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
+            {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
+        )
+        self.folder.write_evaluations(generation, evaluations)
+        self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
+
+    def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
+        """Yield id, genome and status of all individuals of the first so many generations, in order.
+
+        Raises:
+            ResumeRefusedError: The rows of a generation are missing.
+        """
+        missing = 0
+        for generation, table in self.folder.generation_tables():
+            if generation >= generations or generation > missing:
+                break
+            missing = generation + 1
+            columns = (table[name].to_pylist() for name in ("individual", "genome", "status"))
+            for individual, genome, status in zip(*columns, strict=True):
+                yield individual, tuple(genome), status
+        if missing < generations:
+            raise ResumeRefusedError(
+                f"{self.folder.path} has no rows of generation {missing}, which its checkpoint counts as done; "
+                f"{restoring(self.folder.path)}"
+            )
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome (without patterns) of individuals; those that are not there are left out."""
+        born: dict[int, set[str]] = {}
+        for individual in individuals:
+            born.setdefault(generation_of(individual), set()).add(individual)
+        return {
+            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row))
+            for generation, names in born.items()
+            for row in self.folder.read_generation(generation, names)
+        }
+
+    def patterns(self, individual: str) -> Outcome:
+        """Return the pattern part of an individual's outcome, empty when it has none; float32 values."""
+        table = pattern(self.folder, individual)
+        if table.empty:
+            return {}
+        ordered = [table[table["frequency_hz"] == hz] for hz in self.folder.columns.frequencies]
+        return {
+            "theta_deg": ordered[0]["theta_deg"].tolist(),
+            "e_plane_dbi": [cut["e_plane_dbi"].tolist() for cut in ordered],
+            "h_plane_dbi": [cut["h_plane_dbi"].tolist() for cut in ordered],
+        }
+
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Write the state."""
+        self.folder.save_checkpoint(generation, state)
+
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Add a line to `logs/order.jsonl`."""
+        self.folder.order.append(place, name, births)
+
+    def order(self, place: int) -> list[tuple[str, int]]:
+        """Return the order of completion from a place on, as far as it is recorded."""
+        return self.folder.order.after(place)
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Add a line to `logs/run.jsonl`."""
+        self.folder.log(event, **fields)
+
+    def flush(self) -> None:
+        """Do nothing: everything is stored when it is handed in."""
+
+    def seconds_before(self) -> float:
+        """Return the wall time of earlier sessions; it is in the log so that checkpoints hold the search only."""
+        last = 0.0
+        for event in read_events(self.folder.path):
+            with suppress(ValueError, TypeError, OverflowError):  # damaged
+                seconds = float(event.get("run_seconds", 0.0))
+                last = max(last, seconds if math.isfinite(seconds) else 0.0)
+        return last
+
+
+def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
+    """Turn a stored row back into the outcome that it was made of, patterns left out.
+
+    Args:
+        columns: The run's columns.
+        row: As `RunFolder.read_generation` returns it.
+
+    Returns:
+        An outcome from which `make_row` makes the same row again.
+    """
+    outcome: Outcome = {name: row[name] for name in COPIED if row.get(name) is not None or name == "error"}
+    if row.get("origin") not in (None, "solved", "twin"):
+        outcome["origin"] = row["origin"]
+    outcome["frequency_hz"] = list(columns.frequencies)
+    for metric in FREQUENCY_METRICS:
+        values = [row[columns.metric_column(metric, hz)] for hz in columns.frequencies]
+        if row["status"] == "ok" or any(value is not None for value in values):
+            outcome[metric] = values
+    real, imaginary = outcome.pop("s11_re", None), outcome.pop("s11_im", None)
+    if real is not None and imaginary is not None:
+        outcome["s11"] = [list(pair) for pair in zip(real, imaginary, strict=True)]
+    return outcome
+
+
+def _failure(one: Evaluation) -> dict[str, Any]:
+    return {
+        "individual": one.candidate.individual,
+        "generation": one.candidate.generation,
+        "values": one.values,
+        **{name: one.outcome.get(name) for name in COPIED},
+    }

@@ -1,0 +1,135 @@
+"""Whom the driver works with, as it sees them: tests put cheap ones in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from antennaopt.search import Candidate
+
+Outcome = dict[str, Any]
+Job = tuple[str, Mapping[str, float]]
+"""An individual's id and its full design, SI."""
+
+Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
+"""Genome and outcome (without patterns) by individual."""
+
+PATTERN_KEYS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
+"""The bulky part of an outcome, kept on disk and not in the driver's memory."""
+
+NOT_KEPT = (*PATTERN_KEYS, "cells", "batch_seconds")
+"""What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A candidate with all that came of it: one row.
+
+    Attributes:
+        candidate: Who.
+        values: Its genes decoded, SI, by name.
+        outcome: As `evaluate` returns it, with what the farm adds (`worker`, `device`, `attempt`).
+        shortfalls: One an objective, dB; empty unless `ok`.
+        fitness: Weighted sum or penalty.
+        cached: The outcome is an earlier twin's.
+        twin: The twin's id where it is of an earlier generation: its pattern, which is this one's too, is stored there.
+    """
+
+    candidate: Candidate
+    values: dict[str, float]
+    outcome: Outcome
+    shortfalls: list[float]
+    fitness: float
+    cached: bool
+    twin: str | None = None
+
+
+class Farm(Protocol):
+    """Solves batches somewhere.
+
+    Attributes:
+        device: What the workers' devices take, see `antennaopt.solve.room`; None without devices.
+        on_event: Is told of failures and what was done: `on_event(event, **details)`.
+    """
+
+    on_event: Callable[..., None] | None
+
+    @property
+    def device(self) -> Mapping[str, Any] | None: ...  # noqa: D102
+
+    @property
+    def worker_count(self) -> int:
+        """How many antennas are solved at a time."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """How many batches may be under way."""
+        ...
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask every worker the same; nothing when one of them does not answer."""
+        ...
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
+        """Cut a generation into batches."""
+        ...
+
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Set to work, and yield each individual's outcome once, in any order; on another grid when a plan is given."""
+        ...
+
+    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
+        """Add batches while outcomes are being read."""
+        ...
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
+        """Return one antenna's outcome with what further options of `evaluate` add, arrays too."""
+        ...
+
+    def drain(self) -> None:
+        """Hand out no more batches; those under way still come back."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps rows, patterns, checkpoints and a log."""
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Store a generation's rows and patterns; done again, it replaces them."""
+        ...
+
+    def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
+        """Return id, genome and status of all individuals of the first so many generations, in order."""
+        ...
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome of individuals; those that are not there are left out."""
+        ...
+
+    def patterns(self, individual: str) -> Outcome:
+        """Return the pattern part of an individual's outcome."""
+        ...
+
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Store the state after a generation, or in the middle of it; the one before stays too."""
+        ...
+
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Note at once who is complete in a steady state, in which place, and how many were bred by then."""
+        ...
+
+    def order(self, place: int) -> Sequence[tuple[str, int]]:
+        """Return whom `completed` noted from a place on, with how many were bred by then."""
+        ...
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Add a line to the run's log."""
+        ...
+
+    def flush(self) -> None:
+        """Wait until all that was handed in is stored."""
+        ...

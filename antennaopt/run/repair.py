@@ -1,0 +1,348 @@
+"""Solve again what damaged files held: the search is replayed from its seed on the rows that are whole.
+
+Each generation is bred as it was. An antenna whose row can be read gets the outcome of that row, the others are solved.
+So the replay must come to the genomes of every whole file, and to the state of the checkpoint: that is checked before
+anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.run.continuation import of_this_run
+from antennaopt.run.driver import Driver
+from antennaopt.run.folder_store import outcome_of_row
+from antennaopt.run.fork import genomes_of
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Job, Outcome, Recalled
+from antennaopt.run.interrupt import StopSignals
+from antennaopt.run.new_search import search_of
+from antennaopt.run.progress import Quiet
+from antennaopt.run.steady import SteadyDriver
+from antennaopt.search import SteadyState, individual_id
+from antennaopt.search.objectives import Objective
+from antennaopt.store import Checkpoint, RunFolder, generation_of
+from antennaopt.store.checkpoint import canonical
+from antennaopt.store.damage import Damage, damaged_files
+from antennaopt.store.generations import SINGLE, first_generation
+from antennaopt.store.outcome import REPEATABLE, STATUSES
+
+
+def repair(
+    folder: RunFolder,
+    checkpoint: Checkpoint | None,
+    *,
+    experiment: Any,
+    objectives: Sequence[Objective],
+    farm: Farm,
+    signals: StopSignals,
+    told: Callable[[str], None],
+    exact: bool,
+) -> list[Damage]:
+    """Solve the generations of damaged files again and write these files.
+
+    Args:
+        folder: Open for writing.
+        checkpoint: The newest whole one, None before the first.
+        experiment: The run's.
+        objectives: What fitness is made of.
+        farm: Solves.
+        signals: Say when to stop.
+        told: Takes lines for people.
+        exact: Whether the arithmetic is that of the run, so that all must come out to the bit.
+
+    Returns:
+        What was damaged.
+
+    Raises:
+        ResumeRefusedError: What is solved here does not lead to the rows that are whole; nothing was written.
+        Interrupted: A signal came; nothing was written.
+    """
+    done = 0
+    if checkpoint is not None:
+        with of_this_run(checkpoint):
+            done = int(checkpoint.state["evolution"]["generation"])
+    found = damaged_files(folder, done)
+    if not found:
+        told("nothing to repair: every file of rows and patterns is whole")
+        return []
+    for one in found:
+        told(f"to repair: {one}")
+    solved: dict[int, Sequence[Evaluation]] = {}
+    if checkpoint is not None and any(one.generations for one in found):
+        replay = _Replay(folder, found, done, experiment=experiment, exact=exact)
+        solved = replay.carry_out(checkpoint, objectives=objectives, farm=farm, signals=signals)
+    _write(folder, found, solved)
+    folder.log("repaired", files=[str(one) for one in found], generations=sorted(solved), exact=exact)
+    told(f"repaired: {len(found)} file{'' if len(found) == 1 else 's'}, {_listed(solved)} solved again")
+    return found
+
+
+def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequence[Evaluation]]) -> None:
+    """Write what was solved, patterns first. A file of several generations, or of none that counts, goes before."""
+    for one in found:
+        if first_generation(one.path) >= SINGLE or not one.generations:
+            one.path.unlink(missing_ok=True)
+    evals, patterns = (_generations(found, kind) for kind in ("evals", "patterns"))
+    for number, evaluations in sorted(solved.items()):
+        if number in patterns:
+            folder.write_patterns(
+                number,
+                {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
+                {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
+            )
+        if number in evals:
+            folder.write_evaluations(number, evaluations)
+
+
+class _Replay:
+    """A search carried out again on recorded rows. It is the store of its driver too, and writes nothing."""
+
+    def __init__(self, folder: RunFolder, found: Sequence[Damage], done: int, *, experiment: Any, exact: bool) -> None:
+        self._folder, self._experiment, self._exact, self._done = folder, experiment, exact, done
+        self._evals, self._patterns = (_generations(found, kind) for kind in ("evals", "patterns"))
+        self._failed = _failures(folder) if self._evals else {}
+        self._population = experiment.evolution.population
+        self._order = list(folder.order.after(0))
+        self._places = {name: place for place, (name, _) in enumerate(self._order)}
+        self._rows: tuple[int, dict[str, dict[str, Any]]] = (-1, {})
+        self._solved: dict[int, Sequence[Evaluation]] = {}
+        self._state: Mapping[str, Any] | None = None
+
+    def carry_out(
+        self, checkpoint: Checkpoint, *, objectives: Sequence[Objective], farm: Farm, signals: StopSignals
+    ) -> dict[int, Sequence[Evaluation]]:
+        """Replay all generations that are done; return those of damaged files."""
+        search = search_of(self._experiment, genomes_of(self._folder))
+        parties: dict[str, Any] = {
+            "objectives": objectives,
+            "design": self._experiment.design,
+            "farm": _RecordedFarm(farm, self._recorded),
+            "store": self,
+            "progress": Quiet(),
+            "signals": signals,
+            "batch_size": self._experiment.cluster.batch_size,
+        }
+        try:
+            if isinstance(search, SteadyState):
+                self._refuse_without_order()
+                SteadyDriver(evolution=search, **parties).run()
+            else:
+                driver = Driver(evolution=search, **parties)
+                for _ in range(self._done):
+                    driver.generation()
+        except (LookupError, ValueError) as problem:
+            raise self._refusal(f"{type(problem).__name__}: {problem}") from problem
+        missing = sorted((self._evals | self._patterns) - self._solved.keys())
+        if missing or self._state is None:
+            raise self._refusal(f"the search does not come to {_listed(missing or [self._done - 1])} any more")
+        self._refuse_other_state(self._state, checkpoint.state)
+        return self._solved
+
+    def _refuse_without_order(self) -> None:
+        due = self._done * self._population
+        if len(self._order) < due:
+            raise self._refusal(f"logs/order.jsonl holds the order of {len(self._order)} antennas, not of {due}")
+
+    def _refuse_other_state(self, here: Mapping[str, Any], there: Mapping[str, Any]) -> None:
+        """Refuse when the replay has come elsewhere than the checkpoint; one in the midst of a block is further on."""
+        if there.get("block"):
+            return
+        states = [here, there["evolution"]]
+        if not self._exact:
+            states = [[entry["candidate"]["individual"] for entry in state["population"]] for state in states]
+        if canonical(states[0]) != canonical(states[1]):
+            raise self._refusal("it ends in another population than the checkpoint's")
+
+    def _refusal(self, why: str) -> ResumeRefusedError:
+        how = "" if self._exact else "with other arithmetic than the run's "
+        return ResumeRefusedError(
+            f"{_listed(self._evals | self._patterns)} of {self._folder.path} cannot be solved again {how}({why}); "
+            "nothing was written. Restore the files from a copy, or start a new run from this one with --fork"
+        )
+
+    def _recorded(self, name: str) -> tuple[Outcome | None, bool]:
+        """Return the outcome that a row, or the log of failures, has of an antenna; and whether it is to be solved."""
+        individual = name
+        if name in self._places:
+            place = self._places[name]
+            individual = individual_id(place // self._population, place % self._population)
+        elif name.startswith("b"):
+            return None, False
+        number = generation_of(individual)
+        if number >= self._done:
+            return None, False
+        if number in self._evals:
+            failed = self._failed.get(individual)
+            return failed, failed is None
+        row = self._rows_of(number).get(individual)
+        if row is None:
+            raise self._refusal(f"there is no row of {individual}")
+        if number in self._patterns and row["status"] == "ok":
+            return None, True
+        return outcome_of_row(self._folder.columns, row), False
+
+    def _rows_of(self, number: int) -> dict[str, dict[str, Any]]:
+        if self._rows[0] != number:
+            self._rows = number, {row["individual"]: row for row in self._folder.read_generation(number)}
+        return self._rows[1]
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Keep what belongs to a damaged file; compare with the rows of one that is whole."""
+        if generation >= self._done:
+            return
+        if generation in self._evals | self._patterns:
+            self._solved[generation] = list(evaluations)
+        if generation not in self._evals:
+            rows = self._rows_of(generation)
+            same = len(rows) == len(evaluations) and all(self._is_row(one, rows) for one in evaluations)
+            if not same:
+                raise self._refusal(f"it does not lead to the rows of generation {generation}")
+
+    def _is_row(self, one: Evaluation, rows: Mapping[str, Mapping[str, Any]]) -> bool:
+        row = rows.get(one.candidate.individual)
+        if row is None or tuple(row["genome"]) != one.candidate.genome:
+            return False
+        return not self._exact or (row["fitness"], row["status"]) == (one.fitness, one.outcome["status"])
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome of individuals, from rows or as solved again."""
+        found: Recalled = {}
+        for name in individuals:
+            number = generation_of(name)
+            if number in self._evals:
+                one = next((one for one in self._solved.get(number, ()) if one.candidate.individual == name), None)
+                if one is not None:
+                    kept = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
+                    found[name] = one.candidate.genome, kept
+            elif (row := self._rows_of(number).get(name)) is not None:
+                found[name] = tuple(row["genome"]), outcome_of_row(self._folder.columns, row)
+        return found
+
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Keep the state after the last generation."""
+        if generation == self._done - 1:
+            self._state = state["evolution"]
+
+    def order(self, place: int) -> list[tuple[str, int]]:
+        """Return the recorded order of completion."""
+        return self._order[place:]
+
+    def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
+        """Return nothing: a replay begins at the beginning."""
+        return ()
+
+    def patterns(self, individual: str) -> Outcome:
+        """Return nothing: no driver asks."""
+        return {}
+
+    def completed(self, place: int, name: str, births: int) -> None:
+        """Do nothing."""
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+class _RecordedFarm:
+    """A farm that answers from records, and gives another farm the rest.
+
+    Attributes:
+        on_event: Not used.
+    """
+
+    on_event: Callable[..., None] | None = None
+
+    def __init__(self, farm: Farm, recorded: Callable[[str], tuple[Outcome | None, bool]]) -> None:
+        self._farm, self._recorded = farm, recorded
+        self._batch_size: int | str = "auto"
+        self._ready: deque[tuple[str, Outcome]] = deque()
+
+    @property
+    def device(self) -> Mapping[str, Any] | None:
+        return self._farm.device
+
+    @property
+    def worker_count(self) -> int:
+        return self._farm.worker_count
+
+    @property
+    def places(self) -> int:
+        return self._farm.places
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return self._farm.ask(question, *arguments)
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
+        return self._farm.solve_alone(design, plan, **options)
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
+        self._batch_size = batch_size
+        return self._farm.cut(jobs, batch_size)
+
+    def drain(self) -> None:
+        self._farm.drain()
+
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        asked = list(batches)
+        self._ready.clear()
+        left = self._unrecorded(asked)
+        return self._outcomes(self._farm.run(left) if left or not asked else iter(()))
+
+    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
+        left = self._unrecorded(batches)
+        if left:
+            self._farm.submit(left)
+
+    def _unrecorded(self, batches: Iterable[Sequence[Job]]) -> list[list[Job]]:
+        left: list[Job] = []
+        for name, design in (job for batch in batches for job in batch):
+            outcome, to_solve = self._recorded(name)
+            if outcome is not None:
+                self._ready.append((name, outcome))
+            elif to_solve:
+                left.append((name, design))
+        return self._farm.cut(left, self._batch_size) if left else []
+
+    def _outcomes(self, solved: Iterator[tuple[str, Outcome]]) -> Iterator[tuple[str, Outcome]]:
+        while True:
+            while self._ready:
+                yield self._ready.popleft()
+            landed = next(solved, None)
+            if landed is not None:
+                yield landed
+            elif not self._ready:
+                return
+
+
+def _generations(found: Iterable[Damage], kind: str) -> frozenset[int]:
+    return frozenset(number for one in found if one.kind == kind for number in one.generations)
+
+
+def _failures(folder: RunFolder) -> dict[str, Outcome]:
+    """Return the outcomes, by individual, that were the farm's fault; solved again they might be others."""
+    found: dict[str, Outcome] = {}
+    with suppress(OSError):
+        for line in (folder.path / "failures.jsonl").read_text("utf-8", "replace").splitlines():
+            with suppress(ValueError, TypeError, RecursionError):
+                entry = json.loads(line)
+                name, status = entry.pop("individual"), entry.get("status")
+                if status in STATUSES and status not in REPEATABLE and isinstance(name, str):
+                    about = {key: value for key, value in entry.items() if key not in ("values", "generation", "time")}
+                    found[name] = about
+    return found
+
+
+def _listed(generations: Iterable[int]) -> str:
+    numbers = sorted(generations)
+    word = "generation" if len(numbers) == 1 else "generations"
+    shown = ", ".join(map(str, numbers[:8]))
+    return f"{word} {shown}" + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "") if numbers else "nothing"

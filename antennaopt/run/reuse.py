@@ -1,0 +1,278 @@
+"""A farm in front of the farm: what is in the evaluation cache is not solved again, and what is solved goes into it.
+
+The driver looks up and writes; workers only rasterise, digest and recognise (`antennaopt.solve.recognition`). A
+design that was solved before, to its last bit, is answered without any worker. An antenna whose cells are known is
+recognised by the worker and answered here. Neither shows in the search: it counts as an evaluation like any other, so
+that a run is the same with a full cache, an empty one, and none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from antennaopt.run.interfaces import Farm, Job, Outcome
+from antennaopt.solve.arithmetic import arithmetic
+from antennaopt.solve.recognition import KNOWN, REUSE, beginnings
+from antennaopt.store.cache import Entry, EvaluationCache
+from antennaopt.store.outcome import REPEATABLE
+
+MOST_SENT = 32_768
+"""Digests that travel with every batch, eight bytes each; those used last."""
+
+WRITE_AFTER = 512
+"""Entries that wait for one transaction, at most."""
+
+WRITE_AFTER_S = 5.0
+
+FROM_CACHE, FROM_CELLS = "cache", "cells"
+
+AGAIN = "~again"
+"""Ending of the key of an antenna that is sent a second time, because the cache lost what it had."""
+
+
+class ReusingFarm:
+    """Offers what a farm does, and spares it what was solved before.
+
+    Attributes:
+        on_event: The farm's.
+    """
+
+    on_event: Callable[..., None] | None = None
+
+    def __init__(
+        self,
+        farm: Farm,
+        cache: EvaluationCache,
+        *,
+        family: str,
+        plan: Mapping[str, Any],
+        backend: str,
+        told: Callable[[str], None] = lambda line: None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Stand in front of a farm.
+
+        Args:
+            farm: Solves; its workers are asked for their arithmetic class.
+            cache: Open.
+            family: Antenna family.
+            plan: What all antennas share, unless `run` is given another.
+            backend: What solves.
+            told: Is told what is wrong with the cache.
+            clock: Seconds.
+        """
+        self._farm, self._cache, self._clock, self._told = farm, cache, clock, told
+        self._family, self._plan, self._backend = family, dict(plan), backend
+        self._contexts: dict[str, list[str]] = {}
+        self._batch_size: int | str = "auto"
+        self._fresh: dict[bytes, Entry] = {}
+        self._names: dict[bytes, bytes] = {}
+        self._used: set[bytes] = set()
+        self._written = clock()
+        self._here: set[bytes] = set()
+        self._ready: deque[tuple[str, Outcome]] = deque()
+
+    @property
+    def device(self) -> Mapping[str, Any] | None:
+        """What the workers' devices take."""
+        return self._farm.device
+
+    @property
+    def worker_count(self) -> int:
+        """How many antennas are solved at a time."""
+        return self._farm.worker_count
+
+    @property
+    def dropped(self) -> int:
+        """Damaged entries of the cache that were met and dropped."""
+        return self._cache.damaged
+
+    @property
+    def places(self) -> int:
+        """How many batches may be under way."""
+        return self._farm.places
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Ask every worker the same."""
+        return self._farm.ask(question, *arguments)
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
+        """Cut a generation into batches."""
+        self._batch_size = batch_size
+        return self._farm.cut(jobs, batch_size)
+
+    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
+        """Solve one antenna with what further options of `evaluate` add; nothing of that is cached."""
+        return self._farm.solve_alone(design, plan, **options)
+
+    def drain(self) -> None:
+        """Hand out no more batches; those under way still come back."""
+        self._farm.drain()
+
+    def run(
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Set to work on what is not known, then yield each individual's outcome once."""
+        plan = dict(self._plan if plan is None else plan)
+        self._look_up = _LookUp(self._family, self._ask(plan))
+        # The farm sends this very table with every batch, so what is solved now is known to the next one.
+        self._sent = {"known": beginnings(self._recent())}
+        self._warn()
+        self._frequencies = tuple(plan.get("frequencies", ()))
+        self._ready.clear()
+        self._under_way = {}
+        left = self._unanswered(batches)
+        return self._completed(self._farm.run(left, plan={**plan, REUSE: self._sent}))
+
+    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
+        """Add batches while outcomes are being read."""
+        self._farm.submit(self._unanswered(batches))
+
+    def _completed(self, outcomes: Iterator[tuple[str, Outcome]]) -> Iterator[tuple[str, Outcome]]:
+        try:
+            while True:
+                while self._ready:
+                    yield self._ready.popleft()
+                landed = next(outcomes, None)
+                if landed is None:
+                    return
+                individual = landed[0].removesuffix(AGAIN)
+                received = self._received(individual, landed[1])
+                if received is None:
+                    # The cache lost it, or it was another's digest that began in the same way: it is solved after all.
+                    self._farm.submit([[(individual + AGAIN, self._under_way[individual])]])
+                else:
+                    self._under_way.pop(individual, None)
+                    yield individual, received
+        finally:
+            self._write()
+
+    def _unanswered(self, batches: Iterable[Sequence[Job]]) -> list[list[Job]]:
+        """Look designs up: answer those that are known, and return the others, in batches again."""
+        began = self._clock()
+        asked = [list(batch) for batch in batches]
+        jobs = [job for batch in asked for job in batch]
+        keys = {individual: self._look_up.keys(design) for individual, design in jobs}
+        digests = self._cache.digests_of([key for some in keys.values() for key in some])
+        digests |= {key: digest for key, digest in self._names.items() if key not in digests}
+        outcomes = self._find(list({*digests.values()} - self._fresh.keys())) if digests else {}
+        outcomes |= {digest: entry.outcome for digest, entry in self._fresh.items()}
+        left = []
+        for individual, design in jobs:
+            known = (digests[key] for key in keys[individual] if key in digests)
+            digest = next((one for one in known if one in outcomes), None)
+            if digest is None:
+                left.append((individual, design))
+            else:
+                self._ready.append((individual, self._answer(digest, outcomes[digest])))
+        each = (self._clock() - began) / max(len(jobs), 1)
+        for _, outcome in self._ready:
+            outcome.setdefault("seconds", each)
+        self._under_way |= left
+        return asked if len(left) == len(jobs) else self._farm.cut(left, self._batch_size)
+
+    def _find(self, digests: Sequence[bytes]) -> dict[bytes, Outcome]:
+        """Look outcomes of the plan's frequencies up."""
+        return self._cache.find(digests, self._frequencies)
+
+    def _answer(self, digest: bytes, outcome: Outcome) -> Outcome:
+        """An outcome as if it had just been solved, but for its account."""
+        self._used.add(digest)
+        origin = FROM_CELLS if digest in self._here else FROM_CACHE
+        about = {"origin": origin, "stepping_seconds": 0.0, "worker": "cache", "attempt": 1}
+        return {name: value for name, value in outcome.items() if name != "seconds"} | about
+
+    def _received(self, individual: str, outcome: Outcome) -> Outcome | None:
+        """What to make of what a worker sent; None when it has to solve the antenna after all."""
+        outcome = dict(outcome)
+        identity = outcome.pop("identity", None)
+        if identity is None:
+            return outcome
+        digest = bytes.fromhex(identity["digest"])
+        if outcome["status"] == KNOWN:
+            entry = self._fresh.get(digest)
+            found = entry.outcome if entry else self._find([digest]).get(digest)
+            if found is None:
+                self._forget(digest)
+                return None
+            self._name(individual, identity, digest)
+            return self._answer(digest, found) | {"seconds": outcome.get("seconds")}
+        if outcome.get("origin") != FROM_CELLS and outcome["status"] in REPEATABLE:
+            self._remember(digest, identity, outcome)
+        self._name(individual, identity, digest)
+        return outcome
+
+    def _remember(self, digest: bytes, identity: Mapping[str, str], outcome: Outcome) -> None:
+        kept = {name: value for name, value in outcome.items() if name not in ("batch_seconds", "origin")}
+        self._here.add(digest)
+        self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
+        self._sent["known"] = _with(self._sent["known"], digest)
+        if len(self._fresh) >= WRITE_AFTER or self._clock() - self._written > WRITE_AFTER_S:
+            self._write()
+
+    def _name(self, individual: str, identity: Mapping[str, str], digest: bytes) -> None:
+        """Note which cells a design has."""
+        if individual in self._under_way:
+            self._names[self._look_up.key(identity["context"], self._under_way[individual])] = digest
+
+    def _forget(self, digest: bytes) -> None:
+        known = np.frombuffer(self._sent["known"], dtype="<u8")
+        self._sent["known"] = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
+
+    def _write(self) -> None:
+        """Hand what waits to the cache. The names are kept while they wait."""
+        if self._fresh or self._names or self._used:
+            self._cache.add(self._fresh.values(), self._names.items(), self._used - self._fresh.keys())
+        self._fresh, self._names, self._used = {}, {}, set()
+        self._written = self._clock()
+        self._warn()
+
+    def _warn(self) -> None:
+        while self._cache.warnings:
+            self._told(self._cache.warnings.pop(0))
+
+    def _recent(self) -> list[bytes]:
+        contexts = self._look_up.contexts
+        return [digest for one in contexts for digest in self._cache.known(one, MOST_SENT // len(contexts))]
+
+    def _ask(self, plan: Mapping[str, Any]) -> list[str]:
+        """Return the contexts of the workers on a plan; they are asked once."""
+        name = hashlib.sha256(repr(sorted(plan.items())).encode()).hexdigest()
+        if name not in self._contexts:
+            answers = self._farm.ask(arithmetic, plan, self._backend)
+            self._contexts[name] = sorted({one.context for one in answers})
+        return self._contexts[name]
+
+
+class _LookUp:
+    """Keys of designs in each of the workers' contexts."""
+
+    def __init__(self, family: str, contexts: Sequence[str]) -> None:
+        self.contexts = contexts
+        self._family = family
+
+    def keys(self, design: Mapping[str, float]) -> list[bytes]:
+        """One key a context."""
+        return [self.key(context, design) for context in self.contexts]
+
+    def key(self, context: str, design: Mapping[str, float]) -> bytes:
+        """Of a design in a context."""
+        about = "\n".join((context, self._family, *design)).encode()
+        values = struct.pack(f"<{len(design)}d", *design.values())
+        return hashlib.sha256(about + values).digest()[:16]
+
+
+def _with(known: bytes, digest: bytes) -> bytes:
+    """Sorted beginnings with one more; the oldest are not known here, so a full table takes no more."""
+    numbers = np.frombuffer(known, dtype="<u8")
+    one = np.frombuffer(digest[:8], dtype="<u8")
+    if len(numbers) >= MOST_SENT:
+        return known
+    return np.insert(numbers, np.searchsorted(numbers, one), one).tobytes()

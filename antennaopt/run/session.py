@@ -1,0 +1,311 @@
+"""One session of a run: the driver on a run folder, and what is written when the search is over."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import Interrupted
+from antennaopt.report.findings import findings_of, origins_of
+from antennaopt.run.best import antenna_toml, result_object, to_json
+from antennaopt.run.certification import certify_best
+from antennaopt.run.driver import Driver
+from antennaopt.run.folder_store import FolderStore
+from antennaopt.run.fork import genomes_of
+from antennaopt.run.incidents import Noise, incidents
+from antennaopt.run.interfaces import Farm
+from antennaopt.run.interrupt import StopSignals
+from antennaopt.run.new_search import search_of
+from antennaopt.run.planning import halved_plan
+from antennaopt.run.progress import Progress, device_line
+from antennaopt.run.publish import Telling
+from antennaopt.run.repair import repair
+from antennaopt.run.reuse import ReusingFarm
+from antennaopt.run.steady import SteadyDriver
+from antennaopt.run.summary import Finalist, RunSummary, finalist, summarise
+from antennaopt.run.write_behind import WriteBehind
+from antennaopt.search import ALL_GOALS_MET, SteadyState
+from antennaopt.search.objectives import build
+from antennaopt.solve.certificate import account, crowned
+from antennaopt.store import Checkpoint, RunFolder, stepping_of
+from antennaopt.store.cache import EvaluationCache
+
+MIXED = (
+    "mixed hardware ({}): who solves an antenna decides its last bits, so the seed does not repeat this run to the "
+    "bit; each row's device says who did, and the rows replay it. The evaluation cache is left alone"
+)
+
+
+class Session:
+    """From a run folder, new or with a checkpoint, to its best antenna and report.
+
+    Attributes:
+        driver: The search; restore it before `carry_out` to go on from a checkpoint.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: Any,
+        folder: RunFolder,
+        farm: Farm,
+        progress: Progress,
+        signals: StopSignals,
+        backend: str,
+        plan: Mapping[str, Any],
+        cache: EvaluationCache | None = None,
+    ) -> None:
+        """Put a driver on the folder.
+
+        Args:
+            experiment: From `load_experiment`.
+            folder: Open for writing.
+            farm: Solves antennas.
+            progress: Tells people.
+            signals: Says when to stop.
+            backend: What solves.
+            plan: What all antennas share.
+            cache: Of evaluations, open; None to solve everything.
+        """
+        resolved = experiment.resolved()
+        progress = Telling(progress, log=folder.log, show=getattr(farm, "show", None))
+        self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
+        self._backend, self._plan = backend, dict(plan)
+        self._signals = signals
+        self._solver = resolved["solver"]
+        self._objectives = build(resolved["objectives"])
+        self._store = FolderStore(folder)
+        self._behind = WriteBehind(self._store)
+        self._solving = farm
+        if is_mixed(farm):
+            progress.note(MIXED.format(" and ".join(farm.backends)))  # type: ignore[attr-defined]
+            folder.log("mixed_hardware", backends=list(farm.backends))  # type: ignore[attr-defined]
+        elif cache is not None:
+            self._solving = ReusingFarm(
+                farm, cache, family=experiment.family, plan=plan, backend=backend, told=self._warn_of_cache
+            )
+        evolution = search_of(experiment, genomes_of(folder))
+        parties: dict[str, Any] = {
+            "objectives": self._objectives,
+            "design": experiment.design,
+            "farm": self._solving,
+            "store": self._behind,
+            "progress": progress,
+            "signals": signals,
+            "batch_size": experiment.cluster.batch_size,
+            "seconds_before": self._store.seconds_before(),
+        }
+        self.driver: Driver | SteadyDriver = (
+            SteadyDriver(evolution=evolution, **parties)
+            if isinstance(evolution, SteadyState)
+            else Driver(evolution=evolution, **parties)
+        )
+        signals.on_request, signals.opening = farm.drain, False
+        farm.on_event = incidents(folder, progress)
+        link = getattr(farm, "dashboard_link", None)
+        if link:
+            progress.note(f"dashboard {link}")
+        if farm.device is not None:
+            progress.note(device_line(farm.device))
+            folder.log("device", **farm.device)
+
+    def repair(self, checkpoint: Checkpoint | None, *, exact: bool) -> None:
+        """Solve the generations of damaged files again; see `antennaopt.run.repair`.
+
+        Args:
+            checkpoint: That the session is restored from afterwards.
+            exact: Whether the arithmetic is that of the run.
+
+        Raises:
+            ResumeRefusedError: They cannot be solved again; nothing was written.
+        """
+        repair(
+            self._folder,
+            checkpoint,
+            experiment=self._experiment,
+            objectives=self._objectives,
+            farm=self._solving,
+            signals=self._signals,
+            told=self._progress.note,
+            exact=exact and not is_mixed(self._farm),
+        )
+
+    def carry_out(self, *, report: bool = True) -> RunSummary:
+        """Run to a stop, then write the best antenna, its field and the report.
+
+        Args:
+            report: Whether to draw the field and write the report.
+
+        Raises:
+            Interrupted: A signal came; everything solved so far is saved.
+            TooManyFailuresError: The search has nothing to go on.
+        """
+        noise = Noise(self._folder.log)
+        logging.getLogger().addHandler(noise)
+        try:
+            finished = self.driver.evolution.stopped(self.driver.seconds)
+            if finished is not None:
+                self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
+            summary = self._with_findings(self._certify(self._search()))
+            summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
+            self._log_stop(summary)
+            if summary.best is not None:
+                self._write_best(summary, summary.best)
+            if not report:
+                return summary
+            if summary.best is not None:
+                best = summary.best
+                if finished is None or not self._has_field(best):
+                    self._attempt("the field map", lambda: self._write_field(best))
+            return replace(summary, report=self._attempt("the report", self._write_report))
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
+        finally:
+            self._behind.close()
+            logging.getLogger().removeHandler(noise)
+            self._signals.closing = True
+            self._progress.close()
+
+    def _warn_of_cache(self, line: str) -> None:
+        self._progress.note(line)
+        self._folder.log("cache_warning", text=line)
+
+    def _search(self) -> RunSummary:
+        began = time.monotonic()
+        reason = self.driver.run()
+        stepping = stepping_of(self._folder)
+        summary = summarise(
+            self.driver,
+            experiment=self._experiment,
+            objectives=self._objectives,
+            folder=self._folder.path,
+            reason=reason,
+            search_seconds=time.monotonic() - began,
+            worker_count=self._farm.worker_count,
+        )
+        if stepping is None:
+            return summary
+        return replace(summary, stepping_fraction=stepping.share, cell_steps_per_s=stepping.cell_steps_per_s)
+
+    def _log_stop(self, summary: RunSummary) -> None:
+        self._folder.log(
+            "stopped",
+            reason=summary.reason,
+            run_seconds=summary.wall_seconds,
+            search_seconds=summary.search_seconds,
+            solver_fraction=summary.solver_fraction,
+            stepping_fraction=summary.stepping_fraction,
+            cell_steps_per_s=summary.cell_steps_per_s,
+            counts=summary.counts,
+            cache_dropped=summary.cache_dropped,
+            crowned=summary.best.individual if summary.best else None,
+        )
+
+    def _certify(self, summary: RunSummary) -> RunSummary:
+        """Certify the hall of fame and crown one of it, as the experiment's mode says."""
+        mode = self._experiment.certificate.mode
+        if summary.best is None or mode == "off":
+            return summary
+        hall = [
+            finalist(self.driver, self._experiment, self._objectives, one.candidate.individual)
+            for one in self.driver.evolution.hall_of_fame
+        ]
+        certificates = certify_best(
+            hall,
+            driver=self.driver,
+            folder=self._folder,
+            farm=self._solving,
+            plan=halved_plan(self._experiment, self._plan),
+            backend=self._backend,
+            signals=self._signals,
+            progress=self._progress,
+        )
+        winner = crowned(certificates, mode)
+        return replace(
+            summary,
+            best=next(one for one in hall if one.individual == winner),
+            wall_seconds=self.driver.seconds,
+            certificates=certificates,
+            certificate=account(certificates, mode),
+        )
+
+    def _with_findings(self, summary: RunSummary) -> RunSummary:
+        found = findings_of(self._folder, summary.best.individual) if summary.best else None
+        return replace(summary, origins=origins_of(self._folder), findings=found)
+
+    def _write_best(self, summary: RunSummary, best: Finalist) -> None:
+        certificate = summary.certificates.get(best.individual)
+        title = self._experiment.title or self._experiment.name
+        text = antenna_toml(
+            title=f"{title}: best of {self._folder.run_id}",
+            family=self._experiment.family,
+            design=best.design,
+            solver=self._solver,
+            comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}"
+            + (f", {certificate['verdict']}." if certificate else "."),
+        )
+        self._folder.write_text("best/antenna.toml", text)
+        result = result_object(
+            {**best.outcome, **self._store.patterns(best.individual)},
+            backend=self._backend,
+            run=self._folder.run_id,
+            individual=best.individual,
+            fitness=best.fitness,
+            shortfalls_db=list(best.shortfalls),
+            **(summary.findings.to_dict() if summary.findings else {}),
+            family=self._experiment.family,
+            design=best.design,
+            cells=self._plan["nr"] * self._plan["nz"],
+            **({"certificate": dict(certificate)} if certificate else {}),
+        )
+        self._folder.write_text("best/result.json", to_json(result))
+
+    def _has_field(self, best: Finalist) -> bool:
+        from antennaopt.report.exports import read_field_map
+
+        found = read_field_map(self._folder.path / "best" / "field.npz")
+        return found is not None and found.individual == best.individual
+
+    def _write_field(self, best: Finalist) -> Path | None:
+        """Solve the best antenna once more, now with its field: in a worker, where the device is."""
+        from antennaopt.report.exports import write_field_map
+
+        outcome = self._farm.solve_alone(best.design, self._plan, fields=True)
+        if "field" not in outcome:
+            return None
+        return write_field_map(self._folder.path / "best" / "field.npz", outcome, individual=best.individual)
+
+    def _write_report(self) -> Path:
+        from antennaopt.report import write_report
+
+        return Path(write_report(self._folder.path))
+
+    def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
+        """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""
+        try:
+            return action()
+        except Exception as error:
+            self._folder.log("failed", what=what, error=traceback.format_exc())
+            self._progress.note(
+                f"{what} could not be written ({type(error).__name__}: {error}); the run itself is complete, "
+                f"`antennaopt report {self._folder.path}` tries again"
+            )
+            return None
+
+
+def _how_to_go_on(finished: str, folder: RunFolder) -> str:
+    """Return what to do with a run that is resumed after its end."""
+    if finished == ALL_GOALS_MET:
+        return f"`antennaopt resume {shlex.quote(str(folder.path))} --set evolution.stop.goals=false` goes on"
+    return "raise evolution.generations or evolution.stop with --set to go on"
+
+
+def is_mixed(farm: Any) -> bool:
+    """Whether a farm's workers solve with several backends."""
+    return len(getattr(farm, "backends", ())) > 1

@@ -1,0 +1,181 @@
+"""What every search has: settings, genes, seed, a population and the best so far."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.search.candidate import Scored, counted
+from antennaopt.search.genome import Gene, encode
+from antennaopt.search.randomness import seeded
+from antennaopt.search.settings import EvolutionSettings
+
+HALL_OF_FAME_SIZE = 10
+STATE_VERSION = 1
+ALL_GOALS_MET = "all goals are met"
+"""Why a search is over whose best fitness, the weighted sum of what is missed, is 0."""
+
+Made = tuple[tuple[float, ...], tuple[str, ...], str]
+"""A new genome, the ids of its parents, and what made it."""
+
+
+class Search:
+    """What the searches share.
+
+    Attributes:
+        generation: The generation that is made next, or that waits for its results.
+        population: Individuals that children are bred from.
+        hall_of_fame: The ten best distinct `ok` individuals so far, best first.
+        evaluations: Antennas solved so far; copies of twins do not count.
+        stagnation: Generations in a row without a better best.
+    """
+
+    def __init__(
+        self,
+        settings: EvolutionSettings,
+        genes: Sequence[Gene],
+        seed: int,
+        planted: Sequence[Mapping[str, float]] = (),
+        genomes: Sequence[Sequence[float | None]] = (),
+    ) -> None:
+        """Start before the first generation.
+
+        Args:
+            settings: The search.
+            genes: What a genome stands for, in order.
+            seed: At least 0; the same seed gives the same search.
+            planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes
+                that a design leaves out are drawn at random.
+            genomes: Genomes to plant before those, to the bit; genes that are None are drawn at random.
+
+        Raises:
+            ConfigurationError: A planted design names no gene or leaves its range.
+        """
+        self.settings = settings
+        self.genes = tuple(genes)
+        self.seed = seed
+        given = [{place: float(x) for place, x in enumerate(genome) if x is not None} for genome in genomes]
+        self._planted = [*given, *(encode(self.genes, design) for design in planted)]
+        self.generation = 0
+        self.population: list[Scored] = []
+        self.hall_of_fame: list[Scored] = []
+        self.evaluations = 0
+        self.stagnation = 0
+
+    @property
+    def best(self) -> Scored | None:
+        """The best `ok` individual so far."""
+        return self.hall_of_fame[0] if self.hall_of_fame else None
+
+    @property
+    def planted(self) -> list[tuple[float, ...]]:
+        """Genomes of the first generation that were not all drawn."""
+        return [genome for genome, _, operator in self.first_generation() if operator == "planted"]
+
+    def stopped(self, wall_seconds: float = 0.0) -> str | None:
+        """Return why the search is over, or None.
+
+        Args:
+            wall_seconds: Of the run so far.
+
+        Returns:
+            A short reason for people.
+        """
+        stop = self.settings.stop
+        if self.generation == 0:
+            return None
+        if stop.goals and self.best is not None and self.best.fitness <= 0.0:
+            return ALL_GOALS_MET
+        if stop.fitness is not None and self.best is not None and self.best.fitness <= stop.fitness:
+            return f"fitness {self.best.fitness:.4g} reached the target {stop.fitness:.4g}"
+        if self.generation >= self.settings.generations:
+            return f"all {self.settings.generations} generations done"
+        if stop.evaluations is not None and self.evaluations >= stop.evaluations:
+            return f"{self.evaluations} evaluations done"
+        if stop.stagnation is not None and self.stagnation >= stop.stagnation:
+            return f"no improvement for {self.stagnation} generations"
+        if stop.wall_time is not None and wall_seconds >= stop.wall_time:
+            return f"wall time of {stop.wall_time:g} s used up"
+        return None
+
+    def first_generation(self) -> list[Made]:
+        """Uniform genomes, the same for every algorithm; planted designs overwrite the first slots."""
+        made: list[Made] = []
+        with seeded(self.seed, 0):
+            for slot in range(self.settings.population):
+                genome = self._uniform()
+                operator = "random"
+                if slot < len(self._planted):
+                    genome = tuple(self._planted[slot].get(index, gene) for index, gene in enumerate(genome))
+                    operator = "planted"
+                made.append((genome, (), operator))
+        return made
+
+    def _uniform(self) -> tuple[float, ...]:
+        return tuple(random.random() for _ in self.genes)
+
+    def _honour(self, told: Iterable[Scored]) -> None:
+        """Let `ok` newcomers into the hall of fame, one a genome."""
+        distinct: dict[tuple[float, ...], Scored] = {}
+        for one in sorted([*self.hall_of_fame, *(one for one in told if one.ok)], key=lambda one: one.rank):
+            distinct.setdefault(one.candidate.genome, one)
+        self.hall_of_fame = list(distinct.values())[:HALL_OF_FAME_SIZE]
+
+    def _shared_state(self) -> dict[str, Any]:
+        return {
+            "version": STATE_VERSION,
+            "seed": self.seed,
+            "generation": self.generation,
+            "evaluations": self.evaluations,
+            "stagnation": self.stagnation,
+            "population": [one.to_dict() for one in self.population],
+            "hall_of_fame": [one.to_dict() for one in self.hall_of_fame],
+        }
+
+    def _restore_shared(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `_shared_state` returned.
+
+        Raises:
+            ResumeRefusedError: The state is of another version, seed or number of genes.
+            ValueError: Something in it is not what was written.
+        """
+        if state.get("version") != STATE_VERSION or state.get("seed") != self.seed:
+            raise ResumeRefusedError(
+                f"the checkpoint has version {state.get('version')} and seed {state.get('seed')}; this run needs "
+                f"version {STATE_VERSION} and seed {self.seed}"
+            )
+        population = [Scored.from_dict(one) for one in state["population"]]
+        hall_of_fame = [Scored.from_dict(one) for one in state["hall_of_fame"]]
+        if any(len(one.candidate.genome) != len(self.genes) for one in (*population, *hall_of_fame)):
+            raise ResumeRefusedError(f"the checkpoint's genomes do not have the {len(self.genes)} genes of this run")
+        self.population = population
+        self.hall_of_fame = hall_of_fame
+        self.generation = counted(state["generation"])
+        self.evaluations = counted(state["evaluations"])
+        self.stagnation = counted(state["stagnation"])
+
+    def _refuse_impossible(self, complete: int, sizes: range) -> None:
+        """Refuse a restored state that no search with these settings can have had.
+
+        Args:
+            complete: How many individuals there can have been by then, at most.
+            sizes: How many of them the population can have.
+
+        Raises:
+            ValueError: It is one; the message says by what it is seen.
+        """
+        most, population, hall = self.settings.population, self.population, self.hall_of_fame
+        if len(population) not in sizes:
+            raise ValueError(f"a population of {len(population)}, where {sizes[0]} to {sizes[-1]} are due")
+        if len({one.candidate.individual for one in population}) < len(population):
+            raise ValueError("somebody is twice in the population")
+        for one in (scored.candidate for scored in (*population, *hall)):
+            if one.slot >= most or one.generation * most + one.slot >= complete:
+                raise ValueError(f"{one.individual} has not been solved yet")
+        self._honour(population)
+        if self.hall_of_fame != hall or not all(one.ok for one in hall):
+            raise ValueError("the hall of fame is not that of the population")
+        if self.evaluations > complete or self.stagnation > max(self.generation - 1, 0):
+            raise ValueError(f"{self.evaluations} evaluations and {self.stagnation} generations without a better best")

@@ -1,0 +1,116 @@
+"""Variation and selection: DEAP's operators where they keep the bounds, bounded forms where they do not.
+
+Every operator works in place on genomes in [0, 1] and draws from Python's `random` module, as DEAP does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from deap import tools
+
+from antennaopt.search.individual import Individual
+from antennaopt.search.settings import Crossover, Mutation
+
+CrossoverOperator = Callable[[Individual, Individual, Crossover], None]
+MutationOperator = Callable[[Individual, Mutation], None]
+
+
+def reflect(x: float) -> float:
+    """Fold a number back into [0, 1] at the ends, so that mass does not pile up on the bounds."""
+    x = abs(x) % 2.0
+    return 2.0 - x if x > 1.0 else x
+
+
+def simulated_binary(one: Individual, other: Individual, settings: Crossover) -> None:
+    """Simulated binary crossover, bounded (Deb and Agrawal 1995), by DEAP."""
+    tools.cxSimulatedBinaryBounded(one, other, eta=settings.eta, low=0.0, up=1.0)
+
+
+def blend(one: Individual, other: Individual, settings: Crossover) -> None:
+    """Blend crossover BLX-alpha. DEAP's `cxBlend` leaves the bounds; its children are folded back."""
+    tools.cxBlend(one, other, alpha=settings.alpha)
+    one[:] = [reflect(x) for x in one]
+    other[:] = [reflect(x) for x in other]
+
+
+def uniform(one: Individual, other: Individual, settings: Crossover) -> None:
+    """Exchange each gene with `swap_probability`, by DEAP."""
+    tools.cxUniform(one, other, indpb=settings.swap_probability)
+
+
+def two_point(one: Individual, other: Individual, settings: Crossover) -> None:
+    """Exchange the genes between two cuts. DEAP's `cxTwoPoint` never moves gene 0 and needs two genes."""
+    first, last = sorted(random.sample(range(len(one) + 1), 2))
+    one[first:last], other[first:last] = other[first:last], one[first:last]
+
+
+def polynomial(child: Individual, settings: Mutation) -> None:
+    """Polynomial mutation, bounded (Deb and Goyal 1996), by DEAP."""
+    tools.mutPolynomialBounded(child, eta=settings.eta, low=0.0, up=1.0, indpb=settings.probability)
+
+
+def gaussian(child: Individual, settings: Mutation) -> None:
+    """Gaussian mutation. DEAP's `mutGaussian` leaves the bounds; its children are folded back."""
+    tools.mutGaussian(child, mu=0.0, sigma=settings.sigma, indpb=settings.probability)
+    child[:] = [reflect(x) for x in child]
+
+
+CROSSOVER_OPERATORS: dict[str, CrossoverOperator] = {
+    "simulated_binary": simulated_binary,
+    "blend": blend,
+    "uniform": uniform,
+    "two_point": two_point,
+}
+MUTATION_OPERATORS: dict[str, MutationOperator] = {"polynomial": polynomial, "gaussian": gaussian}
+
+
+def mutate_one_gene(child: Individual, settings: Mutation) -> None:
+    """Mutate one gene drawn at random: for a child that came out as a copy of its parent and would teach nothing."""
+    place = random.randrange(len(child))
+    gene = Individual([child[place]])
+    MUTATION_OPERATORS[settings.kind](gene, replace(settings, probability=1.0))
+    child[place] = gene[0]
+
+
+def tournament(population: Sequence[Individual], count: int, size: int) -> list[Individual]:
+    """Select `count` parents, each the best of `size` drawn at random (with replacement), by DEAP.
+
+    DEAP returns the individuals themselves; vary their `child()` only.
+    """
+    return tools.selTournament(population, k=count, tournsize=size, fit_attr="standing")
+
+
+def vary(
+    one: Individual, other: Individual, crossover: Crossover, mutation: Mutation
+) -> list[tuple[Individual, tuple[str, ...], str]]:
+    """Make two children of two parents.
+
+    Args:
+        one: First parent; left as it is.
+        other: Second parent; left as it is.
+        crossover: How they mix.
+        mutation: How the children are disturbed.
+
+    Returns:
+        For each child its genes, the ids of its parents, and the operators that changed it. A copy
+        of a parent has one gene mutated, unless mutation is off; then it is a `clone`.
+    """
+    children = [one.child(), other.child()]
+    crossed = random.random() < crossover.probability
+    if crossed:
+        CROSSOVER_OPERATORS[crossover.kind](children[0], children[1], crossover)
+    made = []
+    for child, parent in zip(children, (one, other), strict=True):
+        parents = (one.individual, other.individual) if crossed else (parent.individual,)
+        before = list(child)
+        MUTATION_OPERATORS[mutation.kind](child, mutation)
+        if mutation.probability > 0.0 and list(child) in (list(one), list(other)):
+            mutate_one_gene(child, mutation)
+        names = [crossover.kind] if crossed else []
+        if list(child) != before:
+            names.append(mutation.kind)
+        made.append((child, tuple(dict.fromkeys(parents)), "+".join(names) or "clone"))
+    return made

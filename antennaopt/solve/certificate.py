@@ -1,0 +1,230 @@
+"""The trust certificate: what a solved antenna's own numbers say about how far they can be believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antennaopt.families.feed_modes import first_unmeasured
+from antennaopt.quantities import format_frequency, format_length
+
+DECAY_DB = -50.0
+MOST_REFLECTED = 1.001
+CONTOUR_TOLERANCE = 0.01
+BALANCE_TOLERANCE = 0.02
+MESH_DIRECTIVITY_DB = 0.1
+MESH_S11 = 0.02
+MOST_OVER_CUTOFF = 1.0
+
+
+def certify(
+    outcome: Mapping[str, Any],
+    halved: Mapping[str, Any] | None = None,
+    *,
+    meshes: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
+    feed_radius: float | None = None,
+) -> dict[str, Any]:
+    """Check an outcome's energy, reflection and power, and its mesh when it was solved on another one too.
+
+    Args:
+        outcome: As `evaluate` returns it; what it lacks counts as not passed.
+        halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
+        meshes: For an extrapolated outcome, those of the two meshes that it was extrapolated from.
+        feed_radius: Inner radius of the feed, m; None leaves out the check of its modes.
+
+    Returns:
+        For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
+        `passed`; with `feed_radius` for `modes` too, with `because` where it did not pass; with `halved` or `meshes`
+        for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
+        `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
+    """
+    reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
+    decay = _check(outcome.get("decay_db"), DECAY_DB, "energy left at the last step against its peak, dB")
+    if decay["figure"] is not None and not decay["passed"]:
+        decay["what"] += f" ({left_over(decay['figure'])})"
+    checks: dict[str, Any] = {
+        "decay": decay,
+        "passive": _check(_largest(reflection), MOST_REFLECTED, "largest |S11|"),
+        "contour": _check(
+            _largest(_off_one(outcome.get("contour_balance"))),
+            CONTOUR_TOLERANCE,
+            "far-field power over the flux through the contour, largest distance from 1",
+        ),
+        "balance": _check(
+            _largest(_off_one(outcome.get("power_balance"))),
+            BALANCE_TOLERANCE,
+            "radiated and dissipated over accepted power, largest distance from 1",
+        ),
+    }
+    if feed_radius is not None:
+        checks["modes"] = _modes_check(outcome.get("frequency_hz") or (), feed_radius)
+    if halved is not None:
+        checks |= _mesh_checks(outcome, halved, "with half the cell")
+    elif meshes is not None:
+        checks |= _mesh_checks(*meshes, "from the coarser mesh to the finer")
+    sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
+    return {**checks, "verdict": "trusted" if sound else "doubtful"}
+
+
+def left_over(decay_db: float) -> str:
+    """Say what energy that is left at the last step means for the result.
+
+    What is left can leave through the port at most whole: with e of the peak's energy left, and the peak no more than
+    went in, the mean square of the error of S11 over the pulse's band is at most e (Parseval), and that of the far
+    field e of it. On boresight that is 20 lg(1 + sqrt(e)) dB; a pattern's level below e is no larger than its error. A
+    sharp resonance that still rings gathers the error at its own frequency, where it may be more.
+
+    Args:
+        decay_db: Energy over its peak, dB.
+    """
+    error = 10 ** (decay_db / 20)
+    return (
+        f"S11 is uncertain by about {error:.2g}, directivity by {20 * math.log10(1 + error):.2g} dB, "
+        f"pattern levels below {decay_db:.0f} dB mean nothing"
+    )
+
+
+def checks_of(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return a certificate's checks by name."""
+    return {name: check for name, check in certificate.items() if isinstance(check, Mapping) and "passed" in check}
+
+
+def doubts(certificate: Mapping[str, Any]) -> list[str]:
+    """Return one line for each check that was not passed."""
+    return [
+        f"certificate: {_figure(name, check)}: {check['what']}"
+        for name, check in checks_of(certificate).items()
+        if not check["passed"]
+    ]
+
+
+def reason(certificate: Mapping[str, Any]) -> str | None:
+    """Return what was not passed, in one line; None when all was."""
+    shown = [_figure(name, check) for name, check in checks_of(certificate).items() if not check["passed"]]
+    halved = certificate.get("halved") or {}
+    if halved.get("status", "ok") != "ok":
+        shown.append(f"with half the cell it is {halved['status']}")
+    return ", ".join(shown) or None
+
+
+def is_trusted(certificate: Mapping[str, Any]) -> bool:
+    """Say whether all checks were passed."""
+    return certificate.get("verdict") == "trusted"
+
+
+def crowned(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str | None:
+    """Choose the winner of a run.
+
+    Args:
+        certificates: By individual, the best by fitness first.
+        mode: `strict` passes over the doubtful ones, unless all are; `report` and `off` do not.
+
+    Returns:
+        The individual, or None of nothing.
+    """
+    trusted = [name for name, certificate in certificates.items() if is_trusted(certificate)]
+    if mode == "strict" and trusted:
+        return trusted[0]
+    return next(iter(certificates), None)
+
+
+def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
+    """Say in one line who is crowned, with which verdict, and why nobody better is.
+
+    Args:
+        certificates: By individual, the best by fitness first; at least one.
+        mode: As in `crowned`.
+    """
+    best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
+    said = f"{winner} is {_verdict(certificates[winner])}"
+    if winner != best:
+        passed_over = list(certificates).index(winner)
+        others = f"; so are the {passed_over - 1} after it" if passed_over > 2 else ""
+        others = "; so is the one after it" if passed_over == 2 else others
+        return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
+    if mode == "strict" and not is_trusted(certificates[winner]):
+        number = len(certificates)
+        none = f"none of the {number} best is trusted" if number > 1 else "the only antenna is not trusted"
+        return f"{none}; the best by fitness is kept: {said}"
+    return said
+
+
+def _verdict(certificate: Mapping[str, Any]) -> str:
+    """Write `trusted (...)` with the mesh figures, or `doubtful (...)` with what was not passed."""
+    checks = checks_of(certificate)
+    mesh = [_figure(name, check) for name, check in checks.items() if name.startswith("mesh")]
+    shown = ", ".join(mesh) if is_trusted(certificate) else reason(certificate)
+    return f"{certificate.get('verdict')} ({shown or 'no check was made'})"
+
+
+def _figure(name: str, check: Mapping[str, Any]) -> str:
+    value = "unknown" if check["figure"] is None else format(check["figure"], ".4g")
+    because = f"; {check['because']}" if check.get("because") else ""
+    return f"{name} = {value} (must be <= {check['limit']:g}{because})"
+
+
+def _modes_check(frequencies: Sequence[float], feed_radius: float) -> dict[str, Any]:
+    """Check that the port measures every mode of the solved azimuthal order that propagates in the feed."""
+    mode, cutoff = first_unmeasured(feed_radius)
+    highest = _largest(frequencies)
+    what = f"highest frequency over the cutoff of {mode} in the feed; the port measures TE11 only"
+    check = _check(None if highest is None else highest / cutoff, MOST_OVER_CUTOFF, what)
+    if highest is not None and not check["passed"]:
+        check["because"] = (
+            f"at {format_frequency(highest)} {mode} propagates in the feed of inner radius "
+            f"{format_length(feed_radius)}, cutoff {cutoff / 1e9:.4g} GHz"
+        )
+    return check
+
+
+def _mesh_checks(coarse: Mapping[str, Any], fine: Mapping[str, Any], how: str) -> dict[str, Any]:
+    return {
+        "mesh_directivity": _check(
+            _largest(_directivity_changes(coarse, fine)),
+            MESH_DIRECTIVITY_DB,
+            f"change of boresight directivity {how}, largest, dB",
+        ),
+        "mesh_s11": _check(
+            _largest(_s11_changes(coarse, fine)), MESH_S11, f"change of complex S11 {how}, largest distance"
+        ),
+    }
+
+
+def _directivity_changes(outcome: Mapping[str, Any], halved: Mapping[str, Any]) -> list[float]:
+    pairs = _pairs(outcome, halved, "directivity_dbi")
+    return [math.nan if None in pair else abs(pair[1] - pair[0]) for pair in pairs]
+
+
+def _s11_changes(outcome: Mapping[str, Any], halved: Mapping[str, Any]) -> list[float]:
+    pairs = _pairs(outcome, halved, "s11")
+    return [math.hypot(fine[0] - coarse[0], fine[1] - coarse[1]) for coarse, fine in pairs]
+
+
+def _pairs(outcome: Mapping[str, Any], halved: Mapping[str, Any], metric: str) -> list[tuple[Any, Any]]:
+    """Return a metric with both cells, a pair a frequency; nothing unless both are whole."""
+    coarse, fine = outcome.get(metric) or (), halved.get(metric) or ()
+    if halved.get("status") != "ok" or len(coarse) != len(fine):
+        return []
+    return list(zip(coarse, fine, strict=True))
+
+
+def _check(figure: float | None, limit: float, what: str) -> dict[str, Any]:
+    known = figure is not None and not math.isnan(figure)
+    return {
+        "figure": figure if known and figure is not None and math.isfinite(figure) else None,
+        "limit": limit,
+        "passed": bool(known and figure is not None and figure <= limit),
+        "what": what,
+    }
+
+
+def _off_one(values: Sequence[float | None] | None) -> list[float]:
+    return [math.nan if value is None else abs(value - 1.0) for value in values or ()]
+
+
+def _largest(values: Sequence[float]) -> float | None:
+    """Return the largest value, NaN when one is NaN, None of nothing."""
+    if any(math.isnan(value) for value in values):
+        return math.nan
+    return max(values, default=None)

@@ -1,0 +1,215 @@
+"""Designs in, outcomes out: the only crossing between the optimiser and the solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from antennaopt.families import FAMILIES, stack
+from antennaopt.solve.certificate import left_over
+from antennaopt.solve.fields import field_of, film_of, frames_wanted
+from antennaopt.solve.fit import misfit
+from antennaopt.solve.plan import SolverPlan
+from antennaopt.solve.recognition import REUSE, Recognition
+from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
+from fdtd.backends import BACKENDS
+from fdtd.errors import Unsuitable
+from fdtd.farfield.metrics import (
+    cross_polarisation,
+    decibels,
+    directivity,
+    front_to_back,
+    half_power_beamwidth,
+    or_none,
+    side_lobe,
+)
+
+_SWEEP_POINTS = 41
+_AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch
+
+
+def evaluate(
+    family: str,
+    designs: Sequence[Mapping[str, float]],
+    plan: Mapping[str, Any],
+    *,
+    backend: str = "cpu",
+    fields: bool = False,
+    film: bool = False,
+    threads: int = 1,
+    stages: dict[str, float] | None = None,
+    watch: Callable[[int, float], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Solve a batch of antennas.
+
+    An antenna's outcome does not depend on the others in its batch, to the bit.
+
+    Args:
+        family: Antenna family.
+        designs: Full designs, SI, by dotted name.
+        plan: As `SolverPlan.to_dict` wrote it; with a key `reuse`, antennas are recognised by their cells (see
+            `antennaopt.solve.recognition`).
+        backend: One of `fdtd.backends.BACKENDS`; "cuda" solves the whole batch at once.
+        fields: Add the electric field at the frequencies (`field`) and S11 across the band (`sweep`).
+        film: Add the first antenna's field over time (`film`).
+        threads: Antennas solved at the same time.
+        stages: Where to add the seconds of each stage (see `fdtd.axisymmetric.simulation.solve`).
+        watch: Told of every look at an antenna's energy: steps taken, energy over its peak.
+
+    Returns:
+        One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`,
+        `cells`, and the figures of merit, lists over the frequencies.
+
+    Raises:
+        Unsuitable: The backend is not there.
+    """
+    if backend not in BACKENDS:
+        raise Unsuitable(f"backend = {backend!r} is unknown (allowed: {', '.join(BACKENDS)})")
+    solver = SolverPlan.from_dict(plan)
+    refusals = [
+        refusal or misfit(solver.layout, family, design)
+        for refusal, design in zip(FAMILIES[family].refusal(stack(designs)), designs, strict=True)
+    ]
+    cells = solver.layout.grid.cells
+    outcomes: list[dict[str, Any]] = [
+        {"status": "infeasible", "error": refusal, "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0, "cells": cells}
+        for refusal in refusals
+    ]
+    recognition = None if fields or film or REUSE not in plan else Recognition(plan, backend)
+    sound = [place for place, refusal in enumerate(refusals) if refusal is None]
+    together = len(sound) if backend == "cuda" else max(_AT_ONCE, threads)
+    for first in range(0, len(sound), together or 1):
+        places = sound[first : first + together]
+        spent: dict[str, float] = {}
+        snapshots = frames_wanted(solver.layout) if film and first == 0 else None
+        start = time.perf_counter()
+        scene = FAMILIES[family].scene(stack([designs[place] for place in places]))
+        solutions = solve(
+            solver.layout,
+            scene,
+            backend=backend,
+            precision=solver.precision,
+            threads=threads,
+            fields=fields,
+            sweep=_SWEEP_POINTS if fields else 0,
+            snapshots=snapshots,
+            stages=spent,
+            watch=watch,
+            choose=recognition and recognition.choose,
+        )
+        made = _outcomes(solver.layout, solutions)
+        for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
+            if fields and "s11" in outcome:
+                outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
+            if snapshots is not None and index == snapshots.antenna and "s11" in outcome:
+                outcome["film"] = film_of(solver.layout, scene, solution, snapshots)
+        seconds = time.perf_counter() - start
+        timing = {"seconds": seconds / len(places), "stepping_seconds": spent.get("step", 0.0) / max(len(made), 1)}
+        made = [{**outcome, **timing} for outcome in made]
+        if recognition is not None:
+            made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
+        for place, outcome in zip(places, made, strict=True):
+            outcomes[place] = outcome
+        if stages is not None:
+            for name, value in spent.items():
+                stages[name] = stages.get(name, 0.0) + value
+    return outcomes
+
+
+def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
+    """Whether the fields came to rest."""
+    if not solution.finite:
+        return "diverged", f"the fields are not finite after {solution.steps} steps"
+    if layout.decay and solution.energy >= layout.decay:
+        if solution.energy == 1.0 and solution.steps >= layout.settled:
+            return "diverged", f"the energy still grows after {solution.steps} steps"
+        return "undecayed", _left_over(layout, solution)
+    if not np.isfinite(solution.s11).all():
+        return "diverged", f"S11 is not finite after {solution.steps} steps"
+    if (solution.through_contour <= 0).any() or (solution.accepted <= 0).any():
+        return "infeasible", "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
+    return "ok", None
+
+
+def _left_over(layout: Layout, solution: Solution) -> str:
+    """What stopping early means for the result, and how many steps would have done.
+
+    The steps are those at which the energy would be gone had it fallen evenly since the pulse's end; it may fall more
+    slowly later.
+    """
+    left = solution.energy
+    in_db = 10 * float(np.log10(left))
+    text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: {left_over(in_db)}"
+    if left >= 1.0 or solution.steps <= layout.settled:
+        return f"{text}; raise solver.max_steps to more than {layout.settled}"
+    fallen = (solution.steps - layout.settled) * np.log(layout.decay) / np.log(left)
+    return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
+
+
+def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
+    """Figures of merit of antennas as plain numbers."""
+    outcomes: list[dict[str, Any]] = []
+    for solution in solutions:
+        status, error = _status(layout, solution)
+        outcomes.append(
+            {
+                "status": status,
+                "error": error,
+                "steps": solution.steps,
+                "cells": layout.grid.cells,
+                "frequency_hz": list(layout.frequencies),
+            }
+        )
+    measured = [
+        place
+        for place, (outcome, solution) in enumerate(zip(outcomes, solutions, strict=True))
+        if outcome["status"] not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
+    ]  # the others stopped before anything came to the port
+    if measured:
+        figures = _figures([solutions[place] for place in measured])
+        for at, place in enumerate(measured):
+            outcomes[place] |= {name: values[at] for name, values in figures.items()}
+            outcomes[place]["theta_deg"] = PATTERN_DEG.tolist()
+    return outcomes
+
+
+def _figures(solutions: Sequence[Solution]) -> dict[str, list]:
+    """Each figure of merit of a batch, one entry an antenna."""
+
+    def stacked(name: str) -> np.ndarray:
+        return np.stack([getattr(solution, name) for solution in solutions])
+
+    a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
+    e_plane, h_plane, _ = directivity(a, b)
+    e_db, h_db = decibels(e_plane), decibels(h_plane)
+    efficiency = radiated / accepted
+    return {
+        "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
+        "s11_db": decibels(np.abs(s11) ** 2).tolist(),
+        "directivity_dbi": e_db[..., 0].tolist(),
+        "max_directivity_dbi": np.maximum(e_db, h_db).max(axis=-1).tolist(),
+        "gain_dbi": (e_db[..., 0] + decibels(efficiency)).tolist(),
+        "radiation_efficiency": efficiency.tolist(),
+        "hpbw_e_deg": or_none(half_power_beamwidth(e_db, PATTERN_DEG)),
+        "hpbw_h_deg": or_none(half_power_beamwidth(h_db, PATTERN_DEG)),
+        "sidelobe_db": or_none(side_lobe(e_db, h_db, PATTERN_DEG)),
+        "front_to_back_db": front_to_back(e_db).tolist(),
+        "crosspol_db": cross_polarisation(a, b, PATTERN_DEG).tolist(),
+        "power_balance": ((radiated + stacked("dissipated")) / accepted).tolist(),
+        "contour_balance": (radiated / stacked("through_contour")).tolist(),
+        "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
+        "e_plane_dbi": e_db.tolist(),
+        "h_plane_dbi": h_db.tolist(),
+    }
+
+
+def _sweep(solution: Solution) -> dict[str, Any]:
+    """S11 across the band as plain numbers."""
+    return {
+        "frequency_hz": solution.sweep_frequency.tolist(),
+        "s11": [[float(value.real), float(value.imag)] for value in solution.sweep_s11],
+    }

@@ -1,0 +1,111 @@
+"""One lattice for a whole study, chosen from the ranges of its designs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from antennaopt.families import FAMILIES, stack
+from antennaopt.solve.fit import misfit
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.errors import ConfigError
+
+_ARRAYS_PER_CELL = (
+    6 + 6 + 12
+)  # fields, coefficients, and the media they are made from (float64 counts twice in float32)
+_SHARED_BY_ALL = ("feed.inner_radius", "feed.length")  # the mode that drives the batch is one
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverPlan:
+    """A layout and the precision to step it in.
+
+    Attributes:
+        layout: Lattice, source, monitors, frequencies.
+        precision: "float32" or "float64".
+    """
+
+    layout: Layout
+    precision: str
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that one antenna takes while it is solved, about."""
+        bytes_each = 4 if self.precision == "float32" else 8
+        samples = min(self.layout.steps, 3 * self.layout.settled) // self.layout.record_every
+        return self.layout.grid.cells * _ARRAYS_PER_CELL * bytes_each + samples * self.layout.contour.size * bytes_each
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; the keys beside `layout` and `precision` are for reading.
+
+        `max_steps` may be lowered for a call: `evaluate` stops there.
+        """
+        layout = self.layout
+        return {
+            "layout": layout.to_dict(),
+            "precision": self.precision,
+            "nr": layout.nr,
+            "nz": layout.nz,
+            "cell": layout.cell,
+            "time_step": layout.grid.time_step,
+            "max_steps": layout.steps,
+            "frequencies": list(layout.frequencies),
+            "memory_bytes": self.memory_bytes,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> SolverPlan:
+        """The plan that `to_dict` wrote."""
+        layout = {**data["layout"], "steps": data.get("max_steps", data["layout"]["steps"])}
+        return cls(layout=Layout.from_dict(layout), precision=data["precision"])
+
+
+def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], solver: Mapping[str, Any]) -> SolverPlan:
+    """Choose the lattice that holds every antenna between two designs.
+
+    Args:
+        family: Antenna family.
+        lower: Design at the lower ends of all ranges, SI, by dotted name.
+        upper: The same at the upper ends.
+        solver: The resolved solver table of the experiment.
+
+    Raises:
+        ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
+    """
+    for name in _SHARED_BY_ALL:
+        if lower[name] != upper[name]:
+            raise ConfigError(
+                f"antenna.{name} is a range, but one source drives all antennas of a study; give it one value"
+            )
+    radius, height = FAMILIES[family].size(stack([upper]))
+    wall = upper["feed.outer_radius"] - upper["feed.inner_radius"]
+    extent = Extent(
+        r_max=float(radius[0]),
+        z_min=-upper["feed.length"] - wall,
+        z_max=float(height[0]),
+        feed_radius=upper["feed.inner_radius"],
+        feed_length=upper["feed.length"],
+        permittivity=max(1.0, upper.get("lens.permittivity", 1.0)),
+    )
+    shape = solver.get("grid")
+    layout = lay_out(
+        extent,
+        frequencies=tuple(solver["frequencies"]),
+        design_frequency=solver["design_frequency"],
+        cells_per_wavelength=solver.get("cells_per_wavelength") or 20.0,
+        cell=solver.get("cell"),
+        courant_fraction=solver["courant_fraction"],
+        layer_cells=solver["pml_cells"],
+        layer_distance=solver.get("pml_distance"),
+        decay_db=solver["decay_db"],
+        max_steps=solver.get("max_steps"),
+        exact_steps=solver.get("steps"),
+        shape=(shape[0], shape[1]) if shape else None,
+        surfaces=solver.get("surfaces") or "full",
+    )
+    # Of several antennas those that do not fit become rows; one alone is refused.
+    refusal = misfit(layout, family, upper) if lower == upper else None
+    if refusal is not None:
+        raise ConfigError(refusal)
+    return SolverPlan(layout=layout, precision=solver["precision"])

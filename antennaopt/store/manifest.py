@@ -1,0 +1,66 @@
+"""`manifest.json` and `resolved.json` of a run folder: read with care, since anybody may have changed them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from antennaopt.errors import ResumeRefusedError
+from antennaopt.store.schema import SCHEMA_VERSION, RunColumns
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return a run folder's manifest.
+
+    Raises:
+        ResumeRefusedError: It is no run folder, is damaged, or was written by a newer version.
+    """
+    manifest = read_object(path / "manifest.json")
+    version = manifest.get("schema_version")
+    if not isinstance(version, int) or not {"columns", "config_hash"} <= manifest.keys():
+        raise ResumeRefusedError(f"{path / 'manifest.json'} is damaged; restore it from a copy")
+    if version > SCHEMA_VERSION:
+        raise ResumeRefusedError(
+            f"{path} has schema version {version}, this program reads up to {SCHEMA_VERSION}; "
+            "use the newer antennaopt that wrote it"
+        )
+    return manifest
+
+
+def columns_of(path: Path, manifest: Mapping[str, Any]) -> RunColumns:
+    """Return the columns that a run folder's manifest names.
+
+    Raises:
+        ResumeRefusedError: They are damaged.
+    """
+    try:
+        columns = RunColumns.from_dict(manifest["columns"])
+        columns.evals_schema(config_hash=str(manifest["config_hash"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        file = path / "manifest.json"
+        raise ResumeRefusedError(f"{file} is damaged ({problem}); restore it from a copy") from problem
+    return columns
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a run folder holds.
+
+    Raises:
+        ResumeRefusedError: It is missing or damaged.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise ResumeRefusedError(f"{path.parent} is not a run folder ({path.name} is missing)") from None
+    except (OSError, ValueError, RecursionError) as problem:
+        raise ResumeRefusedError(f"{path} is damaged and cannot be read: {problem}") from problem
+    if not isinstance(value, dict):
+        raise ResumeRefusedError(f"{path} is damaged: it does not hold an object")
+    return value
+
+
+def pretty(value: Mapping[str, Any]) -> str:
+    """Return an object as JSON for people, its keys sorted."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

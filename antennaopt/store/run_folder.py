@@ -1,0 +1,434 @@
+"""The run folder: everything a run leaves behind, each file written in one step, one writer at a time.
+
+In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `resolved.json` (with every default),
+`manifest.json` (where the numbers come from), `evals/gen-000012.parquet` and `patterns/gen-000012.parquet` (see
+`antennaopt.store.generations`), `checkpoint/checkpoint-000012.json` (the last two), `failures.jsonl` and
+`logs/run.jsonl` (appended), and what reports and exports add: `best/`, `report.html`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antennaopt.errors import ResumeRefusedError, StorageError
+from antennaopt.reading import read_regular
+from antennaopt.store.atomic import append_line, remove_leftovers, storing, write_text
+from antennaopt.store.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
+from antennaopt.store.folders import new_folder, refuse_links
+from antennaopt.store.generations import (
+    by_generation,
+    cause_of,
+    files,
+    generations_in,
+    holding,
+    read_columns,
+    read_generation,
+    read_rows,
+    restoring,
+    write_generation,
+)
+from antennaopt.store.inside import FOLDERS, refuse_strangers
+from antennaopt.store.lock import FolderLock
+from antennaopt.store.manifest import columns_of, pretty, read_manifest, read_object
+from antennaopt.store.order import OrderLog
+from antennaopt.store.patterns import in_order, pattern_table, under_other_names, whole_cuts
+from antennaopt.store.rows import EvaluationLike, evals_columns
+from antennaopt.store.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
+from antennaopt.store.versions import provenance
+
+INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
+T = TypeVar("T")
+
+
+class RunFolder:
+    """One run on disk. Make it with `create` or `open`; as a context manager it releases its lock at the end.
+
+    Attributes:
+        path: The folder.
+        columns: The run's columns.
+        manifest: What `manifest.json` holds.
+        writable: Whether this object holds the lock.
+        left_out: Damaged Parquet files that were met and left out, each with a line on it; only of a folder that was
+            opened with `whole=False`.
+        order: Of completion, in `logs/order.jsonl`; only a steady state has one.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        columns: RunColumns,
+        manifest: Mapping[str, Any],
+        lock: FolderLock | None,
+        whole: bool = True,
+    ) -> None:
+        self.path = path
+        self.columns = columns
+        self.manifest = dict(manifest)
+        self.left_out: dict[Path, str] = {}
+        self._lock, self._whole = lock, whole
+        self.order = OrderLog(path / "logs" / "order.jsonl")
+        self._evals = columns.evals_schema(config_hash=self.config_hash)
+        self._patterns = patterns_schema(config_hash=self.config_hash)
+
+    @classmethod
+    def create(
+        cls,
+        root: Path | str,
+        *,
+        name: str,
+        source: str,
+        resolved: Mapping[str, Any],
+        config_hash: str,
+        columns: RunColumns,
+        manifest: Mapping[str, Any] | None = None,
+        texts: Mapping[str, str] | None = None,
+        now: datetime | None = None,
+    ) -> RunFolder:
+        """Make `<root>/<name>/<UTC stamp>-<name>-<first 8 of the hash>/`, locked for this process.
+
+        Args:
+            root: `results/` usually; made when missing.
+            name: The experiment's name.
+            source: Text of the experiment file as given.
+            resolved: The experiment with every default written back, JSON-able.
+            config_hash: SHA-256 of what decides the numbers, hexadecimal.
+            columns: The run's columns, kept in the manifest for readers.
+            manifest: More for `manifest.json`: seed, backend, device, arithmetic class. Versions, commit, Python and
+                the machine are added here.
+            texts: Further files by name, written before the manifest.
+            now: Time for the stamp; the clock's when None.
+
+        Raises:
+            StorageError: The folder cannot be made or written; nothing is left behind.
+        """
+        stamp = now or datetime.now(UTC)
+        parent = Path(root) / (plain_name(name) or "run")
+        path = new_folder(parent, f"{stamp:%Y%m%dT%H%M%SZ}-{plain_name(name) or 'run'}-{config_hash[:8]}")
+        entries = {
+            "schema_version": SCHEMA_VERSION,
+            "run": path.name,
+            "name": name,
+            "created": stamp.isoformat(timespec="seconds"),
+            "config_hash": config_hash,
+            "columns": columns.to_dict(),
+            **provenance(),
+            **(manifest or {}),
+        }
+        lock = None
+        try:
+            lock = FolderLock(path)
+            write_text(path / "experiment.toml", source)
+            write_text(path / "resolved.json", pretty(resolved))
+            for file, text in (texts or {}).items():
+                write_text(path / file, text)
+            write_text(path / "manifest.json", pretty(entries))
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        return cls(path, columns=columns, manifest=entries, lock=lock)
+
+    @classmethod
+    def open(cls, path: Path | str, *, write: bool = False, whole: bool = True) -> RunFolder:
+        """Open an existing run, for reading or, with `write`, to go on with it.
+
+        Args:
+            path: The folder.
+            write: Whether to take its lock.
+            whole: Whether a damaged Parquet file is an error; otherwise it is left out and noted in `left_out`.
+
+        Raises:
+            ResumeRefusedError: It is not a run folder, is damaged, was written by a newer version, or leads elsewhere.
+            RunInUseError: `write`, and another process is writing to it.
+        """
+        path = Path(path)
+        refuse_strangers(path)
+        manifest = read_manifest(path)
+        columns = columns_of(path, manifest)
+        lock = None
+        if write:
+            refuse_links(path)
+            lock = FolderLock(path)
+            for name in FOLDERS:
+                with storing(path / name):
+                    (path / name).mkdir(exist_ok=True)
+                remove_leftovers(path / name)
+            remove_leftovers(path)
+        return cls(path, columns=columns, manifest=manifest, lock=lock, whole=whole)
+
+    def close(self) -> None:
+        """Release the lock; a second call does nothing."""
+        self.order.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name, as in the column `run`."""
+        return self.path.name
+
+    @property
+    def config_hash(self) -> str:
+        """SHA-256 of what decides the numbers."""
+        return str(self.manifest["config_hash"])
+
+    @property
+    def writable(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._lock is not None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The experiment with every default, as `resolved.json` holds it."""
+        return read_object(self.path / "resolved.json")
+
+    @property
+    def source(self) -> str:
+        """The experiment file as given."""
+        try:
+            return read_regular(self.path / "experiment.toml").decode().replace("\r\n", "\n")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ResumeRefusedError(
+                f"{self.path / 'experiment.toml'} cannot be read ({type(problem).__name__}); restore the run folder"
+            ) from None
+
+    @property
+    def evals_folder(self) -> Path:
+        """Folder for `pandas.read_parquet`."""
+        return self.path / "evals"
+
+    def refuse_unwritable(self, evaluations: Sequence[EvaluationLike]) -> None:
+        """Make the rows and patterns of evaluations that a file held, and write nothing.
+
+        Raises:
+            ValueError, TypeError, LookupError, OverflowError, AttributeError: They could not be written.
+        """
+        try:
+            self._table(evals_columns(self.columns, self.run_id, evaluations))
+            pattern_table(self.run_id, {one.candidate.individual: one.outcome for one in evaluations}, self._patterns)
+        except pa.ArrowException as problem:
+            raise ValueError(str(problem)) from problem
+
+    def write_evaluations(self, generation: int, evaluations: Sequence[EvaluationLike]) -> Path:
+        """Write one generation's evaluations in one step; see `write_generation`."""
+        ordered = sorted(evaluations, key=lambda one: one.candidate.slot)
+        return self._write_columns(generation, evals_columns(self.columns, self.run_id, ordered))
+
+    def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
+        """Write one generation's rows (from `make_row`) in one step; the same generation again replaces it.
+
+        Rows are put in order of their slots, so the file does not depend on the order of completion.
+
+        Raises:
+            StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
+            ValueError: A row has other columns than the run.
+        """
+        expected = set(self._evals.names)
+        for row in rows:
+            if row.keys() != expected:
+                odd = sorted(row.keys() ^ expected)
+                raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
+        ordered = sorted(rows, key=lambda row: row["slot"])
+        return self._write_columns(generation, {name: [row[name] for row in ordered] for name in self._evals.names})
+
+    def _write_columns(self, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
+        self._must_be_writable()
+        return write_generation(self.evals_folder, generation, self._table(columns))
+
+    def _table(self, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+        arrays = [pa.array(columns[field.name], field.type) for field in self._evals]
+        return pa.Table.from_arrays(arrays, schema=self._evals)
+
+    def write_patterns(
+        self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], twins: Mapping[str, str] | None = None
+    ) -> Path:
+        """Write one generation's patterns in one step; to be called before `write_generation`.
+
+        Args:
+            generation: Which.
+            outcomes: By individual; those without a pattern are left out.
+            twins: Individuals whose pattern is that of one of an earlier generation, by its id.
+
+        Raises:
+            StorageError: Disk full, no permission.
+        """
+        self._must_be_writable()
+        tables = [pattern_table(self.run_id, outcomes, self._patterns)]
+        born: dict[int, list[tuple[str, str]]] = {}
+        for twin, individual in (twins or {}).items():
+            born.setdefault(generation_of(individual), []).append((twin, individual))
+        for earlier, names in born.items():
+            there = read_generation(self.path / "patterns", earlier)
+            if there is not None:
+                tables.append(under_other_names(there, names, self._patterns))
+        return write_generation(self.path / "patterns", generation, in_order(tables))
+
+    def read_generation(self, generation: int, individuals: Collection[str] | None = None) -> list[dict[str, Any]]:
+        """Return one generation's rows, or those of some individuals, as plain dicts; empty when it was not written."""
+        table = self.generation_table(generation)
+        if table is not None and individuals is not None:
+            table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
+        return [] if table is None else table.to_pylist()
+
+    def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
+        """Yield every generation's number and rows, in order; each file is read once.
+
+        Raises:
+            ResumeRefusedError: A file is truncated or changed.
+        """
+        for path in files(self.evals_folder):
+            yield from by_generation(path, self._checked(read_rows(path), self._evals, str(path)))
+
+    def generation_table(self, generation: int) -> pa.Table | None:
+        """Return one generation's rows, None when it was not written."""
+        where = f"evals/ of generation {generation}"
+
+        def rows(_: Path) -> pa.Table | None:
+            table = read_generation(self.evals_folder, generation)
+            return table if table is None else self._checked(table, self._evals, where)
+
+        path = holding(self.evals_folder, generation)
+        return next(iter(self.readable([path], rows)), None) if path else None
+
+    def all_rows(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of every generation in order, without notes to readers; empty before the first.
+
+        Args:
+            columns: Some of them; all when None.
+        """
+        schema = self._evals if columns is None else pa.schema([self._evals.field(name) for name in columns])
+
+        def rows(path: Path) -> pa.Table:
+            table = read_rows(path, threads=True) if columns is None else read_columns(path, columns)
+            return self._checked(table, schema, str(path))
+
+        tables = self.readable(files(self.evals_folder), rows)
+        return (pa.concat_tables(tables) if tables else schema.empty_table()).replace_schema_metadata(None)
+
+    def pattern_table(self, generation: int) -> pa.Table | None:
+        """Return the patterns of one generation's individuals, None when it was not written."""
+        where = f"patterns/ of generation {generation}"
+
+        def cuts(path: Path) -> pa.Table:
+            table = read_generation(self.path / "patterns", generation)
+            empty = self._patterns.empty_table()
+            return empty if table is None else whole_cuts(self._checked(table, self._patterns, where), path)
+
+        path = holding(self.path / "patterns", generation)
+        return next(iter(self.readable([path], cuts)), None) if path else None
+
+    def whole_table(self, kind: str, path: Path) -> pa.Table:
+        """Return all rows of a file.
+
+        Args:
+            kind: `evals` or `patterns`.
+            path: Of the file.
+
+        Raises:
+            ResumeRefusedError: It is truncated or changed.
+        """
+        table = self._checked(read_rows(path), self._evals if kind == "evals" else self._patterns, str(path))
+        return table if kind == "evals" else whole_cuts(table, path)
+
+    def readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> list[T]:
+        """Read files; damaged ones are noted and left out, unless the folder was opened for what is whole.
+
+        Raises:
+            ResumeRefusedError: One is damaged, and it was.
+        """
+        found = []
+        for path in paths:
+            try:
+                found.append(read(path))
+            except ResumeRefusedError as problem:
+                if self._whole:
+                    raise
+                self.left_out.setdefault(path, f"{path} is damaged ({cause_of(problem)})")
+        return found
+
+    def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+        """Return a table that has the run's columns; a flipped bit may have given one another name."""
+        if not table.schema.equals(schema, check_metadata=False):
+            raise ResumeRefusedError(
+                f"the rows in {where} have other columns than the run {self.path}: the file is damaged, or of another "
+                f"run; {restoring(self.path)}"
+            )
+        return table
+
+    def generations(self) -> list[int]:
+        """Return the generations whose rows are on disk, in order."""
+        found = self.readable(files(self.evals_folder), generations_in)
+        return [number for numbers in found for number in numbers]
+
+    def save_checkpoint(self, generation: int, state: Mapping[str, Any]) -> Path:
+        """Write the driver's state after a generation; see `antennaopt.store.checkpoint`."""
+        self._must_be_writable()
+        return save_checkpoint(self.path / "checkpoint", generation, state)
+
+    def load_checkpoint(self) -> Checkpoint | None:
+        """Return the newest whole checkpoint, with notes on damaged ones, or None before the first."""
+        return load_checkpoint(self.path / "checkpoint")
+
+    def record_failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
+        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one."""
+        for failure in failures:
+            self._append("failures.jsonl", failure)
+
+    def log(self, event: str, **details: Any) -> None:
+        """Append an event with its UTC time to `logs/run.jsonl`."""
+        self._append("logs/run.jsonl", {"event": event, **details})
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write another file of the run in one step: `report.html`, `best/antenna.toml`.
+
+        Raises:
+            StorageError: Disk full, no permission, or a name that leads out of the run folder.
+        """
+        target = self.path / name
+        if not target.resolve().is_relative_to(self.path.resolve()):
+            raise StorageError(f"{name!r} leads out of the run folder {self.path}")
+        with storing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        write_text(target, text)
+        return target
+
+    def _append(self, name: str, entry: Mapping[str, Any]) -> None:
+        self._must_be_writable()
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        append_line(self.path / name, canonical({"time": time, **entry}))
+
+    def _must_be_writable(self) -> None:
+        if not self.writable:
+            raise RuntimeError(f"{self.path} was opened for reading; open it with write=True")
+
+
+def generation_of(individual: str) -> int:
+    """Return the generation that an individual's id names.
+
+    Raises:
+        ValueError: It is not an id.
+    """
+    match = INDIVIDUAL.fullmatch(individual)
+    if match is None:
+        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
+    return int(match[1])

@@ -1,0 +1,1 @@
+"""Axisymmetric fields of one azimuthal order: lattice, scene, media, ports, monitors, and their solver."""

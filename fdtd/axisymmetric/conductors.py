@@ -1,0 +1,265 @@
+"""Conductors on the lattice: the open part of every edge and face, so that walls need not fall on lattice planes.
+
+References:
+    Dey & Mittra, IEEE Microw. Guided Wave Lett. 7 (1997) 273; Taflove & Hagness, 3rd ed., sec. 10.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fdtd.arrays import library
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.scene import LevelSet, Scene
+
+_PIECES = 32  # an edge is searched for walls in this many pieces
+_CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
+_SNAP = 0.27  # over the headroom: a node this near a slanted wall, in cells, takes it over, which moves the wall less
+_UPRIGHT = 0.97  # a wall counts as r = const or z = const where its normal is so to this: up to 14 degrees off
+_ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
+# How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
+# eigenvalue of curl curl is then at most 8 times that over the square (tests/physics/test_conductor_stability.py),
+# where the time step allows 4 over it: 1.28 cells, 10.2 of 10.8, at 0.98 of the lattice's limit for m = 1. Near the
+# axis the lattice itself is at its limit, whatever m: a plane wall cut there was unstable above 0.9 at 0.98 of it when
+# stepped from random fields.
+_HEADROOM = 0.4744
+_HEADROOM_AT_AXIS = 0.85 * 0.98**2  # times the square of the limit over the Courant number
+AXIS_COLUMNS = 8
+
+
+def open_parts(grid: AxisymmetricGrid, scene: Scene, xp: Any = np) -> tuple[np.ndarray, np.ndarray]:
+    """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
+
+    Where the whole batch has the same metal, those of one antenna: (1, 3, nz, nr).
+
+    A face much smaller than a cell would need a smaller time step; figures are for 0.98 of the lattice's limit, and
+    shrink with its square. Where a wall r = const or z = const leaves less than 0.39 (0.71 along z) of a cell open, the
+    last node before it conducts and the cells in front of that node reach to the wall: edges and faces of 1 + f. Such
+    walls are where they are.
+
+    In front of slanted walls, the area of a small face is raised until the circulation that drives it is no larger than
+    1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves the wall outwards by 1.36 (0.407 - f) of a
+    cell where the part f of it is open. For f < 0.21 it is nearer to let the node take the wall over. The wall is so
+    moved by a quarter of a cell at most, and not at all for f > 0.4.
+
+    Args:
+        grid: The lattice.
+        scene: The batch; its conductors' numbers are arrays of `xp`.
+        xp: Array library.
+    """
+    index = xp.arange(1 if scene.same_metal else scene.batch)
+    if not scene.conductors:
+        ones = xp.ones((len(index), 3, grid.nz, grid.nr))
+        return ones, ones.copy()
+    if xp is not np:
+        return _parts(_Metal(grid, scene.conductors, index))
+    # A host's cache holds one antenna, not a batch.
+    each = [_parts(_Metal(grid, scene.conductors, index[one : one + 1])) for one in index]
+    return np.concatenate([edges for edges, _ in each]), np.concatenate([areas for _, areas in each])
+
+
+def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
+    """Open parts of some antennas."""
+    xp, grid = library(metal.antennas), metal.grid
+    d = grid.cell
+    r, z = xp.arange(grid.nr + 1) * d, (xp.arange(grid.nz + 1) - grid.origin) * d
+    which = xp.arange(len(metal.antennas))[:, None, None]
+    node = metal.depth(which, r[None, None, :], z[None, :, None])
+    beyond_r, beyond_z = _straight_walls(metal, node)
+    near = (node < 0) & (node > -_SNAP / headroom(grid, far=True))
+    node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
+    for _ in range(_CLOSING_PASSES):
+        e_r, through_r = _edges(metal, node, axis=2)
+        e_z, through_z = _edges(metal, node, axis=1)
+        if not _close(node, through_r, through_z):
+            break
+    conducts = node >= 0
+    e_r = _reach(e_r, conducts, beyond_r)
+    e_z = _turned(_reach(_turned(e_z), _turned(conducts), _turned(beyond_z)))
+    edges = np.stack([e_r[:, :-1, :], np.where(conducts[:, :-1, :-1], 0.0, 1.0), e_z[:, :, :-1]], axis=1)
+    return edges, _faces(metal, conducts, e_r, e_z)
+
+
+@dataclass(frozen=True, eq=False)
+class _Metal:
+    """The conductors of some antennas of a batch on a lattice."""
+
+    grid: AxisymmetricGrid
+    conductors: tuple[LevelSet, ...]
+    antennas: np.ndarray
+
+    def depth(self, which: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Distance into the nearest conductor of the antennas, in cells; a wall counts as inside."""
+        first, *others = self.conductors
+        index = self.antennas[which]
+        deepest = first(index, r, z)
+        for conductor in others:
+            deepest = np.maximum(deepest, conductor(index, r, z))
+        return deepest / self.grid.cell + _ON_WALL
+
+
+def _turned(array: np.ndarray) -> np.ndarray:
+    """Rows for columns."""
+    return np.swapaxes(array, 1, 2)
+
+
+def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
+
+    Positive where the wall is at larger r (or z), zero where there is none. Such a wall must face the node and its
+    neighbours to both sides: a wall does not grow past its rim.
+    """
+    grid, beyond = metal.grid, []
+    most_r, most_z = (smallest_opening(grid, far) for far in (True, False))
+    which, k, i = np.nonzero((node < 0) & (node > -most_z))
+    r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[which, k, i]
+    step = 1e-3 * grid.cell  # for the normal, and how far inside a wall is looked for
+    for dr, dz, most in ((1, 0, most_r), (0, 1, most_z)):
+        after = metal.depth(which, r + dr * step, z + dz * step)
+        before = metal.depth(which, r - dr * step, z - dz * step)
+        slope = (after - before) / 2e-3
+        way = np.sign(slope)
+        away = gap / np.maximum(np.abs(slope), _UPRIGHT)
+        at = (away * grid.cell + step) * way
+        faces = metal.depth(which, r + dr * at, z + dz * at) >= 0
+        taken = (np.abs(slope) > _UPRIGHT) & (away < most) & faces
+        found = np.zeros_like(node)
+        found[which, k, i] = np.where(taken, away * way, 0.0)
+        beyond.append(found)
+    wall = (beyond[0] != 0) | (beyond[1] != 0) | (node >= 0)
+    kept = (np.where(np.roll(wall, 1, axis) & np.roll(wall, -1, axis), beyond[axis - 1], 0.0) for axis in (1, 2))
+    return next(kept), next(kept)
+
+
+def _reach(edges: np.ndarray, metal: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    """Let edges that end on a node in front of a straight wall reach to the wall; they run along the last axis."""
+    ahead = np.where(beyond[..., 1:] > 0, beyond[..., 1:], 0.0) * ~metal[..., :-1]
+    behind = np.where(beyond[..., :-1] < 0, -beyond[..., :-1], 0.0) * ~metal[..., 1:]
+    one_end = metal[..., 1:] != metal[..., :-1]
+    grown = one_end & (ahead + behind > 0)
+    return np.where(grown, 1.0 + ahead + behind, edges)
+
+
+def _ends(array: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and last ends of the edges along an axis of the nodes."""
+    return (array[:, :, :-1], array[:, :, 1:]) if axis == 2 else (array[:, :-1], array[:, 1:])
+
+
+def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bool:
+    """Let walls thinner than a cell take over nodes until no field gets past them; say whether any was taken.
+
+    Where a wall runs through an edge between two open nodes, and on in the edges to both sides (else it is the tip of
+    a rim, which is left out), the node nearer to it conducts. So does the nearer of two open corners of a face that a
+    wall crosses from corner to corner.
+    """
+    metal = node >= 0
+    taken = np.zeros_like(metal)
+
+    def take(mask: np.ndarray, first: tuple, last: tuple) -> None:
+        nearer = node[first] >= node[last]
+        taken[first] |= mask & nearer
+        taken[last] |= mask & ~nearer
+
+    every, lower, upper = slice(None), slice(None, -1), slice(1, None)
+    for through, axis, first, last in (
+        (through_r, 2, (every, every, lower), (every, every, upper)),
+        (through_z, 1, (every, lower), (every, upper)),
+    ):
+        wall = through | metal[first] | metal[last]
+        side = 3 - axis
+        take(through & np.roll(wall, 1, side) & np.roll(wall, -1, side), first, last)
+    here, right = (every, lower, lower), (every, lower, upper)
+    above, beyond = (every, upper, lower), (every, upper, upper)
+    across = (metal[here] == metal[beyond]) & (metal[above] == metal[right]) & (metal[here] != metal[right])
+    take(across & metal[here], right, above)  # metal at (k, i) and (k + 1, i + 1)
+    take(across & ~metal[here], here, beyond)
+    node[...] = np.where(taken, 0.0, node)
+    return bool(taken.any())
+
+
+def _edges(metal: _Metal, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Open length of the edges along an axis of the nodes, and which have metal between open ends (left open)."""
+    xp, grid, along_r = library(node), metal.grid, axis == 2
+    first, last = _ends(node, axis)
+    length = np.where((first < 0) & (last < 0), 1.0, 0.0)
+    near_first, near_last = _ends(np.abs(node) < 2.0, axis)
+    which, k, i = np.nonzero(near_first | near_last)
+    steps = xp.linspace(0.0, 1.0, _PIECES + 1)
+    r = (i[:, None] + (steps if along_r else 0.0)) * grid.cell
+    z = (k[:, None] + (0.0 if along_r else steps) - grid.origin) * grid.cell
+    depth = metal.depth(which[:, None], r, z)
+    depth[:, 0], depth[:, -1] = first[which, k, i], last[which, k, i]
+    a, b = depth[:, :-1], depth[:, 1:]
+    gap = np.where(a != b, a - b, 1.0)
+    crossing = np.clip(np.where(a < 0, a / gap, b / -gap), 0.0, 1.0)  # open part of a piece with one end in metal
+    pieces = np.where((a < 0) & (b < 0), 1.0, np.where((a >= 0) & (b >= 0), 0.0, crossing))
+    both_open = (depth[:, 0] < 0) & (depth[:, -1] < 0)
+    both_metal = (depth[:, 0] >= 0) & (depth[:, -1] >= 0)
+    part = pieces.mean(axis=1)
+    part = np.where(part > 1 - 2 * _ON_WALL, 1.0, part)  # ends on a wall
+    length[which, k, i] = np.where(both_metal, 0.0, np.where(both_open, 1.0, part))
+    through = xp.zeros(length.shape, dtype=bool)
+    through[which, k, i] = both_open & (depth >= 0).any(axis=1)
+    return length, through
+
+
+def headroom(grid: AxisymmetricGrid, far: bool) -> float:
+    """How much more than a whole cell a cut one may drive its H, far from the axis or near it."""
+    if far:
+        return _HEADROOM / grid.courant_number**2
+    return _HEADROOM_AT_AXIS * (courant_limit(grid.azimuthal_order) / grid.courant_number) ** 2
+
+
+def smallest_opening(grid: AxisymmetricGrid, far: bool = True) -> float:
+    """Part of a cell that a wall r = const (near the axis z = const) leaves open at least; else the node is its own."""
+    most = headroom(grid, far)
+    return max(1 / (2 * most), 1 / (4 * most - 2))
+
+
+def _faces(metal: _Metal, conducts: np.ndarray, e_r: np.ndarray, e_z: np.ndarray) -> np.ndarray:
+    """Open area of the faces, from the open lengths around them and the nodes that conduct."""
+    xp, grid = library(e_r), metal.grid
+    columns = xp.arange(e_r.shape[2])
+    most = np.where(columns < AXIS_COLUMNS, headroom(grid, far=False), headroom(grid, far=True))
+    floor = 1.0 / (2.0 * most)
+    low, high, left, right = e_r[:, :-1], e_r[:, 1:], e_z[..., :-1], e_z[..., 1:]
+    here, after = conducts[:, :-1, :-1], conducts[:, :-1, 1:]
+    above, beyond = conducts[:, 1:, :-1], conducts[:, 1:, 1:]
+    corners = here.astype(int) + after + above + beyond
+    # With straight walls: two metal corners side by side leave a trapezium, one cuts off a triangle, three leave one.
+    mean_r, mean_z = (low + high) / 2, (left + right) / 2
+    two = np.where(here == above, mean_r, mean_z)  # the wall runs along z: the two r edges are cut
+    cut_off = np.maximum(1 - np.minimum(low, high), 0) * np.maximum(1 - np.minimum(left, right), 0) / 2
+    left_over = np.maximum(low, high) * np.maximum(left, right) / 2
+    left_over *= np.where(_inner_corners(metal, conducts, corners == 3, e_r, e_z), 2.0, 1.0)
+    area = np.where(corners == 1, 1 - cut_off, np.where(corners == 2, two, np.where(corners == 3, left_over, 1.0)))
+    driven = (low + high + left + right) / (4 * most)
+    # A face whose edges are all whole or gone, beside a wall or a rim on the lattice, is a whole one.
+    cut = corners == 3
+    for edge in (low, high, left, right):
+        cut = cut | ((edge > 0) & (edge != 1))
+    h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
+    h_r = np.where((left > 0) & (left != 1), np.maximum(left, floor), 1.0)
+    # The flux through h_z grows with the radius: its area counts at the middle of what is open.
+    middle = np.where(here, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
+    h_z = np.where((low > 0) & (low != 1), np.maximum(low * middle, floor), 1.0)
+    return np.stack([h_r, h_phi, h_z], axis=1)
+
+
+def _inner_corners(
+    metal: _Metal, conducts: np.ndarray, three: np.ndarray, e_r: np.ndarray, e_z: np.ndarray
+) -> np.ndarray:
+    """Faces with one open node that walls leave a rectangle of, not a triangle: metal starts beyond its middle."""
+    grid, found = metal.grid, np.zeros_like(three)
+    which, k, i = np.nonzero(three)
+    open_right = ~conducts[which, k, i + 1] | ~conducts[which, k + 1, i + 1]
+    open_above = ~conducts[which, k + 1, i] | ~conducts[which, k + 1, i + 1]
+    node_k, node_i = k + open_above, i + open_right
+    along_r, along_z = e_r[which, node_k, i], e_z[which, k, node_i]
+    r = (node_i + np.where(open_right, -0.75, 0.75) * along_r) * grid.cell
+    z = (node_k + np.where(open_above, -0.75, 0.75) * along_z - grid.origin) * grid.cell
+    found[which, k, i] = metal.depth(which, r, z) < 0
+    return found

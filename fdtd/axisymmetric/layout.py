@@ -1,0 +1,285 @@
+"""Where everything stands on the lattice, chosen from the antenna's size.
+
+Cell, domain, absorbing layers, source, port and contour; and when things are recorded.
+A layout holds whole numbers and SI floats only, so it can be stored, sent to a worker and used again for the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.constants import speed_of_light
+from scipy.special import jnp_zeros
+
+from fdtd.axisymmetric.conductors import smallest_opening
+from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.monitors import HuygensContour, Sampling
+from fdtd.axisymmetric.scene import Scene
+from fdtd.cpml import AxialLayer, RadialLayer
+from fdtd.errors import ConfigError
+from fdtd.waveforms import GaussianPulse, pulse_for
+
+_FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
+ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
+_MARGIN = 2  # cells between the antenna and the contour
+_SAMPLES_PER_PERIOD = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """What must fit: the box around every antenna of a study, its feed and its densest medium; m, feed at z < 0."""
+
+    r_max: float
+    z_min: float
+    z_max: float
+    feed_radius: float
+    feed_length: float
+    permittivity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """One lattice for a whole study.
+
+    Attributes:
+        nr, nz, origin: Grid, layers included, and the plane of z = 0.
+        cell, courant_number: Cell (m) and c dt/d.
+        layer_cells: Thickness of the absorbing layers.
+        layer_alpha: Pole shift of the absorbing layers, 1/s.
+        feed_columns: Columns of the feed's inside; the node after the last conducts.
+        feed_back: Plane of the feed's back wall; the feed's absorber stands in front of it, feed_absorber cells.
+        source_plane, port_plane: Planes in the feed.
+        contour_column, contour_bottom, contour_top: Huygens box.
+        record_every, check_every, steps, settled: See `fdtd.axisymmetric.monitors.Sampling`.
+        decay: Energy ratio at which an antenna is done; 0 runs all steps.
+        frequencies: Where results are wanted, Hz.
+        design_frequency: Where loss tangents hold, Hz.
+        pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
+        surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
+    """
+
+    nr: int
+    nz: int
+    origin: int
+    cell: float
+    courant_number: float
+    layer_cells: int
+    layer_alpha: float
+    feed_columns: int
+    feed_back: int
+    feed_absorber: int
+    source_plane: int
+    port_plane: int
+    contour_column: int
+    contour_bottom: int
+    contour_top: int
+    record_every: int
+    check_every: int
+    steps: int
+    settled: int
+    decay: float
+    frequencies: tuple[float, ...]
+    design_frequency: float
+    pulse_centre: float
+    pulse_width: float
+    surfaces: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Layout:
+        """The layout that `to_dict` wrote; unknown keys are refused."""
+        known = {field.name for field in fields(cls)}
+        if set(data) != known:
+            raise ConfigError(
+                f"layout has keys {sorted(set(data) ^ known)} too many or too few; it is of another version"
+            )
+        return cls(**{**data, "frequencies": tuple(data["frequencies"])})
+
+    @property
+    def grid(self) -> AxisymmetricGrid:
+        """The lattice."""
+        return AxisymmetricGrid(
+            nr=self.nr, nz=self.nz, cell=self.cell, origin=self.origin, courant_number=self.courant_number
+        )
+
+    @property
+    def radial_layer(self) -> RadialLayer:
+        """In front of r_max."""
+        return RadialLayer(cells=self.layer_cells, strength=0.8, alpha=self.layer_alpha)
+
+    @property
+    def axial_layers(self) -> tuple[AxialLayer, ...]:
+        """In front of z_min, z_max and the feed's back wall."""
+        n, alpha = self.layer_cells, self.layer_alpha
+        return (
+            AxialLayer(inner=n, outer=0, columns=self.nr, strength=0.8, alpha=alpha),
+            AxialLayer(inner=self.nz - n, outer=self.nz, columns=self.nr, strength=0.8, alpha=alpha),
+            AxialLayer(
+                inner=self.feed_back + self.feed_absorber, outer=self.feed_back, columns=self.feed_columns, alpha=alpha
+            ),
+        )
+
+    @property
+    def contour(self) -> HuygensContour:
+        """The Huygens box."""
+        return HuygensContour(column=self.contour_column, bottom=self.contour_bottom, top=self.contour_top)
+
+    @property
+    def sampling(self) -> Sampling:
+        """When to record and when to stop."""
+        return Sampling(
+            record_every=self.record_every,
+            check_every=self.check_every,
+            steps=self.steps,
+            decay=self.decay,
+            settled=self.settled,
+        )
+
+    @property
+    def pulse(self) -> GaussianPulse:
+        """The source's waveform."""
+        return GaussianPulse(centre=self.pulse_centre, width=self.pulse_width)
+
+
+def check_bodies(layout: Layout, scene: Scene) -> None:
+    """Refuse dielectrics that cut the contour or reach into the absorbing layers; a cell beside them must be free.
+
+    Raises:
+        ConfigError: One does; the message says where it would have to end.
+    """
+    d, n = layout.cell, layout.layer_cells
+    for body in scene.dielectrics:
+        reaches = (
+            ("r", body.r_max, layout.contour_column - 1, layout.nr - n),
+            ("z", body.z_max, layout.contour_top - layout.origin - 1, layout.nz - n - layout.origin),
+            ("-z", -body.z_min, layout.origin - layout.contour_bottom - 1, layout.origin - n),
+        )
+        for axis, end, furthest, layer in reaches:
+            if end > (furthest + 1e-6) * d:
+                past = "reaches into the absorbing layers" if end > layer * d else "cuts the Huygens contour"
+                raise ConfigError(
+                    f"a dielectric that ends at {axis} = {end * 1e3:.4g} mm {past} "
+                    f"(must end at {axis} <= {furthest * d * 1e3:.4g} mm); lay out a larger lattice"
+                )
+
+
+def choose_cell(extent: Extent, highest: float, cells_per_wavelength: float) -> float:
+    """The largest cell that resolves the densest medium and puts the feed's wall on the lattice, m."""
+    coarsest = speed_of_light / (highest * math.sqrt(extent.permittivity) * cells_per_wavelength)
+    return extent.feed_radius / math.ceil(extent.feed_radius / coarsest - 1e-9)
+
+
+def lay_out(
+    extent: Extent,
+    *,
+    frequencies: tuple[float, ...],
+    design_frequency: float,
+    cells_per_wavelength: float = 20.0,
+    cell: float | None = None,
+    courant_fraction: float = 0.98,
+    layer_cells: int = 10,
+    layer_distance: float | None = None,
+    decay_db: float = 60.0,
+    max_steps: int | None = None,
+    exact_steps: int | None = None,
+    shape: tuple[int, int] | None = None,
+    surfaces: str = "full",
+) -> Layout:
+    """Choose a layout.
+
+    Args:
+        extent: What must fit.
+        frequencies: Where results are wanted, Hz.
+        design_frequency: Where loss tangents hold, Hz.
+        cells_per_wavelength: In the densest medium at the highest frequency, if `cell` is None.
+        cell: Exact cell size, m.
+        courant_fraction: Of the lattice's stability limit.
+        layer_cells: Thickness of the absorbing layers.
+        layer_distance: From the antenna to the absorbing layers, m; a quarter of the longest wavelength if None.
+        decay_db: Stop once the energy has fallen this far.
+        max_steps: Step limit; from the antenna's size if None.
+        exact_steps: Run exactly so many steps, without the energy stop.
+        shape: (nr, nz) to use instead of the smallest that fits.
+        surfaces: "full" or "diagonal".
+
+    Raises:
+        ConfigError: Something does not fit, or the feed is below cutoff.
+    """
+    d = cell or choose_cell(extent, max(frequencies), cells_per_wavelength)
+    if extent.feed_radius < 3.5 * d:
+        raise ConfigError(
+            f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of "
+            f"{extent.feed_radius * 1e3:g} mm; refine it"
+        )
+    cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.feed_radius)
+    if min(frequencies) < ABOVE_CUTOFF * cutoff:
+        raise ConfigError(
+            f"frequency {min(frequencies) / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
+            f"(needs >= {ABOVE_CUTOFF * cutoff / 1e9:.4g} GHz); raise it or widen feed.inner_radius"
+        )
+    pulse = pulse_for(np.array(frequencies), cutoff)
+    distance = speed_of_light / min(frequencies) / 4 if layer_distance is None else layer_distance
+    gap = max(math.ceil(distance / d), _MARGIN + 3)
+    columns = math.ceil(extent.r_max / d - 1e-6)
+    below, above = math.ceil(-extent.z_min / d - 1e-6), math.ceil(extent.z_max / d - 1e-6)
+    nr, nz = columns + gap + layer_cells, below + above + 2 * (gap + layer_cells)
+    origin = below + gap + layer_cells
+    if shape is not None:
+        if shape[0] < nr or shape[1] < nz:
+            raise ConfigError(
+                f"grid = [{shape[0]}, {shape[1]}] is too small (needs >= [{nr}, {nz}]); enlarge it or leave it out"
+            )
+        origin += (shape[1] - nz) // 2
+        nr, nz = shape
+    courant = courant_fraction * courant_limit(1)
+    dt = courant * d / speed_of_light
+    back = origin - math.floor(extent.feed_length / d + 1e-6)
+    absorber = min(_FEED_ABSORBER, (origin - back) // 2)
+    if absorber < 6:
+        raise ConfigError(
+            f"feed.length = {extent.feed_length * 1e3:g} mm is too short for cells of {d * 1e3:g} mm "
+            f"(needs >= {12 * d * 1e3:g} mm); lengthen it or refine the mesh"
+        )
+    source = back + absorber + 1
+    record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * max(frequencies) * dt)))
+    check_every = record_every * math.ceil(160 / record_every)
+    transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
+    settled = math.ceil((pulse.duration + transit) / dt)
+    # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
+    slowness = 1 / math.sqrt(1 - (cutoff / min(frequencies)) ** 2)
+    ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
+    steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * ringing / dt) / check_every)
+    lattice = AxisymmetricGrid(nr=nr, nz=nz, cell=d, origin=origin, courant_number=courant)
+    return Layout(
+        nr=nr,
+        nz=nz,
+        origin=origin,
+        cell=d,
+        courant_number=courant,
+        layer_cells=layer_cells,
+        layer_alpha=0.1 * 2 * math.pi * design_frequency,
+        feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(lattice)),
+        feed_back=back,
+        feed_absorber=absorber,
+        source_plane=source,
+        port_plane=source + max(2, (origin - source) // 4),
+        contour_column=columns + _MARGIN,
+        contour_bottom=origin - below - _MARGIN,
+        contour_top=origin + above + _MARGIN,
+        record_every=record_every,
+        check_every=check_every,
+        steps=steps,
+        settled=settled,
+        decay=0.0 if exact_steps else 10 ** (-decay_db / 10),
+        frequencies=tuple(float(f) for f in frequencies),
+        design_frequency=design_frequency,
+        pulse_centre=pulse.centre,
+        pulse_width=pulse.width,
+        surfaces=surfaces,
+    )

@@ -1,0 +1,229 @@
+"""What fills the lattice: permittivity, conductivity and conductor, a batch of antennas at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.constants import epsilon_0, speed_of_light
+
+from fdtd.arrays import library, on_host
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.scene import Dielectric, Scene
+
+# Where e_r, e_phi, e_z stand in their cell: offsets in (r, z), in cells.
+OFFSETS = ((0.5, 0.0), (0.0, 0.0), (0.0, 0.5))
+_AXIAL_WAVES = (1.0, 0.75, 0.0)  # weights of e_r, e_phi, e_z in `compensate_dispersion`
+_SUBCELLS = 4  # a surface cell is split 4 x 4; planes through nodes and half nodes fall between subcells
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spans:
+    """Where the media of a whole batch are anything but air, on the host.
+
+    Attributes:
+        lossy_rows: Rows with conductivity in some antenna, (nz,).
+        filled_columns: Columns with anything but air, (nr,).
+        cut_columns: Columns with H faces that a conductor cuts, (nr,).
+        coupled: Whether any node couples e_r and e_z.
+    """
+
+    lossy_rows: np.ndarray
+    filled_columns: np.ndarray
+    cut_columns: np.ndarray
+    coupled: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Media:
+    """Material on each component's own node, and how much of each edge and face is free of conductor.
+
+    Attributes:
+        permittivity: Relative, shape (batch, 3, nz, nr) for e_r, e_phi, e_z.
+        conductivity: S/m, same shape.
+        open_length: Part of each E edge outside the conductor (0: inside), same shape; for e_phi 0 or 1. The stepped
+            unknown is open_length times the field, so it is zero in the conductor.
+        open_area: Part of each H face outside the conductor, shape (batch, 3, nz, nr) for h_r, h_phi, h_z; H there is
+            driven by 1 / open_area times the circulation along the open edges (Dey & Mittra, IEEE MGWL 7 (1997) 273). 1
+            where the face is whole or wholly inside the conductor.
+        coupling: r-z entry of the smoothed inverse permittivity at the nodes (i d, k d), shape (batch, nz, nr), or None
+            where surfaces are treated by the diagonal alone. Zero beside conductors.
+    """
+
+    permittivity: np.ndarray
+    conductivity: np.ndarray
+    open_length: np.ndarray
+    open_area: np.ndarray
+    coupling: np.ndarray | None = None
+
+    @property
+    def batch(self) -> int:
+        """Antennas in the batch."""
+        return self.permittivity.shape[0]
+
+    @cached_property
+    def spans(self) -> Spans:
+        """Looked at once, and fetched from a device in one copy."""
+        cut = self.open_area != 1
+        filled = (self.permittivity != 1) | (self.conductivity != 0) | (self.open_length != 1) | cut
+        parts = [(self.conductivity > 0).any(axis=(0, 1, 3)), filled.any(axis=(0, 1, 2)), cut.any(axis=(0, 1, 2))]
+        nodes = parts[2][:0] if self.coupling is None else (self.coupling != 0).any(axis=(0, 1))
+        nz, nr = self.permittivity.shape[2:]
+        lossy, columns, faces, coupled = np.split(
+            on_host(library(cut).concatenate([*parts, nodes])), np.cumsum([nz, nr, nr])
+        )
+        if coupled.size:
+            columns = columns | coupled
+        return Spans(lossy_rows=lossy, filled_columns=columns, cut_columns=faces, coupled=bool(coupled.any()))
+
+    def of(self, places: Sequence[int]) -> Media:
+        """Media of some antennas of the batch, in the order given; the media themselves when it is all of them."""
+        if list(places) == list(range(self.batch)):
+            return self
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        return replace(self, **{name: _of(part, places) for name, part in parts.items() if part is not None})
+
+
+def _of(part: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    """Some antennas' part of an array; what all share stays one array."""
+    if part.strides[0] == 0 and len(places):
+        return np.broadcast_to(part[:1], (len(places), *part.shape[1:]))
+    return part[list(places)]
+
+
+def effective_permittivity(
+    grid: AxisymmetricGrid, scene: Scene, design_frequency: float, *, coupled: bool = True, xp: Any = np
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Permittivity and conductivity of every E node, averaged over the cell around it.
+
+    With f the part of the cell inside the body and n the surface normal, the field across the surface sees the harmonic
+    mean and the field along it the arithmetic one:
+
+        eps^-1 = n n^T (f / eps_2 + (1 - f) / eps_1) + (1 - n n^T) / (f eps_2 + (1 - f) eps_1)
+
+    E_r, E_phi and E_z take their diagonal entries on their own nodes (E_phi lies in every surface of revolution). The
+    entry between r and z, n_r n_z (<1/eps> - 1/<eps>), belongs to the nodes (i d, k d), where E_phi stands. Losses
+    enter as a complex permittivity at the design frequency, whose imaginary part becomes a conductivity.
+
+    Args:
+        grid: The lattice.
+        scene: Bodies of the batch.
+        design_frequency: Where the loss tangents hold, Hz.
+        coupled: Whether to find the coupling of r and z, too.
+        xp: Library of the scene's arrays.
+
+    Returns:
+        Relative permittivity and conductivity (S/m), each (batch, 3, nz, nr); the coupling of r and z,
+        (batch, nz, nr), or None.
+
+    References:
+        Farjadpour et al., Opt. Lett. 31 (2006) 2972; Mohammadi et al., Opt. Express 13 (2005) 10367; Werner & Cary,
+        J. Comput. Phys. 226 (2007) 1085 (where the entries stand).
+    """
+    shape = (scene.batch, 3, grid.nz, grid.nr)
+    complex_permittivity = xp.ones(shape, dtype=complex)
+    coupling = xp.zeros((scene.batch, grid.nz, grid.nr)) if coupled else None
+    for body in scene.dielectrics:
+        _paint(grid, body, complex_permittivity, coupling)
+    conductivity = -2 * np.pi * design_frequency * epsilon_0 * np.imag(complex_permittivity)
+    permittivity = np.real(complex_permittivity).copy()
+    if coupling is not None:
+        coupling *= _part_that_is_stable(permittivity, coupling)
+    return permittivity, conductivity, coupling
+
+
+def compensate_dispersion(grid: AxisymmetricGrid, permittivity: np.ndarray, frequency: float) -> None:
+    """Lower the permittivity of dielectric nodes so that waves travel as fast as they should, in place.
+
+    A wave of wavenumber k at the angle theta to the axis obeys on the lattice, to the second order in d (Taflove &
+    Hagness, 3rd ed., sec. 4.4),
+
+        eps (w/c)^2 (1 - (S k0 d)^2 / 12) = k^2 (1 - (k d)^2 (cos^4 theta + sin^4 theta) / 12)
+
+    so that k^2 = eps_true (w/c)^2 needs eps = eps_true (1 - (a eps_true - S^2)(k0 d)^2 / 12), a = cos^4 + sin^4. Lenses
+    on a feed carry their waves within 45 degrees of the axis, where a falls from 1 to 1/2: a = cos^2 theta is right at
+    both ends. For waves polarised in the plane a permittivity of E_r with a = 1 and of E_z with a = 0 does just that;
+    E_phi takes the mean, a = 3/4. What is left is of the same order, but small.
+
+    Args:
+        grid: The lattice.
+        permittivity: Relative, (batch, 3, nz, nr) for e_r, e_phi, e_z.
+        frequency: Where waves are to be right, Hz.
+    """
+    size = (2 * np.pi * frequency / speed_of_light * grid.cell) ** 2 / 12
+    for component, weight in enumerate(_AXIAL_WAVES):
+        node = permittivity[:, component]
+        slower = node * (1 - (weight * node - grid.courant_number**2) * size)
+        node[...] = np.where(node > 1, slower, node)
+
+
+def _part_that_is_stable(permittivity: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    """Part of each node's coupling with which the inverse permittivity is positive definite on the lattice.
+
+    Without it energy may be negative, and fields grow at once. In the row of an e_r or e_z node stand 1/eps and half of
+    the couplings of the two nodes next to it, weighted with r (see `fdtd.axisymmetric.problem.Problem`): Gershgorin's
+    circles stay above zero where that sum is no larger than 1/eps. All of the coupling of permittivities up to 12 is
+    so; at 40 half of the surface's nodes keep less (a sphere's diverged within 1600 steps).
+    """
+    size = np.abs(coupling)
+    column = library(coupling).arange(size.shape[2])
+    row_r, row_z = np.zeros_like(size), np.zeros_like(size)
+    weighted = size * column
+    row_r[:, :, :-1] = (weighted[:, :, :-1] + weighted[:, :, 1:]) / (2 * column[:-1] + 1)
+    row_z[:, :-1] = (size[:, :-1] + size[:, 1:]) / 2
+    keep_r, keep_z = (
+        1 / np.maximum(row * permittivity[:, component], 1.0) for row, component in ((row_r, 0), (row_z, 2))
+    )
+    keep = np.minimum(keep_r, keep_z)
+    keep[:, :, 1:] = np.minimum(keep[:, :, 1:], keep_r[:, :, :-1])
+    keep[:, 1:] = np.minimum(keep[:, 1:], keep_z[:, :-1])
+    return keep
+
+
+def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray, coupling: np.ndarray | None) -> None:
+    """Mix one body into the permittivity that stands there already."""
+    xp = library(permittivity)
+    d, batch = grid.cell, permittivity.shape[0]
+    k0 = max(int(np.floor(body.z_min / d)) + grid.origin - 2, 0)
+    k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, grid.nz)
+    i1 = min(int(np.ceil(body.r_max / d)) + 3, grid.nr)
+    index = xp.arange(batch)[:, None, None]
+    z, r = xp.asarray(grid.z_nodes[k0:k1, None]), xp.asarray(grid.r_nodes[None, :i1])
+    depth = body.distance(index, r, z)
+    inner = body.permittivity * (1 - 1j * body.loss_tangent)
+    at_batch, at_k, at_i = np.nonzero(np.abs(depth) < 2 * d)
+    for component, (dr, dz) in enumerate(OFFSETS):
+        target = permittivity[:, component, k0:k1, :i1]
+        target[...] = np.where(depth >= 2 * d, inner[:, None, None], target)
+        fraction, normal_r, normal_z = _cut(body, at_batch, (at_i + dr) * d, (at_k + k0 - grid.origin + dz) * d, d)
+        across = (normal_r**2, 0.0, normal_z**2)[component]
+        outside, inside = target[at_batch, at_k, at_i], inner[at_batch]
+        harmonic = fraction / inside + (1 - fraction) / outside
+        mean = fraction * inside + (1 - fraction) * outside
+        target[at_batch, at_k, at_i] = 1 / (across * harmonic + (1 - across) / mean)
+        if component == 1 and coupling is not None:
+            coupling[:, k0:k1, :i1][depth >= 2 * d] = 0.0
+            coupling[at_batch, at_k + k0, at_i] = normal_r * normal_z * np.real(harmonic - 1 / mean)
+
+
+def _cut(
+    body: Dielectric, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Part of each cell around (r, z) that is inside the body, and the surface normal's radial and axial parts.
+
+    The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the
+    gradient fitted to the distances of all subcells. Points: shape (points,).
+    """
+    offsets = (library(r).arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
+    dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))
+    depth = body.distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
+    # Not `depth @ dr`: libraries add products of matrices up in an order that depends on how many points there are.
+    slope_r, slope_z = (depth * dr).sum(axis=-1), (depth * dz).sum(axis=-1)
+    size = np.hypot(slope_r, slope_z)
+    safe = np.where(size > 0, size, 1.0)
+    normal_r, normal_z = slope_r / safe, np.where(size > 0, slope_z / safe, 1.0)
+    extent = (np.abs(normal_r) + np.abs(normal_z)) * d / _SUBCELLS
+    return np.clip(0.5 + depth / extent[:, None], 0.0, 1.0).mean(axis=1), normal_r, normal_z

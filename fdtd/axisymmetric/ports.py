@@ -1,0 +1,134 @@
+"""The feed: TE modes of the circular guide *as the lattice carries them*, modal amplitudes and S11.
+
+On the lattice a TE mode is an exact solution: e_z = 0, e_r = m h_z / r, r E_phi = -r dr h_z, with h_z an eigenvector of
+
+    (r_(i+1) + r_i) h_i - r_(i+1) h_(i+1) - r_i h_(i-1) + m^2 l_i h_i / r_(i+1/2) = k_c^2 A_i r_(i+1/2) h_i
+
+(l, A: open length and area where the wall cuts a cell). Source and port use that eigenvector and its own k_c, so a
+current sheet of this shape launches nothing else, and forward and backward waves separate exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.monitors import PortMonitor
+from fdtd.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuideMode:
+    """A TE mode of the feed on the lattice.
+
+    Attributes:
+        cutoff_per_cell: k_c d.
+        e_r: Open length times E_r at the half nodes, (columns,).
+        e_phi: r E_phi at the nodes, r in cells, (columns,).
+        h_r: H_r at the nodes over the mode's admittance, (columns,).
+        h_phi: r H_phi at the half nodes over the mode's admittance, (columns,).
+        norm: sum e_r h_phi - e_phi h_r; the mode carries pi/2 d^2/eta0 Y cos(beta d/2) norm |a|^2 watts.
+    """
+
+    cutoff_per_cell: float
+    e_r: np.ndarray
+    e_phi: np.ndarray
+    h_r: np.ndarray
+    h_phi: np.ndarray
+    norm: float
+
+    def monitor(self, plane: int) -> PortMonitor:
+        """The projection on this mode in plane k, unit amplitude for the mode as given."""
+        return PortMonitor(
+            plane=plane,
+            v_r=self.h_phi / self.norm,
+            v_phi=-self.h_r / self.norm,
+            c_r=-self.e_phi / self.norm,
+            c_phi=self.e_r / self.norm,
+        )
+
+    def phase_per_cell(self, grid: AxisymmetricGrid, frequency: np.ndarray) -> np.ndarray:
+        """Phase constant beta d, rad, above cutoff: (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2."""
+        drive = (2 * np.sin(np.pi * np.asarray(frequency) * grid.time_step) / grid.courant_number) ** 2
+        rest = drive - self.cutoff_per_cell**2
+        if (rest <= 0).any():
+            raise ConfigError(
+                f"frequency {np.min(frequency) / 1e9:g} GHz is below the cutoff of the feed on this mesh; "
+                "raise it or refine the mesh"
+            )
+        return 2 * np.arcsin(np.sqrt(rest) / 2)
+
+    def admittance(self, grid: AxisymmetricGrid, frequency: np.ndarray) -> np.ndarray:
+        """H over E of a forward wave, in units of the free-space admittance, on the lattice."""
+        beta = self.phase_per_cell(grid, frequency)
+        return grid.courant_number * np.sin(beta / 2) / np.sin(np.pi * np.asarray(frequency) * grid.time_step)
+
+
+def lowest_te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarray) -> GuideMode:
+    """The TE mode of lowest cutoff in the guide that one row of the lattice shows.
+
+    Args:
+        grid: The lattice, azimuthal order m >= 1.
+        open_length: Rows of e_r, e_phi, e_z in a plane of the guide, (3, nr).
+        open_area: Rows of h_r, h_phi, h_z there, (3, nr).
+    """
+    m = grid.azimuthal_order
+    if m < 1:
+        raise ConfigError(f"azimuthal_order = {m}: the feed's TE mode needs m >= 1")
+    wall = int(np.argmax(open_length[1, 1:] == 0)) + 1  # first conducting node
+    columns = wall + (1 if 0 < open_length[0, wall] < 1 and open_length[1, wall] == 1 else 0)
+    node, half = np.arange(columns + 1.0), np.arange(columns) + 0.5
+    length, area = open_length[0, :columns], open_area[2, :columns]
+    side = np.where(np.arange(columns + 1) < wall, node, 0.0)
+    stiffness = np.diag(side[1:] + side[:-1] + m**2 * length / half)
+    stiffness -= np.diag(side[1:-1], 1) + np.diag(side[1:-1], -1)
+    values, vectors = eigh(stiffness, np.diag(area * half))
+    h_z = vectors[:, 0] / np.abs(vectors[:, 0]).max() * np.sign(vectors[0, 0])
+    e_r = m * length * h_z / half
+    e_phi = -side[:-1] * np.diff(h_z, prepend=0.0)
+    h_phi = half * e_r / open_area[1, :columns]
+    h_r = np.divide(-e_phi, node[:-1], out=np.zeros(columns), where=node[:-1] > 0)
+    return GuideMode(
+        cutoff_per_cell=float(np.sqrt(values[0])),
+        e_r=e_r,
+        e_phi=e_phi,
+        h_r=h_r,
+        h_phi=h_phi,
+        norm=float(e_r @ h_phi - e_phi @ h_r),
+    )
+
+
+def modal_amplitudes(
+    grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray, voltage: np.ndarray, current: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split a port's spectra into the forward and the backward wave in the port's plane.
+
+    With V = a + b on the plane and I = Y (a exp(-j beta d/2) - b exp(+j beta d/2)) half a cell further.
+
+    Args:
+        grid: The lattice.
+        mode: Mode whose transverse field was projected on.
+        frequency: Hz, (F,).
+        voltage: Spectrum of `PortMonitor`'s voltage, (..., F), time convention exp(+jwt).
+        current: The same of its current, with its own times.
+
+    Returns:
+        a and b, (..., F).
+
+    References:
+        Pozar, Microwave Engineering, 4th ed., sec. 3.1 and 4.1 (forward and backward modal waves).
+    """
+    beta = mode.phase_per_cell(grid, frequency)
+    scaled = current / mode.admittance(grid, frequency)
+    turn = np.exp(0.5j * beta)
+    forward = (scaled + voltage * turn) / (turn + 1 / turn)
+    return forward, voltage - forward
+
+
+def modal_power(grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray, amplitude: np.ndarray) -> np.ndarray:
+    """Power of a wave of this amplitude in units of pi d^2 / (2 eta0), W V^-2: the lattice's own conserved flux."""
+    beta = mode.phase_per_cell(grid, frequency)
+    return mode.norm * mode.admittance(grid, frequency) * np.cos(beta / 2) * np.abs(amplitude) ** 2

@@ -1,0 +1,185 @@
+"""The façade: a layout and a scene in, S11, far field and powers out, a batch of antennas at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fdtd.arrays import library, on_host
+from fdtd.axisymmetric.conductors import open_parts
+from fdtd.axisymmetric.layout import Layout, check_bodies
+from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
+from fdtd.axisymmetric.monitors import FieldMap, Snapshots
+from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
+from fdtd.axisymmetric.problem import Problem, Watch
+from fdtd.axisymmetric.rims import edge_conditions
+from fdtd.axisymmetric.scene import Scene, on_library
+from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution, solutions
+from fdtd.axisymmetric.sources import ModalSource
+from fdtd.backends import ARRAYS, BACKENDS
+
+__all__ = ["PATTERN_DEG", "Solution", "fill", "pose", "solve"]
+
+_PREPARING = threading.Lock()
+"""Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
+
+
+def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
+    """Rasterise a scene on a layout's lattice.
+
+    A conducting plate across the feed, in the plane where its absorber ends, keeps the absorber closed and its cells
+    whole wherever the back wall falls between lattice planes; what stands behind the absorber does not matter.
+
+    Args:
+        layout: The lattice.
+        scene: The batch.
+        xp: Array library in whose memory the media are wanted.
+    """
+    check_bodies(layout, scene)
+    grid = layout.grid
+    if xp is not np:
+        scene = on_library(scene, xp)
+    permittivity, conductivity, coupling = effective_permittivity(
+        grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
+    )
+    compensate_dispersion(grid, permittivity, layout.design_frequency)
+    open_length, open_area = (on_host(part) for part in open_parts(grid, scene, np if scene.same_metal else xp))
+    # Around rims that differ from antenna to antenna is the host's work, where small arrays cost least.
+    around_rims = permittivity if scene.same_metal else on_host(permittivity)
+    edge_conditions(grid, scene, around_rims, open_length, open_area)
+    _close_feed(layout, open_length, open_area)
+    permittivity, open_length, open_area = (xp.asarray(part) for part in (around_rims, open_length, open_area))
+    return Media(
+        permittivity=permittivity,
+        conductivity=conductivity,
+        open_length=np.broadcast_to(open_length, permittivity.shape),
+        open_area=np.broadcast_to(open_area, permittivity.shape),
+        coupling=None if coupling is None else np.where(_free(open_length), coupling, 0.0),
+    )
+
+
+def _close_feed(layout: Layout, open_length: np.ndarray, open_area: np.ndarray) -> None:
+    """Put the plate behind the feed's absorber, and the guide's own cells right in front of it."""
+    back, inside = layout.feed_back, slice(layout.feed_columns)
+    open_length[:, :2, back, inside] = 0.0
+    open_length[:, 2, back, inside] = open_length[:, 2, back + 1, inside]
+    open_area[:, :, back, inside] = open_area[:, :, back + 1, inside]
+
+
+def _free(open_length: np.ndarray) -> np.ndarray:
+    """Nodes whose four edges in the r-z plane are whole, (batch, nz, nr)."""
+    e_r, e_z = open_length[:, 0] == 1, open_length[:, 2] == 1
+    free = e_r & e_z
+    free[:, :, 1:] &= e_r[:, :, :-1]
+    free[:, 1:] &= e_z[:, :-1]
+    free[:, :, 0] = free[:, 0] = False
+    return free
+
+
+def pose(
+    layout: Layout, media: Media, field_map: FieldMap | None = None, snapshots: Snapshots | None = None
+) -> tuple[Problem, GuideMode]:
+    """The initial-value problem of a batch, and the mode that drives it.
+
+    The feed is the same for the whole batch, so the first antenna's shows it.
+    """
+    grid = layout.grid
+    plane = layout.source_plane
+    xp = library(media.open_length)
+    mode = lowest_te_mode(grid, *on_host(xp.stack([media.open_length[0, :, plane], media.open_area[0, :, plane]])))
+    *outer, absorber = layout.axial_layers
+    source = ModalSource(
+        plane=plane, profile_r=mode.e_r, profile_phi=mode.e_phi, waveform=layout.pulse.samples(grid.time_step)
+    )
+    problem = Problem(
+        grid=grid,
+        media=media,
+        sampling=layout.sampling,
+        radial_layer=layout.radial_layer,
+        axial_layers=(*outer, replace(absorber, columns=len(mode.e_r))),  # as wide as the guide is on the lattice
+        source=source,
+        port=mode.monitor(layout.port_plane),
+        contour=layout.contour,
+        field_map=field_map,
+        snapshots=snapshots,
+    )
+    return problem, mode
+
+
+def solve(
+    layout: Layout,
+    scene: Scene,
+    *,
+    backend: str = "cpu",
+    precision: str = "float32",
+    threads: int = 1,
+    fields: bool = False,
+    sweep: int = 0,
+    snapshots: Snapshots | None = None,
+    stages: dict[str, float] | None = None,
+    watch: Watch | None = None,
+    choose: Callable[[Media], Sequence[int]] | None = None,
+) -> list[Solution]:
+    """Solve every antenna of a scene.
+
+    Args:
+        layout: Lattice, source, monitors, frequencies.
+        scene: The batch.
+        backend: One of `fdtd.backends.BACKENDS`.
+        precision: "float32" or "float64"; the reference is always float64.
+        threads: Antennas stepped at the same time by the CPU backend.
+        fields: Keep the electric field of the whole lattice at the frequencies.
+        sweep: S11 at so many frequencies across the band as well.
+        snapshots: Keep the electric field of one antenna over time.
+        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
+            the batch to be packed and for its turns.
+        watch: Told of every look at the first antenna's energy.
+        choose: Shown the media once they are rasterised; returns, in order, which antennas are to be solved at all.
+
+    Returns:
+        One solution an antenna, of those that were chosen.
+    """
+    asked = time.perf_counter()
+    with _PREPARING:
+        marks = [time.perf_counter()]
+        media = fill(layout, scene, ARRAYS[backend]())
+        if choose is not None:
+            media = media.of(choose(media))
+            if media.batch == 0:
+                return []
+        problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
+    marks.append(time.perf_counter())
+    records = BACKENDS[backend](problem, precision, threads, watch)
+    marks.append(time.perf_counter())
+    solved = solutions(layout, problem, mode, records, fields=fields, sweep=sweep)
+    marks.append(time.perf_counter())
+    if stages is not None:
+        spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
+        if records.seconds is not None:
+            spent |= {"wait": marks[0] - asked + spent["step"] - records.seconds, "step": records.seconds}
+        for name, seconds in spent.items():
+            stages[name] = stages.get(name, 0.0) + seconds
+    return solved
+
+
+def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
+    """The box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
+
+    Those stand within the contour, on the feed as a rule. The box is the layout's, not the batch's: sums over other
+    boxes round differently, and an antenna must have the same bits in any batch.
+    """
+    frequencies = np.array(layout.frequencies)
+    if fields:
+        return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
+    lossy = media.spans.lossy_rows
+    if not lossy.any():
+        return None
+    bottom = layout.contour_bottom if lossy[: layout.origin].any() else layout.origin
+    return FieldMap(
+        rows=(bottom, layout.contour_top + 1), columns=(0, layout.contour_column + 1), frequencies=frequencies
+    )

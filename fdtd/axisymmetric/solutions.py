@@ -1,0 +1,275 @@
+"""From records to answers: spectra, S11, far field and powers of a batch.
+
+Records of a device stay there until all that is asked of them is a few numbers an antenna, which come back in one copy;
+records of the CPU are transformed one antenna at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.constants import epsilon_0, mu_0
+
+from fdtd.arrays import library, on_host
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.monitors import HuygensContour, Snapshots
+from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes, modal_power
+from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
+from fdtd.farfield.metrics import polar_weights
+
+PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
+_TOGETHER = 32  # antennas of a device's records that are transformed at a time: always so many, for the same bits
+_IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """One antenna's answer at the layout's frequencies (F of them).
+
+    Powers are in units of pi d^2 / (2 eta0) times (V/m s)^2: only their ratios mean anything.
+
+    Attributes:
+        steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
+        s11: Referred to z = 0, (F,), time convention exp(+jwt).
+        incident: The feed's forward wave in the plane z = 0, complex (F,): |incident|^2 is its power, and its phase
+            that of E_r on the axis.
+        e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
+        accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
+            contour, in lossy bodies, (F,).
+        field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), if asked for.
+        permittivity: Of e_phi nodes, (nz, nr), if asked for.
+        metal: Whether each node conducts, (nz, nr), if asked for.
+        snapshots: E_r, E_phi, E_z over time, (frames, 3, rows kept, columns kept), NaN in conductors, if asked for.
+    """
+
+    steps: int
+    energy: float
+    finite: bool
+    s11: np.ndarray
+    incident: np.ndarray
+    e_plane: np.ndarray
+    h_plane: np.ndarray
+    accepted: np.ndarray
+    radiated: np.ndarray
+    through_contour: np.ndarray
+    dissipated: np.ndarray
+    sweep_frequency: np.ndarray
+    sweep_s11: np.ndarray
+    field: np.ndarray | None = None
+    permittivity: np.ndarray | None = None
+    metal: np.ndarray | None = None
+    snapshots: np.ndarray | None = None
+
+
+@lru_cache(maxsize=4)
+def _transform(grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...]) -> FarFieldTransform:
+    """Built once for all batches on a lattice."""
+    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(PATTERN_DEG))
+
+
+def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
+    xp = library(samples)
+    phase = 2 * np.pi * frequencies[:, None] * times
+    waves = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)]))
+    if xp is np:  # one antenna at a time: products of other shapes and layouts may round differently
+        sums = np.stack([waves @ np.ascontiguousarray(one, dtype=float) for one in samples])
+    else:
+        sums = waves @ samples.astype(float, order="C")
+    return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
+
+
+def _reflection(
+    layout: Layout, mode: GuideMode, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forward amplitude and S11 at z = 0 from one antenna's spectra at the port, each (F,)."""
+    grid = layout.grid
+    forward, backward = modal_amplitudes(grid, mode, frequencies, voltage, current)
+    travel = mode.phase_per_cell(grid, frequencies) * (layout.origin - layout.port_plane)
+    return forward * np.exp(-1j * travel), backward / forward * np.exp(2j * travel)
+
+
+def solutions(
+    layout: Layout, problem: Problem, mode: GuideMode, records: Records, *, fields: bool = False, sweep: int = 0
+) -> list[Solution]:
+    """Turn a batch's records into spectra, powers and patterns.
+
+    Args:
+        layout: Frequencies, contour, sampling.
+        problem: What was stepped.
+        mode: Of the feed.
+        records: What the batch left behind; of a device, zero after an antenna's own stop.
+        fields: Keep the electric field of the whole lattice at the frequencies.
+        sweep: S11 at so many frequencies across the band as well.
+    """
+    batch = problem.media.batch
+    many = 1 if isinstance(records.contour, list) else _TOGETHER
+    groups = [slice(first, min(first + many, batch)) for first in range(0, batch, many)]
+    # Everything is started before anything is waited for.
+    band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
+    kept = [_figures(layout, problem, records, group, band) for group in groups]
+    rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
+    return [_one(layout, problem, mode, records, index, row, band, fields=fields) for index, row in enumerate(rows)]
+
+
+def _figures(layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray) -> Any:
+    """What is left of the records of a part of the batch, one row of numbers an antenna, where the records are.
+
+    Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `PATTERN_DEG`
+    (complex, two numbers each); power through the contour; power lost.
+    """
+    grid, frequencies = layout.grid, np.array(layout.frequencies)
+    port, contour = (_stacked(part, group) for part in (records.port, records.contour))
+    xp, count = library(contour), group.stop - group.start
+    at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
+    spectrum = _spectrum(contour, at_e, frequencies)
+    later = xp.asarray(np.exp(-2j * np.pi * frequencies[:, None] * (at_h - at_e)[:1]))
+    for (_, component), where in layout.contour.sections().items():
+        if component.startswith("h"):
+            spectrum[..., where] *= later
+    a, b = _transform(grid, layout.contour, layout.frequencies)(spectrum)
+    through = contour_power(layout.contour, spectrum)
+    lost = _dissipated(problem, records, group)
+    if lost is None:
+        lost = xp.zeros((len(through), len(frequencies)))
+    spectra = [
+        _spectrum(port[..., place : place + 1], times, wanted)
+        for wanted in (frequencies, band)
+        if len(wanted)
+        for place, times in enumerate((at_e, at_h))
+    ]
+    flat = [xp.ascontiguousarray(part.reshape(len(part), -1)).view(float) for part in (*spectra, a, b)]
+    return xp.concatenate([*flat, through, lost], axis=1)[:count]
+
+
+def _one(
+    layout: Layout, problem: Problem, mode: GuideMode, records: Records, index: int, row: np.ndarray, band: np.ndarray,
+    *, fields: bool,
+) -> Solution:  # fmt: skip
+    """One antenna's answer from its row of `_figures`.
+
+    On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
+    """
+    frequencies = np.array(layout.frequencies)
+    count, points, planes = len(frequencies), len(band), len(frequencies) * len(PATTERN_DEG)
+    spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
+    v, i, band_v, band_i, a, b = np.split(spectra, np.cumsum([count, count, points, points, planes]))
+    a, b = a.reshape(count, -1), b.reshape(count, -1)
+    forward, s11 = _reflection(layout, mode, v, i, frequencies)
+    power = modal_power(layout.grid, mode, frequencies, forward)
+    return Solution(
+        steps=int(records.steps[index]),
+        energy=float(records.energy[index]),
+        finite=bool(records.finite[index]),
+        s11=s11,
+        incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
+        e_plane=a,
+        h_plane=b,
+        accepted=power * (1 - np.abs(s11) ** 2),
+        radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG)),
+        through_contour=powers[:count],
+        dissipated=powers[count:],
+        sweep_frequency=band,
+        sweep_s11=_reflection(layout, mode, band_v, band_i, band)[1] if points else np.zeros(0, dtype=complex),
+        **_near_field(problem, records, index, fields),
+    )
+
+
+def _stacked(part: Any, group: slice) -> Any:
+    """A part of the batch as one array (batch, ...); on a device a last part is filled up with zeros.
+
+    Products of matrices round differently for other shapes: an antenna must have the same bits in any batch.
+    """
+    if isinstance(part, list):
+        return np.stack(part[group])
+    part = part[group]
+    if (library(part) is np and len(part) == 1) or len(part) == _TOGETHER:
+        return part
+    found = library(part).zeros((_TOGETHER, *part.shape[1:]), part.dtype)
+    found[: len(part)] = part
+    return found
+
+
+def _near_field(problem: Problem, records: Records, index: int, fields: bool) -> dict[str, Any]:
+    """What else was asked for of one antenna."""
+    kept, extras = problem.snapshots, {}
+    if fields and records.field_map is not None:
+        extras |= {
+            "field": on_host(_unscaled(problem, records.field_map[index], index)),
+            "permittivity": on_host(problem.media.permittivity[index, 1]),
+            "metal": on_host(problem.media.open_length[index, 1] == 0),
+        }
+    if records.snapshots is not None and kept is not None and kept.antenna == index:
+        extras["snapshots"] = _frames(problem, kept, records.snapshots)
+    return extras
+
+
+def _band(layout: Layout) -> tuple[float, float]:
+    """Where the source has enough power for S11: the frequencies asked for, and a little around a single one."""
+    low, high = min(layout.frequencies), max(layout.frequencies)
+    spread = max(high - low, 0.05 * layout.pulse_centre) / 2
+    middle = (low + high) / 2
+    return middle - spread, middle + spread
+
+
+def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:
+    """E_r, E_phi, E_z from the sums of the stepped unknowns, complex (F, 3, rows, columns).
+
+    On the axis the field of order 1 is E_phi = -E_r there, which is even in r: (9 E_r(d/2) - E_r(3d/2)) / 8.
+    """
+    where = problem.field_map
+    if where is None:
+        raise ValueError("the problem has no field map")
+    rows, columns = slice(*where.rows), slice(*where.columns)
+    field = sums[:, 0].astype(complex) + 1j * sums[:, 1]
+    length = problem.media.open_length[index][:, rows, columns]
+    field /= np.where(length > 0, length, 1.0)
+    node = library(field).arange(*where.columns, dtype=float)
+    field[:, 1] = np.where(node > 0, field[:, 1] / np.maximum(node, 1.0), 0.0)
+    if where.columns[0] == 0 and problem.grid.azimuthal_order == 1:
+        field[:, 1, :, 0] = -(9 * field[:, 0, :, 0] - field[:, 0, :, 1]) / 8
+    return field
+
+
+def _frames(problem: Problem, kept: Snapshots, frames: np.ndarray) -> np.ndarray:
+    """E_r, E_phi, E_z from snapshots of the stepped unknowns, NaN where an edge lies in a conductor.
+
+    On the axis E_phi of order 1 is minus the E_r half a cell beside it.
+    """
+    length = problem.media.open_length[kept.antenna][(slice(None), *kept.box)].astype(frames.dtype)
+    node = np.arange(problem.grid.nr, dtype=frames.dtype)[kept.box[1]]
+    scale = np.where(length > 0, length, np.nan)
+    scale[1] *= np.where(node > 0, node, 1.0)
+    field = frames / scale
+    if kept.columns[0] == 0 and problem.grid.azimuthal_order == 1:
+        field[:, 1, :, 0] = -field[:, 0, :, 0]
+    return field
+
+
+def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
+    """Power lost in conductivity, (batch, F): sigma |E|^2 over each component's cells, with the lattice's time average.
+
+    The sums are of open length times E, of E_phi also times its radius in cells. Where there is no map nothing is lost.
+    Not as a product of matrices, whose order of summation is the library's choice and changes with what else runs.
+    """
+    where = problem.field_map
+    if where is None or records.field_map is None:
+        return None
+    sums = _stacked(records.field_map, group)
+    xp, grid = library(sums), problem.grid
+    box = np.s_[:, :, slice(*where.rows), slice(*where.columns)]
+    length, conductivity = (
+        _stacked(part[box], group) for part in (problem.media.open_length, problem.media.conductivity)
+    )
+    node = xp.arange(*where.columns, dtype=float)
+    radial = xp.stack([node + 0.5, xp.where(node > 0, 1 / xp.maximum(node, 1.0), 0.0), node])
+    weight = conductivity / xp.where(length > 0, length, 1.0) * radial[:, None]
+    power = (sums.astype(float) ** 2).sum(axis=2)
+    batch, frequencies = power.shape[:2]
+    losses = (power * weight[:, None]).reshape(batch, frequencies, -1).sum(axis=-1)
+    return losses * xp.asarray(_IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step))

@@ -1,0 +1,104 @@
+// Between steps: samples of the port, the contour and the field map; looks at the energy; who has decayed.
+//
+// Settings: REAL. `record` serves the schemes that do not record inside their launch: one block an antenna and part of
+// its cells, grid (parts, batch). `look_part` and `look` add up an antenna's energy in an order that
+// depends on nothing else.
+#include "kernels/axisymmetric/parameters.cuh"
+
+#define LOOK_THREADS 256
+#define LOOK_PARTS 20
+
+// Sample `sample` of one antenna, after a whole step.
+extern "C" __global__ void record(int sample) {
+    const int antenna = blockIdx.y, at = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    if (!P.active[antenna]) return;
+    const int n = P.contour_column, top = P.contour_top, bottom = P.contour_bottom, height = top - bottom;
+    const int face = 4 * n + 2;
+    const long long place = (long long)antenna * P.samples + sample;
+    for (int s = at; s < P.contour_size; s += stride) {
+        int k, component, i, rest = s;
+        if (s < 2 * face) {
+            const bool upper = s < face;
+            if (!upper) rest -= face;
+            k = upper ? top : bottom;
+            if (rest < n) component = 0, i = rest;
+            else if (rest < 2 * n + 1) component = 1, i = rest - n;
+            else {
+                k = upper ? top : bottom - 1;
+                if (rest < 3 * n + 2) component = 3, i = rest - (2 * n + 1);
+                else component = 4, i = rest - (3 * n + 2);
+            }
+        } else {
+            rest -= 2 * face, i = n;
+            if (rest < height + 1) component = 1, k = bottom + rest;
+            else if (rest < 2 * height + 1) component = 2, k = bottom + rest - (height + 1);
+            else if (rest < 3 * height + 1) component = 4, k = bottom + rest - (2 * height + 1);
+            else component = 5, k = bottom + rest - (3 * height + 1);
+        }
+        P.contour_record[place * P.contour_size + s] = field(antenna, k, component)[P.lead + i];
+    }
+    if (P.port_plane >= 0 && at < 2) {
+        double total = 0;
+        for (int part = 0; part < 2; ++part) {
+            const real *row = field(antenna, P.port_plane, 3 * at + part);
+            const double *weights = P.port_weights + (2 * at + part) * P.pitch;
+            for (int i = 0; i < P.port_columns; ++i) total += weights[P.lead + i] * (double)row[P.lead + i];
+        }
+        P.port_record[place * 2 + at] = total;
+    }
+    const int rows = P.map_top - P.map_bottom, columns = P.map_right - P.map_left, plane = rows * columns;
+    for (int s = at; s < 3 * plane * P.map_frequencies; s += stride) {
+        const int cell = s % plane, component = s / plane % 3, f = s / (3 * plane);
+        const real value = field(antenna, P.map_bottom + cell / columns, component)[P.lead + P.map_left + cell % columns];
+        real *sums = P.sums + ((long long)(antenna * P.map_frequencies + f) * 6 + component) * plane + cell;
+        sums[0] += P.wave[f * P.samples + sample] * value;
+        sums[3 * plane] += P.wave[(P.map_frequencies + f) * P.samples + sample] * value;
+    }
+}
+
+// Energy of one part of an antenna's rows, grid (LOOK_PARTS, batch).
+extern "C" __global__ void look_part() {
+    __shared__ double partial[LOOK_THREADS];
+    const int antenna = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = LOOK_THREADS / 32;
+    if (!P.active[antenna]) return;
+    double total = 0;
+    for (int k = blockIdx.x * warps + warp; k < P.nz; k += LOOK_PARTS * warps) {
+        const int reach = row_word(antenna, k) & ROW_REACH;
+        const real *row = field(antenna, k, 0), *media = medium(antenna, k, 0);
+        for (int component = 0; component < 6; ++component) {
+            const int at = component * P.pitch;
+#pragma unroll 4
+            for (int j = lane; j < P.pitch; j += 32) {
+                const double value = row[at + j];
+                double share = value * value * P.weights[at + j];
+                if (component < 3 && j < reach) {
+                    const double cb = media[at + 3 * P.pitch + j];
+                    share = cb > 0 ? share / cb : 0.0;
+                }
+                total += share;
+            }
+        }
+    }
+    partial[threadIdx.x] = total;
+    for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();  // the partial sums of the level before are there
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) P.shares[antenna * LOOK_PARTS + blockIdx.x] = partial[0];
+}
+
+// Energy after `step` steps over its largest so far, a thread an antenna; one that has decayed, or is no longer finite, is
+// done.
+extern "C" __global__ void look(int step) {
+    const int antenna = blockIdx.x * blockDim.x + threadIdx.x;
+    if (antenna >= P.batch || !P.active[antenna]) return;
+    double now = 0;
+    for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[antenna * LOOK_PARTS + part];
+    const double before = P.energies[P.batch + antenna];
+    const bool finite = now - now == 0;
+    const double peak = finite && now > before ? now : before;
+    const double ratio = finite && peak > 0 ? now / peak : 1.0;
+    P.energies[antenna] = now, P.energies[P.batch + antenna] = peak, P.energies[2 * P.batch + antenna] = ratio;
+    P.taken[antenna] = step;
+    if (!finite || (step >= P.settled && ratio < P.decay)) P.active[antenna] = 0;
+}

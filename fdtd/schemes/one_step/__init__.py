@@ -1,0 +1,1 @@
+"""One time step a launch: the baseline of every ratio."""

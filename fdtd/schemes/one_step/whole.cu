@@ -1,0 +1,135 @@
+// One time step in one launch, in place: a block an antenna streams its rows upwards through a ring in shared memory.
+//
+// Whole rows come and go by asynchronous copies, several rows ahead, which one warp asks for. One half of the other threads
+// does E of ROWS rows while the other half does H of the ROWS rows before these, less one: that H needs no E but what was
+// done before, and that E no H but what has not been touched yet. One barrier for ROWS rows.
+//
+// Settings: REAL, REAL_BYTES, TEAM (threads that do E, or H: whole warps, at least one a vector of ROWS rows), ROWS, RING
+// (rows in shared memory, more than 3 ROWS + 2), BLOCKS (that a multiprocessor should hold). Launch: (batch) blocks of
+// 2 TEAM + 32, dynamic shared memory.
+#if !defined(TEAM) || !defined(ROWS) || !defined(RING) || !defined(BLOCKS)
+#error "TEAM, ROWS, RING and BLOCKS must be set"
+#endif
+#include "kernels/axisymmetric/cells.cuh"
+#include "kernels/signals.cuh"
+
+#define THREADS (2 * TEAM + 32)
+
+// In shared memory: signals, rows' words, and the ring of rows, fields first and then memories of the radial layer.
+struct Ring {
+    signal_word *arrivals;
+    int *words;
+    real *rows;
+    int fields, memories;  // numbers of a row
+    __device__ real *row(int k) const { return rows + k % RING * (fields + memories); }
+};
+__device__ inline Ring lay_out() {
+    Ring s;
+    s.fields = 6 * P.pitch, s.memories = 8 * P.radial_pitch;
+    s.rows = reinterpret_cast<real *>(shared_base());
+    s.arrivals = reinterpret_cast<signal_word *>(s.rows + RING * (s.fields + s.memories));
+    s.words = reinterpret_cast<int *>(s.arrivals + RING);
+    return s;
+}
+
+__device__ inline void ask_row(const Ring &s, int antenna, int k) {
+    signal_word *arrival = s.arrivals + k % RING;
+    copy_in(s.row(k), field(antenna, k, 0), s.fields * REAL_BYTES, arrival);
+    copy_in(s.row(k) + s.fields, radial_memory(antenna, k, 0), s.memories * REAL_BYTES, arrival);
+    announce_copies(arrival, (s.fields + s.memories) * REAL_BYTES);
+}
+__device__ inline void return_row(const Ring &s, int antenna, int k) {
+    copy_out(field(antenna, k, 0), s.row(k), s.fields * REAL_BYTES);
+    copy_out(radial_memory(antenna, k, 0), s.row(k) + s.fields, s.memories * REAL_BYTES);
+}
+
+// What a row needs besides is read from memory directly, but asked for early.
+__device__ inline void ask_for_the_rest(const Ring &s, int antenna, int k, int lane) {
+    const int word = s.words[k], line = 128 / REAL_BYTES;
+    if (word & ROW_AXIAL)
+        for (int at = lane * line; at < 4 * P.pitch; at += 32 * line) prefetch(axial_memory(antenna, k, 0) + at);
+    for (int at = lane; at < 9; at += 32)
+        if (at < 6 || word & ROW_CUT)
+            for (int j = 0; j < (word & ROW_REACH); j += line)
+                prefetch((at < 6 ? medium(antenna, k, at) : open_face(antenna, k, at - 6)) + j);
+}
+
+// The warp that moves rows. In iteration n those that H left in the iteration before are returned; what is asked for takes
+// the places of those that were returned the time before.
+__device__ inline void carry(const Ring &s, int antenna, int n, int lane) {
+    const int free = (n - 2) * ROWS - 2;  // the highest row whose place is free
+    if (lane == 0) {
+        wait_copies_out();
+        for (int k = max(free - ROWS + 1, 0); k <= free; ++k)
+            if (k + RING < P.nz) ask_row(s, antenna, k + RING);
+        for (int k = max(free + 1, 0); k <= min(free + ROWS, P.nz - 1); ++k) return_row(s, antenna, k);
+    }
+    for (int k = max(free - ROWS + 1, 0); k <= free; ++k)
+        if (k + RING < P.nz) ask_for_the_rest(s, antenna, k + RING, lane);
+}
+
+__device__ inline void row_e(const Ring &s, const Spot &spot, int step) {
+    for (int k = max(spot.k - 1, 0); k <= spot.k; ++k) await_signal(s.arrivals + k % RING, k / RING);
+    real *state = s.row(spot.k) + spot.j;
+    Cells x;
+    real hr_below[WIDTH], h_below[WIDTH];
+    load_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z), load_three(state, x.e_r, x.e, x.e_z);
+    const real h_left = state[4 * P.pitch - 1], hz_left = state[5 * P.pitch - 1];
+    clear(hr_below), clear(h_below);
+    if (spot.k > 0) {
+        const real *below = s.row(spot.k - 1) + spot.j;
+        load(below + 3 * P.pitch, hr_below), load(below + 4 * P.pitch, h_below);
+    }
+    real *radial = s.row(spot.k) + s.fields;
+    advance_e(x, hr_below, h_below, h_left, hz_left, spot, radial, s.words[spot.k], s.words[spot.k + 1], step);
+    store_three(state, x.e_r, x.e, x.e_z);
+}
+
+__device__ inline void row_h(const Ring &s, const Spot &spot) {
+    real *state = s.row(spot.k) + spot.j;
+    Cells x;
+    real er_above[WIDTH], e_above[WIDTH];
+    load_three(state, x.e_r, x.e, x.e_z), load_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z);
+    const bool last = spot.j + WIDTH >= P.pitch;
+    const real e_right = last ? real(0) : state[P.pitch + WIDTH], ez_right = last ? real(0) : state[2 * P.pitch + WIDTH];
+    clear(er_above), clear(e_above);
+    if (spot.k + 1 < P.nz) {
+        const real *above = s.row(spot.k + 1) + spot.j;
+        load(above, er_above), load(above + P.pitch, e_above);
+    }
+    advance_h(x, er_above, e_above, ez_right, e_right, spot, s.row(spot.k) + s.fields, s.words[spot.k]);
+    store_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole_step(int step) {
+    const int antenna = blockIdx.x, lane = threadIdx.x % 32, vectors = P.pitch / WIDTH;
+    if (!P.active[antenna]) return;
+    const Ring s = lay_out();
+    for (int k = threadIdx.x; k <= P.nz; k += THREADS) s.words[k] = row_word(antenna, k);
+    if (threadIdx.x == 0)
+        for (int n = 0; n < RING; ++n) prepare_signal(s.arrivals + n, 1);
+    __syncthreads();  // signals and words are ready
+    const int part = threadIdx.x / TEAM, at = threadIdx.x % TEAM, row = at / vectors;  // of E, of H, carrying
+    const bool works = part < 2 && row < ROWS;
+    if (part == 2)
+        for (int k = 0; k < min(RING, P.nz); ++k) {
+            if (lane == 0) ask_row(s, antenna, k);
+            ask_for_the_rest(s, antenna, k, lane);
+        }
+#pragma unroll 1
+    for (int n = 0; n * ROWS < P.nz + ROWS + 1; ++n) {
+        const int k = part ? (n - 1) * ROWS - 1 + row : n * ROWS + row;
+        const Spot spot{antenna, k, (at - row * vectors) * WIDTH};
+        if (part == 2) carry(s, antenna, n, lane);
+        else if (works && k >= 0 && k < P.nz) {
+            if (part) row_h(s, spot);
+            else row_e(s, spot, step);
+        }
+        publish_to_copies();
+        __syncthreads();  // E and H of these rows are there for the next, and for copies
+    }
+    if (part < 2 || lane > 0) return;
+    const int n = (P.nz + ROWS) / ROWS + 1;  // as the next iteration would
+    for (int k = max((n - 2) * ROWS - 1, 0); k < P.nz; ++k) return_row(s, antenna, k);
+    wait_copies_out();
+}

@@ -1,0 +1,1 @@
+"""Time skewing in registers: a warp streams the rows of a strip through several time levels."""

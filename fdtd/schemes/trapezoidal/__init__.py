@@ -1,0 +1,1 @@
+"""Tiles with redundant computation: several steps a trip to memory."""

@@ -1,0 +1,323 @@
+// Redundant computation: a block reads a tile of whole rows with a halo above and below that is high enough for `count`
+// steps, steps it in registers, and writes the tile. All tiles are independent: they read one buffer of fields and filter
+// memories and write the other.
+//
+// Blocks stay and take one tile after the other. Rows come and go by asynchronous copies through a stage in shared memory,
+// of which every warp has its own part: between two tiles it exchanges what it has stepped for what has come meanwhile; when
+// the copies out have read the stage, it asks for the next tile's rows. What updates need beside fields lies in shared
+// memory (slab.cuh), laid out for one tile while the one before is stepped. A tile can be as high as several blocks: those of
+// a cluster, one above the other, hand their edge rows on as the warps of a block do, and only the cluster's ends lose rows.
+//
+// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER (blocks a
+// tile).
+// Launch: any number of clusters of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
+#if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)
+#error "DEPTH, TILES, STRIDE and CLUSTER must be set"
+#endif
+#define CLUSTERED (CLUSTER > 1)
+#define DESK_ROWS ROWS
+#define TABLES 2
+#include "kernels/axisymmetric/slab.cuh"
+
+static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
+
+// Given when a warp's rows have come: at the end of shared memory.
+__device__ inline signal_word *arrival(int warp) {
+    return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
+}
+
+// A block's place in its cluster, and the cluster's in the grid.
+#if CLUSTERED
+__device__ inline int rank() { return cluster_rank(); }
+#else
+__device__ inline int rank() { return 0; }
+#endif
+__device__ inline int cluster_index() { return blockIdx.x / CLUSTER; }
+__device__ inline int clusters() { return gridDim.x / CLUSTER; }
+
+// A tile: the block's lowest row, and the rows that are written.
+struct Tile {
+    int antenna, row, bottom, top;
+};
+
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
+
+__device__ inline Tile tile_of(int n) {
+    // Each antenna starts with another of its tiles, so that blocks meet all kinds however many blocks there are.
+    const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
+    return {antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+}
+
+// A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
+// the next 32 are read together, one a lane.
+#define ALL_TILES (P.batch * TILES)
+struct Tour {
+    int n, passed, flags;
+};
+__device__ inline int flags_from(int n) {
+    const int there = n + int(threadIdx.x % 32) * clusters();
+    return there < ALL_TILES ? P.active[there / TILES] : 0;
+}
+__device__ inline void skip_stopped(Tour &t) {
+    while (t.n < ALL_TILES && !__shfl_sync(WHOLE_WARP, t.flags, t.passed % 32)) {
+        t.n += clusters();
+        if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    }
+}
+__device__ inline void set_out(Tour &t) { t.n = cluster_index(), t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
+__device__ inline void go_on(Tour &t) {
+    t.n += clusters();
+    if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    skip_stopped(t);
+}
+
+// The buffers that a launch reads and writes.
+struct Buffers {
+    bool odd;
+    __device__ int antenna(bool write, int antenna) const { return antenna + (odd != write ? P.batch : 0); }
+    __device__ real *fields(bool write, int n, int k) const { return field(antenna(write, n), k, 0); }
+    __device__ real *axial(bool write, int n, int k) const { return axial_memory(antenna(write, n), k, 0); }
+    __device__ real *radial(bool write, int n, int k) const { return radial_memory(antenna(write, n), k, 0); }
+};
+
+// A warp's rows in the stage: number n is component n % 6 of row n / 6; lane n asks for it and returns it.
+#define STAGED (6 * ROWS)
+static_assert(STAGED <= 32, "a lane moves one row of one component");
+__device__ inline real *staged(int warp, int n) { return desk<real>(warp) + n * WIDE; }
+
+// Asks for a warp's part of a tile. Rows beyond the lattice stay what they are, zeros.
+__device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, count = 6 * max(0, min(ROWS, P.nz - first));
+    if (lane < count)
+        copy_in(staged(warp, lane), buffers.fields(false, t.antenna, first) + lane * P.pitch, WIDE * REAL_BYTES, arrival(warp));
+    if (lane == 0) announce_copies(arrival(warp), count * WIDE * REAL_BYTES);
+}
+
+// Sends a warp's part of the tile proper to the other buffer.
+__device__ inline void send_out(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, k = first + lane / 6;
+    if (lane < STAGED && k >= t.bottom && k < t.top)
+        copy_out(buffers.fields(true, t.antenna, first) + lane * P.pitch, staged(warp, lane), WIDE * REAL_BYTES);
+}
+
+// Takes a component of a row from the stage, and leaves there what was stepped. Lanes of wide patches take their pieces in
+// an order of their own, which keeps them out of each other's banks.
+__device__ inline void exchange_component(real *row, int lane, real *cells, bool takes) {
+    piece *place = reinterpret_cast<piece *>(row) + lane * PIECES, next[PIECES];
+    const int turned = PIECES == 2 ? lane / 4 % 2 : 0;
+    if (takes) {
+#pragma unroll
+        for (int v = 0; v < PIECES; ++v) next[v] = place[v ^ turned];
+    }
+#pragma unroll
+    for (int v = 0; v < PIECES; ++v) {
+        real out[PIECE];
+#pragma unroll
+        for (int w = 0; w < PIECE; ++w)
+            out[w] = PIECES == 2 && turned ? cells[(PIECES - 1 - v) * PIECE + w] : cells[v * PIECE + w];
+        place[v ^ turned] = gather(out);
+    }
+    if (!takes) return;
+    real in[CELLS];
+#pragma unroll
+    for (int v = 0; v < PIECES; ++v) spread(next[v], in + v * PIECE);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) cells[j] = PIECES == 2 && turned ? in[(j + CELLS / 2) % CELLS] : in[j];
+}
+__device__ inline void exchange(Patch &f, int warp, int lane, bool takes) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        real *cells[6] = {f.e_r[r], f.e[r], f.e_z[r], f.h_r[r], f.h[r], f.h_z[r]};
+#pragma unroll
+        for (int c = 0; c < 6; ++c) exchange_component(staged(warp, r * 6 + c), lane, cells[c], takes);
+    }
+    publish_to_copies();
+    __syncwarp();  // the stage is what all lanes left
+}
+
+// A lane's columns of the axial memories of its rows: asked for, or, of the tile proper, written to the other buffer.
+__device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers &buffers, bool write) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const int k = g.first + r;
+        if (!(g.word[r] & ROW_AXIAL) || (write && (k < t.bottom || k >= t.top))) continue;
+        const Memory<false> memories(g, r, slab_layer(g.row + r, 0)->columns);
+        if (!memories.there) continue;
+        real *away = buffers.axial(write, t.antenna, k) + g.column;
+#pragma unroll
+        for (int filter = 0; filter < 4; ++filter)
+#pragma unroll
+            for (int v = 0; v < PIECES; ++v) {
+                piece *here = memories.of(filter) + v * memories.lanes, *there = reinterpret_cast<piece *>(away + filter * P.pitch) + v;
+                if (write) *there = *here;
+                else copy_16_bytes(here, there);
+            }
+    }
+}
+
+// A warp that lays out the rows of the next tile. It looks at their notes early and at the tables late.
+__device__ inline bool lays_out() { return warp_index() == THREADS / 32 - 1; }
+
+// All steps of one tile; after the first, the next tile's rows are asked for.
+template <int NEED>
+__device__ inline void march(
+    Patch &f, Rows &g, Course &c, int step, int count, const Tour &tour, int warp, int lane, const Buffers &buffers
+) {
+#pragma unroll 1
+    for (int s = 0; s < count; ++s) {
+        advance<NEED>(f, g, c, step + s, s + 1 < count);
+        if (s > 0) continue;
+        wait_copies_out();
+        if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+    }
+}
+
+__device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
+    const int warp = warp_index(), lane = threadIdx.x % 32, count = agreed(steps);
+    Course c{warp, warp > 0 || rank() > 0, warp < WARPS - 1 || rank() < CLUSTER - 1, 0};
+    Patch f{};  // rows beyond the lattice are left in the stage as zeros
+    Tour tour;
+    set_out(tour);
+    if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+    clear_slots(c, lane);
+    Tile last{};
+    int turn = 0;
+#pragma unroll 1
+    while (tour.n < ALL_TILES) {
+        const Tile t = tile_of(tour.n);
+        const int table = (turn & 1) * HEIGHT;
+        await_signal(arrival(warp), turn);
+        exchange(f, warp, lane, true);
+        if (turn++) send_out(last, warp, lane, buffers);
+        last = t;
+        go_on(tour);
+        SlabNotes notes;
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        __syncthreads();  // all have left the tile before: its tables and its part of the pool are free, the next one's are there
+        Rows g;
+        survey(g, t.antenna, lane, table + warp * ROWS, t.row + warp * ROWS);
+        const int needs = needs_of(g.row);
+        if (needs & AXIAL) move_memories(g, t, buffers, false);
+        close_copies();
+        if (needs & FILLED) stage_rows(g);
+        if (needs & RARE) g.amplitude = amplitude_of(step);
+        if (lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories are there
+        if (count > 0) {
+            send_top(f, lane, c), send_side(f, lane, c);
+            if (needs & AWAY) march<AXIAL | FILLED | RARE | AWAY>(f, g, c, step, count, tour, warp, lane, buffers);
+            else if (needs & FILLED) march<AXIAL | FILLED | RARE>(f, g, c, step, count, tour, warp, lane, buffers);
+            else if (needs) march<AXIAL | RARE>(f, g, c, step, count, tour, warp, lane, buffers);
+            else march<0>(f, g, c, step, count, tour, warp, lane, buffers);
+        } else {
+            wait_copies_out();
+            if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+        }
+        if (needs & AXIAL) move_memories(g, t, buffers, true);
+    }
+    if (turn == 0) return;
+    __syncwarp();  // the copies of all lanes have read the stage
+    exchange(f, warp, lane, false);
+    send_out(last, warp, lane, buffers);
+    wait_copies_out();
+}
+
+#if RADIAL_WARPS
+__device__ inline void load_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, const Tile &t, const Buffers &buffers) {
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (g.works && k < P.nz)
+            load_strip_cell(x[r], buffers.fields(false, t.antenna, k) + g.at, buffers.radial(false, t.antenna, k) + g.column);
+        else clear(x[r]);
+    }
+}
+
+__device__ inline void move_strip_memories(const Strip &g, const Tile &t, const Buffers &buffers, bool write) {
+    if (g.kind == STRIP_AIR) return;
+#pragma unroll
+    for (int r = 0; r < STRIP_ROWS; ++r) {
+        const int k = g.first + r;
+        if (!g.works || (write && (!(g.word[r] & ROW_AXIAL) || k < t.bottom || k >= t.top))) continue;
+        for (int filter = 0; filter < 4; ++filter) {
+            real *here = memory_of(g, r, filter);
+            if (write) buffers.axial(true, t.antenna, k)[filter * P.pitch + g.at] = *here;
+            else *here = g.word[r] & ROW_AXIAL ? buffers.axial(false, t.antenna, k)[filter * P.pitch + g.at] : real(0);
+        }
+    }
+}
+
+__device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
+    const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps);
+    Course c{warp, warp > 0 || rank() > 0, warp < RADIAL_WARPS - 1 || rank() < CLUSTER - 1, 0};
+    Strip g;
+    g.column = lane % RADIAL_COLUMNS, g.at = P.lead + P.radial_start + g.column;
+    read_factors(g);
+    Tour tour;
+    set_out(tour);
+    int table = 0;
+#pragma unroll 1
+    while (tour.n < ALL_TILES) {
+        const Tile t = tile_of(tour.n);
+        StripCell x[STRIP_ROWS];
+        survey(g, t.antenna, warp, lane, t.row, HEIGHT);
+        g.table = table;
+        load_strip(x, g, t, buffers);
+        move_strip_memories(g, t, buffers, false);
+        go_on(tour);
+        SlabNotes notes;
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        __syncthreads();  // see main_warp
+        if (count > 0) send_strip_h(x, g, c);
+#pragma unroll 1
+        for (int s = 0; s < count; ++s) {
+            march_strip(x, g, c, s + 1 < count);
+            if (s == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        }
+        if (count == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+#pragma unroll
+        for (int r = 0; r < STRIP_ROWS; ++r) {
+            const int k = g.first + r;
+            if (g.works && k >= t.bottom && k < t.top)
+                store_strip_cell(x[r], buffers.fields(true, t.antenna, k) + g.at, buffers.radial(true, t.antenna, k) + g.column);
+        }
+        move_strip_memories(g, t, buffers, true);
+        table = HEIGHT - table;
+    }
+}
+#endif
+
+#if CLUSTERED && !defined(HOST_EMULATION)
+extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void trapezoidal(int step, int count, int odd);
+#endif
+extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, int count, int odd) {
+    if (threadIdx.x == 0) {
+        prepare_signals();
+        for (int w = 0; w < WARPS; ++w) prepare_signal(arrival(w), 1);
+#if CLUSTERED
+        publish_signals();
+#endif
+    }
+    for (int at = threadIdx.x; at < WARPS * STAGED * WIDE; at += THREADS)
+        if (P.nz < CLUSTER * HEIGHT) staged(0, 0)[at] = 0;  // rows beyond the lattice
+    lay_out_air();
+    if (lays_out()) {
+        Tour tour;
+        set_out(tour);
+        if (tour.n < ALL_TILES) lay_out_rows(notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row), tile_of(tour.n).row, 0);
+    }
+    publish_to_copies();
+#if CLUSTERED
+    cluster_wait();  // signals of all blocks, the stage and the first tables are ready
+#else
+    __syncthreads();  // signals, the stage and the first tables are ready
+#endif
+    const Buffers buffers{odd != 0};
+    if (warp_index() < WARPS) main_warp(step, count, buffers);
+#if RADIAL_WARPS
+    else strip_warp(step, count, buffers);
+#endif
+#if CLUSTERED
+    cluster_wait();  // nobody sends to a block that has gone
+#endif
+}

@@ -1,0 +1,1 @@
+"""Time skewing for populations: one block an antenna, one warp a time level."""
