@@ -32,7 +32,7 @@ ALGORITHMS = ("ga", "random")
 
 
 class Discard:
-    """A store for searches whose rows nobody will read; it keeps what a twin may be copied from."""
+    """A store for searches whose rows nobody will read; it keeps what a duplicate may be copied from."""
 
     def __init__(self) -> None:
         self._kept: Recalled = {}

@@ -146,7 +146,7 @@ def _rows_of(folder: RunFolder, individual: str) -> Sequence[Row]:
 
 
 def origins_of(folder: RunFolder) -> dict[str, int]:
-    """Return how many outcomes of a run were not solved, by `ORIGINS`; copies of twins are left out."""
+    """Return how many outcomes of a run were not solved, by `ORIGINS`; copies of duplicates are left out."""
     if not folder.columns.origin:
         return {}
     return reused(folder.all_rows(["origin"]).column("origin").to_pylist())

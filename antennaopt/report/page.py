@@ -171,8 +171,8 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
 def solved(record: RunRecord) -> str:
     """Write how many antennas were solved, and how many outcomes came from elsewhere."""
     others = [reused_words(record.reused)] if record.reused else []
-    twins = len(record.frame) - record.evaluated
-    others += [f"{twins} equal to one of this run"] if twins else []
+    duplicates = len(record.frame) - record.evaluated
+    others += [f"{duplicates} equal to one of this run"] if duplicates else []
     text = str(record.evaluated - sum(record.reused.values()))
     return f"{text} (and {', '.join(others)})" if others else text
 

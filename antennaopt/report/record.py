@@ -134,12 +134,12 @@ class RunRecord:
 
     @property
     def evaluated(self) -> int:
-        """Antennas solved or taken from the evaluation cache; copies of twins are left out."""
+        """Antennas solved or taken from the evaluation cache; copies of duplicates are left out."""
         return int((~self.frame["cached"].astype(bool)).sum())
 
     @property
     def reused(self) -> dict[str, int]:
-        """How many outcomes were not solved, by where they are from; copies of twins are left out."""
+        """How many outcomes were not solved, by where they are from; copies of duplicates are left out."""
         return reused(self.frame["origin"].tolist()) if "origin" in self.frame else {}
 
     @property

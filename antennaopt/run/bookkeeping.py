@@ -43,7 +43,7 @@ class Bookkeeping:
         clock: Callable[[], float] = time.monotonic,
         seconds_before: float = 0.0,
     ) -> None:
-        """Put the parties together.
+        """Put the interfaces together.
 
         Args:
             evolution: New; `restore` goes back to a checkpoint.

@@ -1,4 +1,4 @@
-"""The driver's loop: ask, leave out twins, solve, score, store, tell, checkpoint."""
+"""The driver's loop: ask, leave out duplicates, solve, score, store, tell, checkpoint."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Driver(Bookkeeping):
 
     evolution: Evolution
 
-    def __init__(self, *, evolution: Evolution, **parties: Any) -> None:
-        """Put the parties together; see `Bookkeeping`.
+    def __init__(self, *, evolution: Evolution, **interfaces: Any) -> None:
+        """Put the interfaces together; see `Bookkeeping`.
 
         Args:
             evolution: New; `restore` goes back to a checkpoint.
-            parties: All others.
+            interfaces: All others.
         """
-        super().__init__(evolution=evolution, **parties)
+        super().__init__(evolution=evolution, **interfaces)
         self._partial: dict[str, Outcome] = {}
         self._unsaved: tuple[Sequence[Evaluation], Evolution, GenerationReport] | None = None
 
@@ -95,9 +95,9 @@ class Driver(Bookkeeping):
         candidates = self.evolution.ask()
         values = {one.individual: decode(self.evolution.genes, one.genome) for one in candidates}
         digests = {individual: design_digest(of_it) for individual, of_it in values.items()}
-        twins = self._twins(digests)
+        duplicates = self._duplicates(digests)
         jobs = [(one.individual, self._design(values[one.individual])) for one in candidates]
-        jobs = [job for job in jobs if job[0] not in twins and job[0] not in self._partial]
+        jobs = [job for job in jobs if job[0] not in duplicates and job[0] not in self._partial]
         by_name = {one.individual: one for one in candidates}
         # With a smaller budget than when they were solved, not all of them are asked for.
         self._partial = {name: outcome for name, outcome in self._partial.items() if name in by_name}
@@ -107,7 +107,7 @@ class Driver(Bookkeeping):
             done[individual] = self._evaluation(by_name[individual], values[individual], outcome)
 
         self._solve(number, jobs, before, arrived)
-        self._copy_twins(twins, done, by_name, values)
+        self._copy_duplicates(duplicates, done, by_name, values)
         evaluations = [done[one.individual] for one in candidates]
         self._refuse_failures(number, evaluations)
         self.evolution.tell([_scored(one) for one in evaluations])
@@ -130,16 +130,16 @@ class Driver(Bookkeeping):
         self._store.checkpoint(report.generation, {"evolution": after.state(), "partial": {}})
         self._store.log("generation", **asdict(report), run_seconds=self.seconds)
 
-    def _twins(self, digests: Mapping[str, Digest]) -> dict[str, str]:
-        """Find the candidates whose antenna is known or stands earlier in this generation: twin's id by id."""
+    def _duplicates(self, digests: Mapping[str, Digest]) -> dict[str, str]:
+        """Find the candidates whose antenna is known or stands earlier in this generation: original by id."""
         known = self._known.find(list(digests.values()))
-        twins: dict[str, str] = {}
+        duplicates: dict[str, str] = {}
         here: dict[bytes, str] = {}
         for (individual, digest), earlier in zip(digests.items(), known, strict=True):
-            twin = earlier or here.setdefault(digest, individual)
-            if twin != individual:
-                twins[individual] = twin
-        return twins
+            original = earlier or here.setdefault(digest, individual)
+            if original != individual:
+                duplicates[individual] = original
+        return duplicates
 
     def _solve(
         self, number: int, jobs: Sequence[Job], before: Evolution, arrived: Callable[[str, Outcome], None]
@@ -183,20 +183,20 @@ class Driver(Bookkeeping):
         kept = {individual: outcome for individual, outcome in plain if _fits_json(outcome)}
         self._store.checkpoint(number, {"evolution": before.state(), "partial": kept})
 
-    def _copy_twins(
+    def _copy_duplicates(
         self,
-        twins: Mapping[str, str],
+        duplicates: Mapping[str, str],
         done: dict[str, Evaluation],
         candidates: Mapping[str, Candidate],
         values: Mapping[str, dict[str, float]],
     ) -> None:
-        """Give every twin the outcome of the one that was solved."""
-        earlier = self.recall({twin for twin in twins.values() if twin not in candidates})
-        for individual, twin in twins.items():
-            here = done.get(twin)
-            outcome = here.outcome if here is not None else earlier[twin][1]
+        """Give every duplicate the outcome of the one that was solved."""
+        earlier = self.recall({original for original in duplicates.values() if original not in candidates})
+        for individual, original in duplicates.items():
+            here = done.get(original)
+            outcome = here.outcome if here is not None else earlier[original][1]
             copied = self._evaluation(candidates[individual], values[individual], outcome)
-            done[individual] = replace(copied, cached=True, twin=None if here is not None else twin)
+            done[individual] = replace(copied, cached=True, copy_of=None if here is not None else original)
 
 
 def _scored(one: Evaluation) -> Scored:

@@ -31,8 +31,8 @@ class FolderStore:
         """Write patterns, then rows: a row on disk always has its pattern."""
         self.folder.write_patterns(
             generation,
-            {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
-            {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
+            {one.candidate.individual: one.outcome for one in evaluations if one.copy_of is None},
+            {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None},
         )
         self.folder.write_evaluations(generation, evaluations)
         self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")

@@ -32,8 +32,8 @@ class Evaluation:
         outcome: As `evaluate` returns it, with what the farm adds (`worker`, `device`, `attempt`).
         shortfalls: One an objective, dB; empty unless `ok`.
         fitness: Weighted sum or penalty.
-        cached: The outcome is an earlier twin's.
-        twin: The twin's id where it is of an earlier generation: its pattern, which is this one's too, is stored there.
+        cached: The outcome is copied from an equal design.
+        copy_of: Id of the equal design of an earlier generation, where the pattern of both is stored; else None.
     """
 
     candidate: Candidate
@@ -42,7 +42,7 @@ class Evaluation:
     shortfalls: list[float]
     fitness: float
     cached: bool
-    twin: str | None = None
+    copy_of: str | None = None
 
 
 class Farm(Protocol):

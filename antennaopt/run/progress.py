@@ -22,7 +22,7 @@ class GenerationReport:
         individual: Who has it.
         median: Median fitness of this generation's newcomers that were `ok`.
         solved: Antennas solved in this generation.
-        cached: Antennas copied from twins in this generation.
+        cached: Antennas copied from duplicates in this generation.
         reused: Antennas in this generation that the evaluation cache, or equal cells, spared the solver.
         failed: Newcomers that were not `ok`.
         evaluations: Antennas solved so far, in all.

@@ -14,7 +14,7 @@ LOG_EVERY_S = 5.0
 SHOW_EVERY_S = 1.0
 
 
-class Telling:
+class EventPublisher:
     """Passes on what the driver tells of its progress, and makes events of it now and then."""
 
     def __init__(

@@ -92,8 +92,8 @@ def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequ
         if number in patterns:
             folder.write_patterns(
                 number,
-                {one.candidate.individual: one.outcome for one in evaluations if one.twin is None},
-                {one.candidate.individual: one.twin for one in evaluations if one.twin is not None},
+                {one.candidate.individual: one.outcome for one in evaluations if one.copy_of is None},
+                {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None},
             )
         if number in evals:
             folder.write_evaluations(number, evaluations)
@@ -118,7 +118,7 @@ class _Replay:
     ) -> dict[int, Sequence[Evaluation]]:
         """Replay all generations that are done; return those of damaged files."""
         search = search_of(self._experiment, genomes_of(self._folder))
-        parties: dict[str, Any] = {
+        interfaces: dict[str, Any] = {
             "objectives": objectives,
             "design": self._experiment.design,
             "farm": _RecordedFarm(farm, self._recorded),
@@ -130,9 +130,9 @@ class _Replay:
         try:
             if isinstance(search, SteadyState):
                 self._refuse_without_order()
-                SteadyDriver(evolution=search, **parties).run()
+                SteadyDriver(evolution=search, **interfaces).run()
             else:
-                driver = Driver(evolution=search, **parties)
+                driver = Driver(evolution=search, **interfaces)
                 for _ in range(self._done):
                     driver.generation()
         except (LookupError, ValueError) as problem:

@@ -24,7 +24,7 @@ from antennaopt.run.interrupt import StopSignals
 from antennaopt.run.new_search import search_of
 from antennaopt.run.planning import halved_plan
 from antennaopt.run.progress import Progress, device_line
-from antennaopt.run.publish import Telling
+from antennaopt.run.publish import EventPublisher
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.steady import SteadyDriver
@@ -74,7 +74,7 @@ class Session:
             cache: Of evaluations, open; None to solve everything.
         """
         resolved = experiment.resolved()
-        progress = Telling(progress, log=folder.log, show=getattr(farm, "show", None))
+        progress = EventPublisher(progress, log=folder.log, show=getattr(farm, "show", None))
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = backend, dict(plan)
         self._signals = signals
@@ -91,7 +91,7 @@ class Session:
                 farm, cache, family=experiment.family, plan=plan, backend=backend, told=self._warn_of_cache
             )
         evolution = search_of(experiment, genomes_of(folder))
-        parties: dict[str, Any] = {
+        interfaces: dict[str, Any] = {
             "objectives": self._objectives,
             "design": experiment.design,
             "farm": self._solving,
@@ -102,9 +102,9 @@ class Session:
             "seconds_before": self._store.seconds_before(),
         }
         self.driver: Driver | SteadyDriver = (
-            SteadyDriver(evolution=evolution, **parties)
+            SteadyDriver(evolution=evolution, **interfaces)
             if isinstance(evolution, SteadyState)
-            else Driver(evolution=evolution, **parties)
+            else Driver(evolution=evolution, **interfaces)
         )
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)

@@ -29,14 +29,14 @@ class SteadyDriver(Bookkeeping):
 
     evolution: SteadyState
 
-    def __init__(self, *, evolution: SteadyState, **parties: Any) -> None:
-        """Put the parties together; see `Bookkeeping`.
+    def __init__(self, *, evolution: SteadyState, **interfaces: Any) -> None:
+        """Put the interfaces together; see `Bookkeeping`.
 
         Args:
             evolution: New; `restore` goes back to a checkpoint.
-            parties: All others.
+            interfaces: All others.
         """
-        super().__init__(evolution=evolution, **parties)
+        super().__init__(evolution=evolution, **interfaces)
         self._batch = 1
         self._capacity = 1
         self._block: list[Evaluation] = []
@@ -70,10 +70,10 @@ class SteadyDriver(Bookkeeping):
             raise ValueError(f"the block under way is not of {len(due)} who are complete")
         self._know_again(block)
         for scored, entry in zip(block, state["block"], strict=True):
-            twin = entry["twin"]
-            if twin is not None and generation_of(twin) >= number:
-                raise ValueError(f"{twin} is of no earlier block")
-            self._record(scored, state["partial"][scored.candidate.individual], twin)
+            original = entry["twin"]
+            if original is not None and generation_of(original) >= number:
+                raise ValueError(f"{original} is of no earlier block")
+            self._record(scored, state["partial"][scored.candidate.individual], original)
         if [_scored(one) for one in self._block] != block:
             raise ValueError("the block under way has outcomes of another fitness or status")
         return list(self._block)
@@ -178,14 +178,14 @@ class SteadyDriver(Bookkeeping):
 
     def _finish(self, name: str) -> None:
         """Complete somebody who landed; whoever is the same antenna has landed with it."""
-        outcome, twin = self._landed.pop(name)
+        outcome, original = self._landed.pop(name)
         if self._recorded:
             self._recorded.popleft()
         else:
             self._store.completed(self.evolution.completed, name, self.evolution.births)
         if name in self._sent:
             self._first.pop(self._sent.pop(name), None)
-        individual = self._complete(name, outcome, copied_from=twin)
+        individual = self._complete(name, outcome, copied_from=original)
         followers = self._followers.pop(name, [])
         if outcome["status"] in REPEATABLE:
             self._landed |= {one.name: (outcome, individual) for one in followers}
@@ -197,17 +197,17 @@ class SteadyDriver(Bookkeeping):
         return self._signals.requested or self._reason is not None
 
     def _set_to_work(self, births: Sequence[Birth]) -> None:
-        """Send off those whose antenna nobody knows; twins have landed, or land with the one they are twins of."""
+        """Send off those whose antenna is not known; duplicates land with their original."""
         jobs: list[Job] = []
-        twins: list[tuple[Birth, str]] = []
+        duplicates: list[tuple[Birth, str]] = []
         digests = []
         for one in births:
             self._values[one.name] = decode(self.evolution.genes, one.genome)
             digests.append(design_digest(self._values[one.name]))
-        for one, digest, twin in zip(births, digests, self._known.find(digests), strict=True):
+        for one, digest, original in zip(births, digests, self._known.find(digests), strict=True):
             first = self._first.get(digest)
-            if twin is not None:
-                twins.append((one, twin))
+            if original is not None:
+                duplicates.append((one, original))
             elif first is not None:
                 self._followers.setdefault(first, []).append(one)
             else:
@@ -215,7 +215,7 @@ class SteadyDriver(Bookkeeping):
                 self._sent[one.name] = digest
                 jobs.append((one.name, self._design(self._values[one.name])))
         self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
-        self._landed |= {one.name: (self._outcome_of(twin), twin) for one, twin in twins}
+        self._landed |= {one.name: (self._outcome_of(original), original) for one, original in duplicates}
 
     def _outcome_of(self, individual: str) -> Outcome:
         here = self._here.get(individual)
@@ -227,18 +227,18 @@ class SteadyDriver(Bookkeeping):
         ok = outcome["status"] == "ok"
         scored = self.evolution.tell(name, fitness=fitness, ok=ok, cached=copied_from is not None)
         here = self._here.get(copied_from or "")
-        self._record(scored, outcome, here.twin if here is not None else copied_from, self._values.pop(name))
+        self._record(scored, outcome, here.copy_of if here is not None else copied_from, self._values.pop(name))
         if len(self._block) == self.evolution.settings.population:
             self._close_block()
         return scored.candidate.individual
 
     def _record(
-        self, scored: Scored, outcome: Outcome, twin: str | None, values: dict[str, float] | None = None
+        self, scored: Scored, outcome: Outcome, copy_of: str | None, values: dict[str, float] | None = None
     ) -> None:
         """Note a row of the block under way."""
         candidate = scored.candidate
         values = decode(self.evolution.genes, candidate.genome) if values is None else values
-        one = replace(self._evaluation(candidate, values, outcome), cached=scored.cached, twin=twin)
+        one = replace(self._evaluation(candidate, values, outcome), cached=scored.cached, copy_of=copy_of)
         self._block.append(one)
         self._here[candidate.individual] = one
         self._note(candidate.individual, design_digest(values), outcome["status"])
@@ -270,7 +270,7 @@ class SteadyDriver(Bookkeeping):
         rows = list(block)
         return {
             "evolution": self.evolution.state(),
-            "block": [{"scored": _scored(one).to_dict(), "twin": one.twin} for one in rows],
+            "block": [{"scored": _scored(one).to_dict(), "twin": one.copy_of} for one in rows],
             "partial": {one.candidate.individual: listed(one.outcome) for one in rows},
         }
 

@@ -46,7 +46,7 @@ class RunSummary:
         first_best: The best of the first generation.
         first_drawn: Whether that one was drawn at random, and not planted.
         generations: How many were done.
-        evaluations: Antennas solved, or taken from the evaluation cache; copies of twins left out.
+        evaluations: Antennas solved, or taken from the evaluation cache; copies of duplicates left out.
         counts: Individuals by status.
         reused: Antennas of this session that were not solved, by where the outcome came from.
         origins: The same of all sessions, as the rows say.

@@ -28,7 +28,7 @@ class Search:
         generation: The generation that is made next, or that waits for its results.
         population: Individuals that children are bred from.
         hall_of_fame: The ten best distinct `ok` individuals so far, best first.
-        evaluations: Antennas solved so far; copies of twins do not count.
+        evaluations: Antennas solved so far; copies of duplicates do not count.
         stagnation: Generations in a row without a better best.
     """
 

@@ -131,7 +131,7 @@ class Scored:
         candidate: Who.
         fitness: The number that is minimised; finite.
         ok: The outcome was `ok`; only such enter the hall of fame.
-        cached: The outcome was copied from an earlier twin; it does not count as an evaluation.
+        cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
     """
 
     candidate: Candidate

@@ -24,7 +24,7 @@ class Evolution(Search):
         generation: The generation that `ask` makes next, or that waits for its results.
         population: The last complete population in order of slots, elites first.
         hall_of_fame: The ten best distinct `ok` individuals so far, best first.
-        evaluations: Antennas solved so far; copies of twins do not count.
+        evaluations: Antennas solved so far; copies of duplicates do not count.
         stagnation: Generations in a row without a better best.
     """
 

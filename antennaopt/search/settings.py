@@ -79,7 +79,7 @@ class Stop:
     """When to stop before the last generation; any of them suffices, None is never.
 
     Attributes:
-        evaluations: Antennas solved, never exceeded; copies of twins are free.
+        evaluations: Antennas solved, never exceeded; copies of duplicates are free.
         fitness: Best fitness that is good enough.
         stagnation: Generations in a row without a better best.
         wall_time: Seconds since the run began, pauses between stop and resume left out.
@@ -132,7 +132,7 @@ class EvolutionSettings:
 
     @property
     def most_evaluations(self) -> int:
-        """Evaluations at most, if no generation holds twins and no stop but `stop.evaluations` comes first."""
+        """Evaluations at most, if no generation holds duplicates and no stop but `stop.evaluations` comes first."""
         passed = 0 if self.algorithm == "steady_state" else self.elites
         planned = self.population + (self.generations - 1) * (self.population - passed)
         return planned if self.stop.evaluations is None else min(planned, self.stop.evaluations)

@@ -129,7 +129,7 @@ class SteadyState(Search):
             name: Of the birth.
             fitness: The number that is minimised; finite.
             ok: The outcome was `ok`.
-            cached: The outcome was copied from an earlier twin.
+            cached: The outcome was copied from an earlier duplicate.
 
         Returns:
             Who it is from now on.

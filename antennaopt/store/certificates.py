@@ -38,7 +38,7 @@ def write_certificates(folder: RunFolder, certificates: Mapping[str, Mapping[str
 
 
 def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write the verdicts of certified antennas into their rows, and into those of their twins with the same genes.
+    """Write the verdicts of certified antennas into their rows, and into those of their duplicates with the same genes.
 
     A generation's file that holds one is replaced in one step; its other columns, and all other rows, stay as they
     are. Rows of a run that was begun without these columns stay without.

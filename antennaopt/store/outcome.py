@@ -14,7 +14,7 @@ from antennaopt.store.patterns import CUTS
 from antennaopt.store.schema import FREQUENCY_METRICS, PARTS_OF_S11
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
-"""Statuses that a twin would come to again; the others were the farm's fault and are solved again."""
+"""Statuses that a duplicate would come to again; the others were the farm's fault and are solved again."""
 
 STATUSES = (*REPEATABLE, "lost", "timeout", "error")
 """All that an outcome can have."""

@@ -53,20 +53,20 @@ def pattern_table(run: str, outcomes: Mapping[str, Mapping[str, Any]], schema: p
 
 
 def under_other_names(table: pa.Table, names: Sequence[tuple[str, str]], schema: pa.Schema) -> pa.Table:
-    """Return copies of individuals' patterns for their twins.
+    """Return copies of individuals' patterns for their duplicates.
 
     Args:
         table: Patterns, in order of frequency for each individual.
-        names: Pairs of a twin and the individual in the table whose pattern is its own too.
+        names: Pairs of a duplicate and the individual in the table whose pattern is its own too.
         schema: Of `patterns_schema`.
     """
     place_of: dict[str, list[int]] = {}
     for place, individual in enumerate(table["individual"].to_pylist()):
         place_of.setdefault(individual, []).append(place)
-    places = [(twin, place) for twin, individual in names for place in place_of.get(individual, ())]
+    places = [(duplicate, place) for duplicate, individual in names for place in place_of.get(individual, ())]
     taken = table.take(pa.array([place for _, place in places], pa.int64()))
     at = taken.schema.get_field_index("individual")
-    named = taken.set_column(at, "individual", pa.array([twin for twin, _ in places], pa.string()))
+    named = taken.set_column(at, "individual", pa.array([duplicate for duplicate, _ in places], pa.string()))
     return named.replace_schema_metadata(schema.metadata)
 
 

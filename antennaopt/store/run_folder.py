@@ -260,14 +260,14 @@ class RunFolder:
         return pa.Table.from_arrays(arrays, schema=self._evals)
 
     def write_patterns(
-        self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], twins: Mapping[str, str] | None = None
+        self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], duplicates: Mapping[str, str] | None = None
     ) -> Path:
         """Write one generation's patterns in one step; to be called before `write_generation`.
 
         Args:
             generation: Which.
             outcomes: By individual; those without a pattern are left out.
-            twins: Individuals whose pattern is that of one of an earlier generation, by its id.
+            duplicates: Individuals whose pattern is that of one of an earlier generation, by its id.
 
         Raises:
             StorageError: Disk full, no permission.
@@ -275,8 +275,8 @@ class RunFolder:
         self._must_be_writable()
         tables = [pattern_table(self.run_id, outcomes, self._patterns)]
         born: dict[int, list[tuple[str, str]]] = {}
-        for twin, individual in (twins or {}).items():
-            born.setdefault(generation_of(individual), []).append((twin, individual))
+        for duplicate, individual in (duplicates or {}).items():
+            born.setdefault(generation_of(individual), []).append((duplicate, individual))
         for earlier, names in born.items():
             there = read_generation(self.path / "patterns", earlier)
             if there is not None:

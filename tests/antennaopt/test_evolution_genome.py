@@ -90,6 +90,6 @@ def test_genomes_outside_the_unit_cube_are_a_bug():
         decode([REAL], [0.5, 0.5])
 
 
-def test_twins_share_a_key_even_when_their_genes_differ():
+def test_duplicates_share_a_key_even_when_their_genes_differ():
     assert design_key(decode([WHOLE], [0.41])) == design_key(decode([WHOLE], [0.42]))
     assert design_key(decode([REAL], [0.41])) != design_key(decode([REAL], [0.42]))

@@ -132,7 +132,7 @@ def test_stop_by_evaluations_is_never_exceeded():
     assert "40 evaluations" in evolution.stopped()
 
 
-def test_copies_of_twins_do_not_count_as_evaluations():
+def test_copies_of_duplicates_do_not_count_as_evaluations():
     evolution = Evolution(EvolutionSettings(population=4, generations=2, elites=0), GENES, 5)
     evolution.tell([Scored(candidate=one, fitness=1.0, cached=one.slot > 1) for one in evolution.ask()])
     assert evolution.evaluations == 2

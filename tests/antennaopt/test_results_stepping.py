@@ -46,7 +46,7 @@ def test_the_share_is_of_all_workers_and_all_generations(tmp_path):
 def test_the_rate_is_cells_times_steps_over_stepping_time(tmp_path, capsys):
     """Of the antennas that were solved, each until it stopped: (3000 + 4000 + 5000) x 124 x 210 cells in 0.5 s.
 
-    A twin's row and one of the cache were not stepped, whatever they repeat.
+    A duplicate's row and one of the cache were not stepped, whatever they repeat.
     """
     plan = {"nr": 124, "nz": 210, "cell": 2e-4}
     with new_run(tmp_path, manifest={"plan": plan}, resolved={"evolution": {"generations": 2}}) as folder:
@@ -64,7 +64,7 @@ def test_the_rate_is_cells_times_steps_over_stepping_time(tmp_path, capsys):
 
 
 def test_what_was_not_solved_stepped_nobody(tmp_path):
-    """A twin's row repeats the outcome of the other, its seconds too; a generation done again counts once."""
+    """A duplicate's row repeats the outcome of the other, its seconds too; a generation done again counts once."""
     with new_run(tmp_path) as folder:
         fill(folder, 0, [("a", 1.0)], seconds=1.0)
         fill(folder, 1, [("a", 5.0)], seconds=7.0, cached=True)

@@ -1,4 +1,4 @@
-"""The driver's loop with a cheap farm and a store in memory: twins, faults, interrupts, resume to the bit."""
+"""The driver's loop with a cheap farm and a store in memory: duplicates, faults, interrupts, resume to the bit."""
 
 import copy
 import json
@@ -74,7 +74,7 @@ class MemoryStore:
             [
                 {
                     **one.candidate.to_dict(),
-                    "outcome": one.outcome | (self.patterns(one.twin) if one.twin else {}),
+                    "outcome": one.outcome | (self.patterns(one.copy_of) if one.copy_of else {}),
                     "shortfalls": one.shortfalls,
                     "fitness": one.fitness,
                     "cached": one.cached,
@@ -261,7 +261,7 @@ def test_a_second_ctrl_c_stops_at_once_and_still_saves():
     assert len(json.loads(store.checkpoints[-1])["partial"]) == 1
 
 
-def test_twins_are_solved_once_within_a_generation_and_across():
+def test_duplicates_are_solved_once_within_a_generation_and_across():
     store, farm = MemoryStore(), CheapFarm()
     study = driver(store, farm, genes=WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
     study.run()
@@ -275,7 +275,7 @@ def test_twins_are_solved_once_within_a_generation_and_across():
         assert row["outcome"] == by_value.setdefault(rings, row["outcome"])
 
 
-def test_twins_stay_known_after_a_resume():
+def test_duplicates_stay_known_after_a_resume():
     store = MemoryStore()
     driver(store, genes=WHOLE).generation()
     farm = CheapFarm()
@@ -326,7 +326,7 @@ def test_more_than_half_lost_gives_up_and_can_be_resumed():
     assert store.files == whole.files
 
 
-def test_lost_antennas_are_no_twins_to_copy_from():
+def test_lost_antennas_are_no_duplicates_to_copy_from():
     def fault(individual, design):
         return {"status": "lost", "error": "worker died"} if individual == "g0000-s000" else None
 

@@ -157,7 +157,7 @@ def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
 
 
 @pytest.mark.parametrize("checkpoints", [0, 1, 2, 4])
-@pytest.mark.parametrize("genes", [REAL, WHOLE], ids=["real", "twins"])
+@pytest.mark.parametrize("genes", [REAL, WHOLE], ids=["real", "duplicates"])
 def test_the_whole_record_gives_the_same_bits_from_any_checkpoint(checkpoints, genes):
     """Another farm, with other places and another order of completion, and nothing left of the rows but the order."""
 
@@ -226,7 +226,7 @@ def test_a_stop_ends_it_with_a_short_block_and_more_budget_fills_it_up():
     check_replay(store, again.evolution)
 
 
-def test_twins_are_solved_once_also_while_the_first_is_under_way():
+def test_duplicates_are_solved_once_also_while_the_first_is_under_way():
     store, farm = Store(), Flying()
     study = driver(store, farm, genes=WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
     study.run()

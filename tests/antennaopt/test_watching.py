@@ -11,7 +11,7 @@ from waiting import wait_until
 from antennaopt.cli import main
 from antennaopt.cli.watching import Log, curve, rendered
 from antennaopt.run import GenerationReport, Quiet
-from antennaopt.run.publish import LOG_EVERY_S, Telling
+from antennaopt.run.publish import LOG_EVERY_S, EventPublisher
 from antennaopt.timeline import Timeline
 
 
@@ -101,17 +101,17 @@ def test_half_a_line_waits_for_its_end(tmp_path):
 
 def test_a_driver_tells_now_and_then_and_at_the_end_of_each_generation():
     logged, shown, now = [], [], [0.0]
-    telling = Telling(
+    publisher = EventPublisher(
         Quiet(), log=lambda event, **more: logged.append((event, more)), show=shown.append, clock=lambda: now[0]
     )
-    telling.generation_started(0, 100)
+    publisher.generation_started(0, 100)
     for _ in range(100):
         now[0] += 0.1
-        telling.evaluated({"status": "ok", "worker": "0", "device": "cpu", "seconds": 0.08})
+        publisher.evaluated({"status": "ok", "worker": "0", "device": "cpu", "seconds": 0.08})
     seconds = [event["seconds"] for event in shown if event["event"] == "progress"]
     assert all(0.99 <= after - before <= 1.2 for before, after in pairwise(seconds))
     assert len(logged) == int(10.0 / LOG_EVERY_S) or len(logged) == int(10.0 / LOG_EVERY_S) - 1
-    telling.generation_done(
+    publisher.generation_done(
         GenerationReport(generation=0, generations=2, best=1.0, individual="g0000-s000", median=2.0, solved=100,
                          cached=0, failed=0, evaluations=100, evaluations_per_s=10.0, seconds_left=10.0, seconds=10.0)
     )  # fmt: skip
