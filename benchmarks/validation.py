@@ -303,7 +303,7 @@ def main():
     print("wrote " + ", ".join(str(path.relative_to(ROOT)) for path in written))
     stale, failed = stale_orders(accuracy), [file["file"] for file in tests if file["failed"]]
     if stale:
-        print("ORDERS in antennaopt/solve/extrapolate.py should be, as fitted:")
+        print("Orders of the files in antennaopt/families should be, as fitted:")
         for family, fitted in accuracy["orders"].items():
             print(f'    "{family}": {{' + ", ".join(f'"{key}": {order:.2f}' for key, order in fitted.items()) + "},")
     if failed:

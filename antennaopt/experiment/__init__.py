@@ -1,8 +1,8 @@
 """The experiment file: TOML in, checked and frozen settings in SI out. Pydantic is used in here and nowhere else."""
 
-from antennaopt.experiment.antenna import FAMILIES
+from antennaopt.experiment.antenna import Antenna
 from antennaopt.experiment.experiment import Experiment, Gene
 from antennaopt.experiment.load import load_antenna, load_experiment, load_file, read_source
 from antennaopt.experiment.solver import Solver
 
-__all__ = ["FAMILIES", "Experiment", "Gene", "Solver", "load_antenna", "load_experiment", "load_file", "read_source"]
+__all__ = ["Antenna", "Experiment", "Gene", "Solver", "load_antenna", "load_experiment", "load_file", "read_source"]

@@ -1,183 +1,162 @@
-"""The antenna families and their parameters. A new family gets its table here and its line in `FAMILIES`."""
+"""The antenna's tables, read by the table of parameters that its family gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, PlainValidator, ValidationInfo
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo
 
 from antennaopt.experiment.fields import (
-    LENGTH_BOUNDS,
     MISSING,
+    Bounds,
     EntryError,
-    LengthParameter,
-    LossTangent,
-    Permittivity,
     Range,
-    Table,
     is_resolved,
     plain,
     read_range,
+    unknown_key,
 )
+from antennaopt.families import FAMILIES, Family, Parameter
+from antennaopt.quantities import LENGTH
 
-NUMBERS = ("permittivity", "loss_tangent")
-"""Parameters without a dimension; all others are lengths."""
+MOST_ENTRIES = 200
+"""Of a list."""
 
-MOST_RADII = 200
-
-
-def dimension_of(name: str) -> str:
-    """Return `number` or `length` for a parameter's dotted name."""
-    return "number" if name.rsplit(".", 1)[-1] in NUMBERS else "length"
+Value = float | Range
 
 
-def _radii(value: Any, info: ValidationInfo) -> tuple[float | Range, ...]:
-    si = is_resolved(info)
+@dataclass(frozen=True, kw_only=True)
+class Antenna:
+    """Family and parameters of an antenna file.
+
+    Attributes:
+        family: Name of the family.
+        values: Values by parameter, SI, in the family's order; ranges are genes.
+    """
+
+    family: str
+    values: Mapping[str, Value | tuple[Value, ...]]
+
+    def parameters(self) -> Iterator[tuple[str, Value]]:
+        """Yield each entry's dotted name and value, in the order of the tables; a list's by `lens.radii.0`."""
+        for name, value in self.values.items():
+            if isinstance(value, tuple):
+                yield from ((f"{name}.{place}", one) for place, one in enumerate(value))
+            else:
+                yield name, value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as a resolved file writes it."""
+        data: dict[str, Any] = {"family": self.family}
+        for table, parameters in FAMILIES[self.family].tables.items():
+            values = ((parameter.key, self.values[parameter.name]) for parameter in parameters)
+            data[table] = {
+                key: [plain(one) for one in value] if isinstance(value, tuple) else plain(value)
+                for key, value in values
+            }
+        return data
+
+
+def bounds_of(parameter: Parameter) -> Bounds:
+    """Return what values a parameter may take."""
+    return Bounds(
+        dimension=LENGTH if parameter.unit == "m" else None,
+        lowest=parameter.lowest,
+        highest=parameter.highest,
+        above=parameter.above,
+        whole=parameter.kind == "integer",
+    )
+
+
+def _read(data: Any, info: ValidationInfo) -> Antenna:
+    """Read the table `[antenna]`.
+
+    Raises:
+        EntryError: The first fault; what is missing comes last, since a misspelt key is unknown and missed too.
+    """
+    if isinstance(data, Antenna):
+        return data
+    if not isinstance(data, Mapping):
+        raise EntryError("is not a table; write its keys below [antenna]", value=data)
+    family = _family(data)
+    _check_keys(data, ["family", *family.tables], ())
+    values: dict[str, Value | tuple[Value, ...]] = {}
+    missing: list[EntryError] = []
+    for table, parameters in family.tables.items():
+        if table not in data:
+            missing.append(EntryError(f"is missing; add a table [antenna.{table}]", path=(table,), value=MISSING))
+            continue
+        given = data[table]
+        if not isinstance(given, Mapping):
+            raise EntryError("is not a table; write its keys below a [header] or in { }", path=(table,), value=given)
+        _check_keys(given, [parameter.key for parameter in parameters], (table,))
+        for parameter in parameters:
+            if parameter.key in given:
+                values[parameter.name] = _value(parameter, given[parameter.key], si=is_resolved(info))
+            elif parameter.default is not None:
+                values[parameter.name] = parameter.default
+            else:
+                text = f"is missing; add for example {parameter.key} = {parameter.example}"
+                missing.append(EntryError(text, path=(table, parameter.key), value=MISSING))
+    if missing:
+        raise missing[0]
+    return Antenna(family=family.name, values=values)
+
+
+def _family(data: Mapping[str, Any]) -> Family:
+    if "family" not in data:
+        raise EntryError(f"is missing; add one of {', '.join(FAMILIES)}", path=("family",), value=MISSING)
+    name = data["family"]
+    if not isinstance(name, str) or name not in FAMILIES:
+        hint = unknown_key(str(name), list(FAMILIES)).replace("key", "family")
+        raise EntryError(hint, path=("family",), value=name)
+    return FAMILIES[name]
+
+
+def _check_keys(data: Mapping[str, Any], known: list[str], path: tuple[str, ...]) -> None:
+    for key in data:
+        if key not in known:
+            raise EntryError(unknown_key(key, known), path=(*path, key), value=MISSING)
+
+
+def _value(parameter: Parameter, value: Any, *, si: bool) -> Value | tuple[Value, ...]:
+    read = _list if parameter.kind == "list" else _entry
+    try:
+        return read(parameter, value, si=si)
+    except EntryError as error:
+        raise EntryError(error.text, path=(parameter.table, parameter.key, *error.path), value=error.value) from None
+
+
+def _entry(parameter: Parameter, value: Any, *, si: bool) -> Value:
+    bounds = bounds_of(parameter)
+    return read_range(value, bounds, si=si) if isinstance(value, Mapping) else bounds.read(value, si=si)
+
+
+def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
+    what = parameter.key
     if isinstance(value, Mapping):
         rest = {key: one for key, one in value.items() if key != "count"}
         if "count" not in value:
-            raise EntryError(
-                "is missing; it says how many radii, for example count = 8", path=("count",), value=MISSING
-            )
+            text = f"is missing; it says how many {what}, for example count = 8"
+            raise EntryError(text, path=("count",), value=MISSING)
         count = value["count"]
-        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_RADII:
-            raise EntryError(
-                f"must be a whole number from 2 to {MOST_RADII}: how many radii", path=("count",), value=count
-            )
-        return (read_range(rest, LENGTH_BOUNDS, si=si),) * count
-    if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_RADII:
-        raise EntryError(
-            f'must be a list of 2 to {MOST_RADII} lengths, or {{ count = 8, min = "8 mm", max = "20 mm" }}', value=value
-        )
-    return tuple(_radius(place, one, si=si) for place, one in enumerate(value))
+        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_ENTRIES:
+            text = f"must be a whole number from 2 to {MOST_ENTRIES}: how many {what}"
+            raise EntryError(text, path=("count",), value=count)
+        return (read_range(rest, bounds_of(parameter), si=si),) * count
+    if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_ENTRIES:
+        kind = f"{parameter.dimension}s"
+        raise EntryError(f"must be a list of 2 to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
+    return tuple(_list_entry(parameter, place, one, si=si) for place, one in enumerate(value))
 
 
-def _radius(place: int, value: Any, *, si: bool) -> float | Range:
-    if isinstance(value, Range):
-        return value
+def _list_entry(parameter: Parameter, place: int, value: Any, *, si: bool) -> Value:
     try:
-        return (
-            read_range(value, LENGTH_BOUNDS, si=si) if isinstance(value, Mapping) else LENGTH_BOUNDS.read(value, si=si)
-        )
+        return _entry(parameter, value, si=si)
     except EntryError as error:
         raise EntryError(error.text, path=(place, *error.path), value=error.value) from None
 
 
-Radii = Annotated[
-    tuple[float | Range, ...], PlainValidator(_radii), PlainSerializer(lambda radii: [plain(one) for one in radii])
-]
-
-
-class Feed(Table):
-    """Circular waveguide with the TE11 mode, filled with air; its aperture is the plane z = 0.
-
-    Attributes:
-        inner_radius: m.
-        outer_radius: The tube's outer wall, m.
-        length: Inside length, m; a back wall as thick as the tube closes it at z = -length.
-    """
-
-    inner_radius: LengthParameter = Field(examples=['"3.6 mm"'])
-    outer_radius: LengthParameter = Field(examples=['"4.0 mm"'])
-    length: LengthParameter = Field(examples=['"20 mm"'])
-
-
-class HemisphericalLens(Table):
-    """A cylinder from z = 0 to z = extension, then a hemisphere of the same radius.
-
-    Attributes:
-        permittivity: Relative, at least 1.
-        loss_tangent: At the design frequency.
-        radius: m.
-        extension: m.
-    """
-
-    permittivity: Permittivity = Field(examples=["2.53"])
-    loss_tangent: LossTangent = 0.0
-    radius: LengthParameter = Field(examples=['"15 mm"'])
-    extension: LengthParameter = Field(examples=['"5 mm"'])
-
-
-class ShapedLens(Table):
-    """A lens given by its distance from the aperture's centre.
-
-    Attributes:
-        permittivity: Relative, at least 1.
-        loss_tangent: At the design frequency.
-        radii: m, at equally spaced polar angles from 0 (axis) to 90 degrees (aperture plane).
-    """
-
-    permittivity: Permittivity = Field(examples=["2.53"])
-    loss_tangent: LossTangent = 0.0
-    radii: Radii = Field(examples=['{ count = 8, min = "8 mm", max = "20 mm" }'])
-
-
-class Horn(Table):
-    """A conical horn on the feed.
-
-    Attributes:
-        length: m, from z = 0 to the aperture.
-        aperture_radius: Inner radius at z = length, m.
-        wall: Thickness of the wall at the aperture, m.
-    """
-
-    length: LengthParameter = Field(examples=['"30 mm"'])
-    aperture_radius: LengthParameter = Field(examples=['"12 mm"'])
-    wall: LengthParameter = Field(examples=['"1 mm"'])
-
-
-class _Family(Table):
-    feed: Feed
-
-    def parameters(self) -> Iterator[tuple[str, float | Range]]:
-        """Yield each parameter's dotted name and value, in the order of the tables."""
-        for name in type(self).model_fields:
-            part = getattr(self, name)
-            if isinstance(part, Table):
-                for leaf in type(part).model_fields:
-                    value = getattr(part, leaf)
-                    if isinstance(value, tuple):
-                        yield from ((f"{name}.{leaf}.{place}", one) for place, one in enumerate(value))
-                    else:
-                        yield f"{name}.{leaf}", value
-
-
-class OpenWaveguideAntenna(_Family):
-    """The feed alone."""
-
-    family: Literal["open_waveguide"]
-
-
-class HemisphericalLensAntenna(_Family):
-    """A hemispherical lens on the feed."""
-
-    family: Literal["hemispherical_lens"]
-    lens: HemisphericalLens
-
-
-class ShapedLensAntenna(_Family):
-    """A shaped lens on the feed."""
-
-    family: Literal["shaped_lens"]
-    lens: ShapedLens
-
-
-class ConicalHornAntenna(_Family):
-    """A conical horn on the feed."""
-
-    family: Literal["conical_horn"]
-    horn: Horn
-
-
-FAMILIES: dict[str, type[_Family]] = {
-    "open_waveguide": OpenWaveguideAntenna,
-    "hemispherical_lens": HemisphericalLensAntenna,
-    "shaped_lens": ShapedLensAntenna,
-    "conical_horn": ConicalHornAntenna,
-}
-
-Antenna = Annotated[
-    OpenWaveguideAntenna | HemisphericalLensAntenna | ShapedLensAntenna | ConicalHornAntenna,
-    Field(discriminator="family"),
-]
+AntennaTable = Annotated[Antenna, PlainValidator(_read), PlainSerializer(Antenna.to_dict)]

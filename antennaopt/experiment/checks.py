@@ -9,16 +9,16 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range
 from antennaopt.experiment.goals import goal_warnings
+from antennaopt.families import FAMILIES, SHARED, parameter_of
 from antennaopt.families.feed_modes import cutoff_frequency
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
+    from antennaopt.families import Family
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
 FEWEST_CELLS_IN_GUIDE = 4.0
-SHARED_BY_ALL = ("feed.inner_radius", "feed.length")
-"""Parameters that cannot be genes: the mode that drives a batch is one."""
 
 
 def check(experiment: Experiment) -> None:
@@ -34,9 +34,9 @@ def check(experiment: Experiment) -> None:
     _check_start(experiment)
     lower, upper = _extremes(experiment)
     _check_shared(lower, upper)
-    _check_shape(lower, upper)
+    _check_shape(FAMILIES[experiment.family], lower, upper)
     _check_modes(experiment, upper)
-    _check_cell(experiment, lower, upper)
+    _check_cell(experiment, lower)
     _check_design_frequency(experiment, upper)
 
 
@@ -117,9 +117,11 @@ def _check_start(experiment: Experiment) -> None:
 
 
 def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
+    parameter = parameter_of(name)
+    is_length = parameter is None or parameter.dimension == "length"
+
     def show(x: float, digits: int = 6) -> str:
-        plain = name.endswith(("permittivity", "loss_tangent"))
-        return f"{x:.{digits}g}" if plain else format_quantity(x, LENGTH, digits=digits)
+        return format_quantity(x, LENGTH, digits=digits) if is_length else f"{x:.{digits}g}"
 
     if gene.kind == "choice" and value not in gene.choices:
         _refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
@@ -138,7 +140,7 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
 
 
 def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
-    for name in SHARED_BY_ALL:
+    for name in SHARED:
         if lower[name] != upper[name]:
             _refuse(
                 f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
@@ -146,27 +148,19 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
             )
 
 
-def _check_shape(lower: dict[str, float], upper: dict[str, float]) -> None:
+def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float]) -> None:
     if upper["feed.outer_radius"] <= lower["feed.inner_radius"]:
         _refuse(
             f"antenna.feed.outer_radius{_given('feed.outer_radius', lower, upper)} leaves no wall "
             f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
         )
-    base = "lens.radius" if "lens.radius" in upper else None
-    radii = [name for name in upper if name.startswith("lens.radii.")]
-    base = radii[-1] if radii else base
-    outer = lower["feed.outer_radius"]
-    if base is not None and upper[base] < outer:
-        _refuse(
-            f"antenna.{base}{_given(base, lower, upper)} makes the lens base smaller than the waveguide's outer "
-            f"wall (must be >= antenna.feed.outer_radius = {format_length(outer)}); enlarge it"
-        )
-    inner = lower["feed.inner_radius"]
-    if "horn.aperture_radius" in upper and upper["horn.aperture_radius"] < inner:
-        _refuse(
-            f"antenna.horn.aperture_radius{_given('horn.aperture_radius', lower, upper)} is smaller than the feed "
-            f"(must be >= antenna.feed.inner_radius = {format_length(inner)}); enlarge it"
-        )
+    for limit in family.limits:
+        name, least = limit.entry(upper), lower[limit.least]
+        if upper[name] < least:
+            _refuse(
+                f"antenna.{name}{_given(name, lower, upper)} {limit.problem} "
+                f"(must be >= antenna.{limit.least} = {format_length(least)}); enlarge it"
+            )
 
 
 def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:
@@ -210,7 +204,7 @@ def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> 
             f"{_cutoff(radius)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency that is "
             "solved, or leave it out (the middle of the list)"
         )
-    densest = math.sqrt(_densest(upper))
+    densest = math.sqrt(_densest(experiment))
     highest = c / (FEWEST_CELLS_PER_WAVELENGTH * densest * cell_size(experiment))
     if hz > highest * (1.0 + 1e-9):
         _refuse(
@@ -227,18 +221,18 @@ def cell_size(experiment: Experiment) -> float:
     solver = experiment.solver
     if solver.cell is not None:
         return solver.cell
-    densest = math.sqrt(_densest(_extremes(experiment)[1]))
+    densest = math.sqrt(_densest(experiment))
     return c / (max(solver.frequencies) * densest * (solver.cells_per_wavelength or 1.0))
 
 
-def _densest(upper: dict[str, float]) -> float:
-    return upper.get("lens.permittivity", 1.0)
+def _densest(experiment: Experiment) -> float:
+    return FAMILIES[experiment.family].densest(_extremes(experiment)[1])
 
 
-def _check_cell(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
+def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
     from scipy.constants import c
 
-    solver, permittivity, highest = experiment.solver, _densest(upper), max(experiment.solver.frequencies)
+    solver, permittivity, highest = experiment.solver, _densest(experiment), max(experiment.solver.frequencies)
     if solver.cell is not None and solver.cells_per_wavelength is not None:
         _refuse(
             f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "

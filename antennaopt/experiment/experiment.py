@@ -13,13 +13,14 @@ from typing import Annotated, Any
 from pydantic import Field, Strict, ValidationError, model_validator
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.antenna import Antenna, dimension_of
+from antennaopt.experiment.antenna import AntennaTable
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import Range, Table
 from antennaopt.experiment.messages import one_line
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
 from antennaopt.experiment.solver import Solver
+from antennaopt.families import FAMILIES
 
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
@@ -64,7 +65,7 @@ class Experiment(Table):
     name: str = Field(default="experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     title: str = ""
     seed: Annotated[int, Strict()] = Field(default=1, ge=0, lt=2**63)
-    antenna: Antenna
+    antenna: AntennaTable
     solver: Solver
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
@@ -127,7 +128,7 @@ class Experiment(Table):
                 low=value.low,
                 high=value.high,
                 kind=value.kind,
-                dimension=dimension_of(name),
+                dimension=FAMILIES[self.family].parameter(name).dimension,
                 choices=value.choices,
             )
             for name, value in self.antenna.parameters()

@@ -13,7 +13,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PlainSerializer,
     PlainValidator,
     Strict,
     ValidationInfo,
@@ -126,12 +125,14 @@ class Bounds:
         lowest: Smallest value allowed, SI.
         highest: Largest value allowed, SI.
         above: The lowest itself is not allowed.
+        whole: Whether only whole numbers are allowed.
     """
 
     dimension: Dimension | None = LENGTH
     lowest: float = 0.0
     highest: float = math.inf
     above: bool = False
+    whole: bool = False
 
     def check(self, value: float) -> None:
         """Refuse a value that lies outside.
@@ -143,6 +144,8 @@ class Bounds:
         high_enough = value > self.lowest if self.above else value >= self.lowest
         if not (low_enough and high_enough):
             raise EntryError(f"is out of bounds ({self.allowed()}); correct it")
+        if self.whole and value != round(value):
+            raise EntryError("is not a whole number; round it")
 
     def allowed(self) -> str:
         """Say what is allowed."""
@@ -210,8 +213,8 @@ def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
         if key not in table:
             raise EntryError("is missing; a range needs min and max", path=(key,), value=MISSING)
     low, high = (_read_at(key, table[key], bounds, si=si) for key in ("min", "max"))
-    kind = table.get("kind", "real")
-    kinds = ("real",) if bounds.dimension else ("real", "integer")
+    kinds = ("integer",) if bounds.whole else ("real",) if bounds.dimension else ("real", "integer")
+    kind = table.get("kind", kinds[0])
     if kind not in kinds:
         raise EntryError(f"is not one of {', '.join(kinds)}; use one of them", path=("kind",), value=kind)
     if low > high:
@@ -248,17 +251,6 @@ def _read_at(key: str, value: Any, bounds: Bounds, *, si: bool, place: int | Non
         raise EntryError(error.text, path=path, value=value) from None
 
 
-def _parameter(bounds: Bounds) -> PlainValidator:
-    def validate(value: Any, info: ValidationInfo) -> float | Range:
-        if isinstance(value, Range):
-            return value
-        if isinstance(value, Mapping):
-            return read_range(value, bounds, si=is_resolved(info))
-        return bounds.read(value, si=is_resolved(info))
-
-    return PlainValidator(validate)
-
-
 def _quantity(bounds: Bounds) -> PlainValidator:
     return PlainValidator(lambda value, info: bounds.read(value, si=is_resolved(info)))
 
@@ -269,12 +261,7 @@ def plain(value: Any) -> Any:
 
 
 LENGTH_BOUNDS = Bounds(dimension=LENGTH, above=True, highest=1000.0)
-PERMITTIVITY_BOUNDS = Bounds(dimension=None, lowest=1.0, highest=100.0)
-LOSS_TANGENT_BOUNDS = Bounds(dimension=None, lowest=0.0, highest=1.0)
 
-LengthParameter = Annotated[float | Range, _parameter(LENGTH_BOUNDS), PlainSerializer(plain)]
-Permittivity = Annotated[float | Range, _parameter(PERMITTIVITY_BOUNDS), PlainSerializer(plain)]
-LossTangent = Annotated[float | Range, _parameter(LOSS_TANGENT_BOUNDS), PlainSerializer(plain)]
 Length = Annotated[float, _quantity(LENGTH_BOUNDS)]
 Frequency = Annotated[float, _quantity(Bounds(dimension=FREQUENCY, above=True))]
 Duration = Annotated[float, _quantity(Bounds(dimension=TIME, above=True))]

@@ -8,8 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from antennaopt.experiment.antenna import FAMILIES
-from antennaopt.experiment.fields import MISSING, EntryError, unknown_key, written
+from antennaopt.experiment.fields import MISSING, EntryError, written
 from antennaopt.experiment.search import Objective
 
 LIMITS = {
@@ -42,15 +41,13 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
         error.errors(include_url=False), key=lambda fault: LATE.index(fault["type"]) + 1 if fault["type"] in LATE else 0
     )
     fault: Mapping[str, Any] = faults[0]
-    path = _without_tags(fault["loc"])
+    path = fault["loc"]
     inner = fault.get("ctx", {}).get("error")
     if isinstance(inner, EntryError):
         return describe((*path, *inner.path), inner.value, inner.text)
     kind = fault["type"]
     if kind == "missing":
         return describe(path, MISSING, _missing(path, model))
-    if kind.startswith("union_tag"):
-        return _family(path, fault["input"])
     return describe(path, fault["input"], _text(fault))
 
 
@@ -85,10 +82,7 @@ def _missing(path: tuple[str | int, ...], model: type[BaseModel]) -> str:
 
 
 def _example(path: tuple[str | int, ...], model: type[BaseModel]) -> str | None:
-    """Return the example of the field at a path, looked for in every family below `antenna`."""
-    if len(path) > 1 and path[0] == "antenna":
-        found = (_example(path[1:], family) for family in FAMILIES.values())
-        return next((example for example in found if example), None)
+    """Return the example of the field at a path."""
     if len(path) == 3 and path[0] == "objective":
         return _example(path[2:], Objective)
     at: Any = model
@@ -104,20 +98,3 @@ def _example(path: tuple[str | int, ...], model: type[BaseModel]) -> str | None:
         at = field.annotation
         at = next((one for one in get_args(at) if isinstance(one, type)), at)
     return str(field.examples[0]) if field is not None and field.examples else None
-
-
-def _without_tags(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Take out what pydantic puts between `antenna` and its keys to say which family it tried."""
-    if len(path) > 1 and path[0] == "antenna" and path[1] in FAMILIES:
-        return (path[0], *path[2:])
-    return path
-
-
-def _family(path: tuple[str | int, ...], given: Any) -> str:
-    known = ", ".join(FAMILIES)
-    if not isinstance(given, Mapping):
-        return describe(path, given, "is not a table; write its keys below [antenna]")
-    if "family" not in given:
-        return describe((*path, "family"), MISSING, f"is missing; add one of {known}")
-    hint = unknown_key(str(given["family"]), list(FAMILIES)).replace("key", "family")
-    return describe((*path, "family"), given["family"], hint)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
 
-from antennaopt.experiment.antenna import dimension_of
 from antennaopt.experiment.fields import (
     LENGTH_BOUNDS,
     MISSING,
@@ -22,6 +21,7 @@ from antennaopt.experiment.fields import (
     Table,
     is_resolved,
 )
+from antennaopt.families import parameter_of
 from antennaopt.search.objectives import METRICS
 
 MOST_WEIGHT = 1e6
@@ -49,7 +49,8 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _planted_value(name: str, value: Any, *, si: bool) -> float:
-    bounds = LENGTH_BOUNDS if dimension_of(name) == "length" else Bounds(dimension=None)
+    parameter = parameter_of(name)
+    bounds = Bounds(dimension=None) if parameter and parameter.dimension == "number" else LENGTH_BOUNDS
     try:
         return bounds.read(value, si=si)
     except EntryError as error:

@@ -8,6 +8,7 @@ import numpy as np
 
 from antennaopt.families.family import Designs, Family, back_rim, feed
 from antennaopt.families.outline import Outline, feed_outline, polygon
+from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, length
 from fdtd.axisymmetric.scene import Rim, Scene, cone_shell
 
 
@@ -26,34 +27,47 @@ def _scene(designs: Designs) -> Scene:
 
 def _rims(designs: Designs) -> tuple[Rim, Rim]:
     """Inner and outer edge of the aperture, between the flare's walls and the flat rim."""
-    aperture, length = designs["horn.aperture_radius"], designs["horn.length"]
+    aperture, height = designs["horn.aperture_radius"], designs["horn.length"]
     outer = aperture + designs["horn.wall"]
-    inner_slope = np.arctan2(aperture - designs["feed.inner_radius"], length)
-    outer_slope = np.arctan2(outer - designs["feed.outer_radius"], length)
+    inner_slope = np.arctan2(aperture - designs["feed.inner_radius"], height)
+    outer_slope = np.arctan2(outer - designs["feed.outer_radius"], height)
     level = np.zeros_like(aperture)
     return (
-        Rim(r=aperture, z=length, wall=level, opening=1.5 * np.pi - inner_slope),
-        Rim(r=outer, z=length, wall=-0.5 * np.pi - outer_slope, opening=1.5 * np.pi + outer_slope),
+        Rim(r=aperture, z=height, wall=level, opening=1.5 * np.pi - inner_slope),
+        Rim(r=outer, z=height, wall=-0.5 * np.pi - outer_slope, opening=1.5 * np.pi + outer_slope),
     )
 
 
-def _refusal(designs: Designs) -> list[str | None]:
-    throat = designs["feed.inner_radius"]
-    return [
-        None
-        if radius >= inner - 1e-12
-        else f"horn.aperture_radius = {radius * 1e3:.4g} mm is smaller than feed.inner_radius = {inner * 1e3:.4g} mm"
-        for radius, inner in zip(designs["horn.aperture_radius"], throat, strict=True)
-    ]
+def _parts(design: Mapping[str, float]) -> tuple[Part]:
+    """The flare is thinnest at its thinner end, and thinner across than along that end's plane."""
+    height, rise = design["horn.length"], design["horn.aperture_radius"] - design["feed.inner_radius"]
+    thinner_end = min(design["horn.wall"], design["feed.outer_radius"] - design["feed.inner_radius"])
+    slope = height / (height**2 + rise**2) ** 0.5
+    return (Part(what=f"horn.wall = {design['horn.wall'] * 1e3:.4g} mm,", thickness=thinner_end, slope=slope),)
 
 
 def _outline(design: Mapping[str, float]) -> Outline:
-    length, aperture = design["horn.length"], design["horn.aperture_radius"]
+    height, aperture = design["horn.length"], design["horn.aperture_radius"]
     rim = aperture + design["horn.wall"]
     shell = polygon(
-        (design["feed.inner_radius"], 0.0), (design["feed.outer_radius"], 0.0), (rim, length), (aperture, length)
+        (design["feed.inner_radius"], 0.0), (design["feed.outer_radius"], 0.0), (rim, height), (aperture, height)
     )
     return Outline(conductors=(feed_outline(design), shell))
 
 
-FAMILY = Family(name="conical_horn", scene=_scene, size=_size, refusal=_refusal, outline=_outline)
+FAMILY = Family(
+    name="conical_horn",
+    title="A conical horn on the feed.",
+    parameters=(
+        *FEED,
+        length("horn.length", "From z = 0 to the aperture.", example='"30 mm"'),
+        length("horn.aperture_radius", "Inner radius at z = length.", example='"12 mm"'),
+        length("horn.wall", "Thickness of the wall at the aperture.", example='"1 mm"'),
+    ),
+    scene=_scene,
+    size=_size,
+    outline=_outline,
+    limits=(AtLeast(name="horn.aperture_radius", least="feed.inner_radius", problem="is smaller than the feed"),),
+    parts=_parts,
+    orders=Orders(s11=3.09, pattern=3.19, efficiency=3.19),
+)

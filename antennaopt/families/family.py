@@ -2,52 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from antennaopt.families.outline import Outline
-from fdtd.axisymmetric.scene import LevelSet, Rim, Scene, box
+from antennaopt.families.parameters import AtLeast, Orders, Parameter, Part, entries
+from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 
 Designs = Mapping[str, np.ndarray]
 """Design parameters of a batch by dotted name, SI, each (batch,)."""
 
 
+def _no_parts(_: Mapping[str, float]) -> tuple[Part, ...]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """One antenna family.
+    """One antenna family: all that the rest of the program knows of it.
 
     Attributes:
         name: As written in antenna files.
+        title: One line for people.
+        parameters: What a file holds, in its order, which is the genome's.
         scene: Builds the batch's scene.
         size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
-        refusal: Why each design cannot be built, or None.
         outline: The section of one design as polygons, for export.
+        limits: What cannot be built.
+        parts: The thinnest places of one design, its feed aside.
+        orders: Orders of convergence; None while none are known.
     """
 
     name: str
+    title: str
+    parameters: tuple[Parameter, ...]
     scene: Callable[[Designs], Scene]
     size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
-    refusal: Callable[[Designs], list[str | None]]
     outline: Callable[[Mapping[str, float]], Outline]
+    limits: tuple[AtLeast, ...] = ()
+    parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
+    orders: Orders | None = None
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[Parameter, ...]]:
+        """Parameters by the table of the file that holds them."""
+        names = dict.fromkeys(parameter.table for parameter in self.parameters)
+        return {name: tuple(one for one in self.parameters if one.table == name) for name in names}
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter that an entry of a design, `lens.radii.3`, belongs to."""
+        return next(parameter for parameter in self.parameters if parameter.holds(name))
+
+    def refusal(self, designs: Designs) -> list[str | None]:
+        """Return why each design cannot be built, or None."""
+        broken: list[str | None] = [None] * len(designs["feed.length"])
+        for limit in reversed(self.limits):
+            entry = limit.entry(designs)
+            place = entry.removeprefix(f"{limit.name}.")
+            label = limit.name if entry == limit.name else f"{limit.name}[{place}]"
+            for at, (value, least) in enumerate(zip(designs[entry], designs[limit.least], strict=True)):
+                if value < least - 1e-12:
+                    more = f": {limit.consequence}" if limit.consequence else ""
+                    broken[at] = f"{label} = {_mm(value)} is smaller than {limit.least} = {_mm(least)}{more}"
+        return broken
+
+    def densest(self, design: Mapping[str, float]) -> float:
+        """Return the largest relative permittivity of a design, from which the cells are chosen; 1 without any."""
+        return max([1.0, *(value for name, value in design.items() if name.endswith(".permittivity"))])
+
+    def thin_parts(self, design: Mapping[str, float]) -> tuple[Part, ...]:
+        """Return the thinnest places of a design, the feed's wall first."""
+        wall = Part(what="the feed's wall", thickness=design["feed.outer_radius"] - design["feed.inner_radius"])
+        return wall, *self.parts(design)
+
+
+def _mm(value: float) -> str:
+    return f"{value * 1e3:.4g} mm"
 
 
 def stack(designs: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
-    """A batch of designs as one array a parameter."""
+    """Return a batch of designs as one array a parameter."""
     return {name: np.array([design[name] for design in designs], dtype=float) for name in designs[0]}
 
 
 def numbered(designs: Designs, prefix: str) -> np.ndarray:
-    """The list parameter prefix.0, prefix.1, ... as (count, batch)."""
-    count = 0
-    while f"{prefix}.{count}" in designs:
-        count += 1
-    return np.stack([designs[f"{prefix}.{at}"] for at in range(count)])
+    """Return the list parameter prefix.0, prefix.1, ... as (count, batch)."""
+    return np.stack([designs[name] for name in entries(designs, prefix)])
+
+
+def on_feed(designs: Designs, *bodies: Dielectric) -> Scene:
+    """Return a scene of dielectric bodies on the feed, later ones in place of earlier ones."""
+    return Scene(
+        batch=len(designs["feed.length"]),
+        dielectrics=bodies,
+        conductors=feed(designs),
+        rims=feed_rims(designs),
+        same_metal=_same_feed(designs),
+    )
+
+
+def _same_feed(designs: Designs) -> bool:
+    return all(bool((values == values[0]).all()) for name, values in designs.items() if name.startswith("feed."))
+
+
+def dielectric(designs: Designs, table: str, distance: LevelSet, *, r_max: np.ndarray, z_max: np.ndarray) -> Dielectric:
+    """Return a body over the plane z = 0 of the material that a table of parameters gives.
+
+    Args:
+        designs: The batch.
+        table: `lens`; its loss tangent is 0 where none is given.
+        distance: Level set of the body.
+        r_max: Radius of a cylinder that holds it, m, of each antenna.
+        z_max: Height of it.
+    """
+    permittivity = designs[f"{table}.permittivity"]
+    return Dielectric(
+        distance=distance,
+        permittivity=permittivity,
+        loss_tangent=designs.get(f"{table}.loss_tangent", np.zeros_like(permittivity)),
+        r_max=float(r_max.max()),
+        z_min=0.0,
+        z_max=float(z_max.max()),
+    )
 
 
 def feed(designs: Designs) -> tuple[LevelSet, LevelSet]:
-    """Conductors of the feed: a tube from z = -length to z = 0, closed by a back wall as thick as the tube."""
+    """Return the feed's conductors: a tube from z = -length to z = 0, closed by a back wall as thick as the tube."""
     inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
     nothing = np.zeros_like(inner)
     thickness = outer - inner
@@ -58,41 +141,27 @@ def feed(designs: Designs) -> tuple[LevelSet, LevelSet]:
 
 
 def feed_rims(designs: Designs) -> tuple[Rim, Rim, Rim]:
-    """Sharp edges of the feed: the aperture's inner and outer one, and the back wall's."""
+    """Return the feed's sharp edges: the aperture's inner and outer one, and the back wall's."""
     inner, outer = designs["feed.inner_radius"], designs["feed.outer_radius"]
     nothing = np.zeros_like(inner)
     return right_angle(inner, nothing, 0.0), right_angle(outer, nothing, -0.5), back_rim(designs)
 
 
 def back_rim(designs: Designs) -> Rim:
-    """The outer edge of the feed's back wall."""
+    """Return the outer edge of the feed's back wall."""
     inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
     return right_angle(outer, inner - outer - length, -1.0)
 
 
 def right_angle(r: np.ndarray, z: np.ndarray, wall: float) -> Rim:
-    """A rim of 90 degrees at (r, z), one of whose walls runs in the direction `wall`, in units of pi from +r to +z."""
+    """Return a rim of 90 degrees at (r, z); one of its walls runs in the direction `wall`, in pi from +r to +z."""
     ones = np.ones_like(r)
     return Rim(r=r, z=z, wall=wall * np.pi * ones, opening=1.5 * np.pi * ones)
 
 
-def same_feed(designs: Designs) -> bool:
-    """Whether the whole batch stands on one feed."""
-    return all(bool((values == values[0]).all()) for name, values in designs.items() if name.startswith("feed."))
-
-
-def lens_losses(designs: Designs) -> np.ndarray:
-    """Loss tangent of the lens, 0 where none is given."""
-    return designs.get("lens.loss_tangent", np.zeros_like(designs["lens.permittivity"]))
-
-
-def too_small_a_base(base: np.ndarray, designs: Designs, what: str) -> list[str | None]:
-    """A lens must cover the rim of the feed that it stands on."""
-    outer = designs["feed.outer_radius"]
-    return [
-        None
-        if radius >= rim - 1e-12
-        else f"{what} = {radius * 1e3:.4g} mm is smaller than feed.outer_radius = {rim * 1e3:.4g} mm: "
-        "the lens cannot stand on it"
-        for radius, rim in zip(base, outer, strict=True)
-    ]
+LENS_BASE = {
+    "least": "feed.outer_radius",
+    "problem": "makes the lens base smaller than the waveguide's outer wall",
+    "consequence": "the lens cannot stand on it",
+}
+"""Of `AtLeast`: a lens must cover the rim of the feed that it stands on."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, feed, feed_rims, lens_losses, same_feed, too_small_a_base
-from antennaopt.families.outline import Outline, curve, feed_outline
-from fdtd.axisymmetric.scene import Dielectric, Scene, capped_cylinder
+from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, on_feed
+from antennaopt.families.outline import Outline, curve
+from antennaopt.families.parameters import FEED, AtLeast, Orders, length, material
+from fdtd.axisymmetric.scene import Scene, capped_cylinder
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
@@ -18,25 +19,8 @@ def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 def _scene(designs: Designs) -> Scene:
     radius, extension = designs["lens.radius"], designs["lens.extension"]
-    lens = Dielectric(
-        distance=capped_cylinder(radius, extension),
-        permittivity=designs["lens.permittivity"],
-        loss_tangent=lens_losses(designs),
-        r_max=float(radius.max()),
-        z_min=0.0,
-        z_max=float((radius + extension).max()),
-    )
-    return Scene(
-        batch=len(radius),
-        dielectrics=(lens,),
-        conductors=feed(designs),
-        rims=feed_rims(designs),
-        same_metal=same_feed(designs),
-    )
-
-
-def _refusal(designs: Designs) -> list[str | None]:
-    return too_small_a_base(designs["lens.radius"], designs, "lens.radius")
+    shape = capped_cylinder(radius, extension)
+    return on_feed(designs, dielectric(designs, "lens", shape, r_max=radius, z_max=radius + extension))
 
 
 def _outline(design: Mapping[str, float]) -> Outline:
@@ -47,7 +31,21 @@ def _outline(design: Mapping[str, float]) -> Outline:
 
     base = np.array([[0.0, 0.0], [radius, 0.0]])
     lens = np.concatenate([base, curve(arc, 0.0, np.pi / 2)])
-    return Outline(conductors=(feed_outline(design),), dielectric=lens)
+    return Outline.on_feed(design, "lens", lens)
 
 
-FAMILY = Family(name="hemispherical_lens", scene=_scene, size=_size, refusal=_refusal, outline=_outline)
+FAMILY = Family(
+    name="hemispherical_lens",
+    title="A hemispherical lens on the feed: a cylinder from z = 0 to z = extension, then a hemisphere.",
+    parameters=(
+        *FEED,
+        *material("lens"),
+        length("lens.radius", "Radius of the cylinder and the hemisphere.", example='"15 mm"'),
+        length("lens.extension", "Height of the cylinder.", example='"5 mm"'),
+    ),
+    scene=_scene,
+    size=_size,
+    outline=_outline,
+    limits=(AtLeast(name="lens.radius", **LENS_BASE),),
+    orders=Orders(s11=2.04, pattern=2.1, efficiency=2.1),
+)

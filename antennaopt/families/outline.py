@@ -20,10 +20,24 @@ class Outline:
     Attributes:
         conductors: Polygons (r, z), m, not closed by a repeated corner, each (corners, 2); their union.
         dielectric: The lens as such a polygon, or None.
+        permittivity: Of the lens, relative.
+        loss_tangent: Of the lens, at the design frequency.
     """
 
     conductors: tuple[np.ndarray, ...]
     dielectric: np.ndarray | None = None
+    permittivity: float = 1.0
+    loss_tangent: float = 0.0
+
+    @classmethod
+    def on_feed(cls, design: Mapping[str, float], table: str, dielectric: np.ndarray) -> Outline:
+        """Return the feed with a dielectric whose material a table of the design gives."""
+        return cls(
+            conductors=(feed_outline(design),),
+            dielectric=dielectric,
+            permittivity=design[f"{table}.permittivity"],
+            loss_tangent=design.get(f"{table}.loss_tangent", 0.0),
+        )
 
 
 def polygon(*corners: Point) -> np.ndarray:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from antennaopt.families import parameter_of
 from antennaopt.report.labels import general, gigahertz
 
-PLAIN_PARAMETERS = ("permittivity", "loss_tangent")
 LENGTHS = ("solver.cell", "solver.pml_distance")
-DESIGN_TABLES = ("antenna.", "feed.", "lens.", "horn.")
 MOST_TEXT = 400
 EMPTY = ("not set", "none")
 SAID_TWICE = ("genes",)
@@ -55,7 +54,8 @@ def setting_text(name: str, value: Any) -> str:
 
 def _number_text(name: str, value: float) -> str:
     last = name.rsplit(".", 1)[-1]
-    if name in LENGTHS or (name.startswith(DESIGN_TABLES) and not last.startswith(PLAIN_PARAMETERS)):
+    parameter = parameter_of(name.removeprefix("antenna."))
+    if name in LENGTHS or (parameter is not None and parameter.dimension == "length"):
         return f"{1e3 * value:.10g} mm"
     if last.startswith(("frequencies", "design_frequency")):
         return gigahertz(value)

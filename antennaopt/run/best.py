@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from antennaopt.families import FAMILIES, Parameter
 from antennaopt.store.schema import FREQUENCY_METRICS, PARTS_OF_S11
 from antennaopt.terminal import visible
 
@@ -18,9 +19,6 @@ PER_FREQUENCY = (
     "h_plane_dbi",
 )
 """What an outcome holds for each frequency: the rows' metrics, with S11 whole, and the patterns."""
-NUMBERS = ("permittivity", "loss_tangent")
-"""Parameters that are plain numbers; all others are lengths."""
-
 SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 
@@ -40,7 +38,7 @@ def antenna_toml(
     """
     lines = [f"# {line}" for line in visible(comment).splitlines()]  # TOML refuses control characters there
     lines += [f"title = {_text(title)}", "", "[antenna]", f"family = {_text(family)}"]
-    for table, entries in _tables(design).items():
+    for table, entries in _tables(family, design).items():
         lines += ["", f"[antenna.{table}]"]
         lines += [f"{name} = {value}" for name, value in entries.items()]
     lines += ["", "[solver]"]
@@ -82,12 +80,12 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _tables(design: Mapping[str, float]) -> dict[str, dict[str, str]]:
+def _tables(family: str, design: Mapping[str, float]) -> dict[str, dict[str, str]]:
     """Group dotted names by table; numbered entries become lists."""
     tables: dict[str, dict[str, Any]] = {}
     for name, value in design.items():
         table, leaf, *place = name.split(".")
-        text = repr(float(value)) if leaf in NUMBERS else _quantity(value, "mm", 3)
+        text = _parameter(FAMILIES[family].parameter(name), value)
         entries = tables.setdefault(table, {})
         if place:
             entries.setdefault(leaf, {})[int(place[0])] = text
@@ -97,6 +95,12 @@ def _tables(design: Mapping[str, float]) -> dict[str, dict[str, str]]:
         table: {leaf: _list(text) if isinstance(text, dict) else text for leaf, text in entries.items()}
         for table, entries in tables.items()
     }
+
+
+def _parameter(parameter: Parameter, value: float) -> str:
+    if parameter.unit == "m":
+        return _quantity(value, "mm", 3)
+    return repr(round(value)) if parameter.kind == "integer" else repr(float(value))
 
 
 def _list(texts: Mapping[int, str]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.families import FAMILIES
 from fdtd.errors import ConfigError
 from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, or_none, side_lobe
 
@@ -27,14 +28,10 @@ COURANT_FRACTION = 0.5
 """Largest fraction of the stable time step for meshes to extrapolate from. A small one lets metal cut cells anywhere,
 so that errors fall more smoothly from one mesh to the other."""
 QUANTITIES: tuple[str, ...] = ("s11", "pattern", "efficiency")  # each may have an order of its own
-ORDERS_FROM = "fitted to the reference antennas on cells of 0.3 to 0.1 mm, docs/validation.md"
-# By `benchmarks/accuracy.py`, from tests/published. 6 stands for none: errors that change sign from mesh to mesh leave
-# the finer mesh's figures nearly as they are.
 ORDERS: dict[str, dict[str, float]] = {
-    "open_waveguide": {"s11": 3.97, "pattern": 6.0, "efficiency": 6.0},
-    "shaped_lens": {"s11": 2.02, "pattern": 2.12, "efficiency": 1.94},
-    "conical_horn": {"s11": 3.09, "pattern": 3.19, "efficiency": 3.19},
-    "hemispherical_lens": {"s11": 2.04, "pattern": 2.1, "efficiency": 2.1},
+    name: {quantity: getattr(family.orders, quantity) for quantity in QUANTITIES}
+    for name, family in FAMILIES.items()
+    if family.orders is not None
 }
 DEFAULT_ORDERS: dict[str, float] = {"s11": 2.0, "pattern": 2.0, "efficiency": 2.0}
 DEFAULT_FROM = "assumed: that of the scheme away from rims and surfaces; none is fitted for this family"
@@ -43,8 +40,8 @@ _LINEAR = ("radiation_efficiency", "power_balance", "contour_balance")
 
 def orders_of(family: str) -> tuple[dict[str, float], str]:
     """Return a family's orders of convergence by quantity (the default ones of a new family), and their source."""
-    fitted = ORDERS.get(family)
-    return (dict(DEFAULT_ORDERS), DEFAULT_FROM) if fitted is None else (dict(fitted), ORDERS_FROM)
+    orders, known = ORDERS.get(family), FAMILIES[family].orders
+    return (dict(orders), known.source) if orders and known else (dict(DEFAULT_ORDERS), DEFAULT_FROM)
 
 
 def richardson(coarse: np.ndarray, fine: np.ndarray, ratio: float, order: float) -> np.ndarray:

@@ -28,7 +28,7 @@ def misfit(layout: Layout, family: str, design: Mapping[str, float]) -> str | No
 
 def _misfits(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
     yield from _too_large(layout, family, design)
-    yield from _too_thin(layout, design)
+    yield from _too_thin(layout, family, design)
 
 
 def _too_large(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
@@ -50,26 +50,15 @@ def _too_large(layout: Layout, family: str, design: Mapping[str, float]) -> Iter
             )
 
 
-def _too_thin(layout: Layout, design: Mapping[str, float]) -> Iterator[str]:
-    tube = design["feed.outer_radius"] - design["feed.inner_radius"]
-    yield from _coarse("the feed's wall", tube, layout.cell, CELLS_ACROSS_A_WALL)
-    if "horn.wall" in design:
-        length = design["horn.length"]
-        rise = design["horn.aperture_radius"] - design["feed.inner_radius"]
-        thinnest = min(design["horn.wall"], tube)
-        across = thinnest * length / (length**2 + rise**2) ** 0.5
-        yield from _coarse(f"horn.wall = {_mm(design['horn.wall'])},", across, layout.cell, CELLS_ACROSS_A_WALL)
-    for name, radius in design.items():
-        if name.startswith("lens.radii."):
-            yield from _coarse(f"the lens at {name}", radius, layout.cell, CELLS_ACROSS_A_LENS)
-
-
-def _coarse(what: str, thickness: float, cell: float, fewest: float) -> Iterator[str]:
-    if thickness < fewest * cell * (1 - _SLACK):
-        yield (
-            f"{what} is {_mm(thickness)} thick, too thin for cells of {_mm(cell)} "
-            f"(needs cells <= {_mm(thickness / fewest)}); use smaller cells or make it thicker"
-        )
+def _too_thin(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
+    for part in FAMILIES[family].thin_parts(design):
+        thickness = part.thickness * part.slope
+        fewest = CELLS_ACROSS_A_WALL if part.metal else CELLS_ACROSS_A_LENS
+        if thickness < fewest * layout.cell * (1 - _SLACK):
+            yield (
+                f"{part.what} is {_mm(thickness)} thick, too thin for cells of {_mm(layout.cell)} "
+                f"(needs cells <= {_mm(thickness / fewest)}); use smaller cells or make it thicker"
+            )
 
 
 def _mm(length: float) -> str:

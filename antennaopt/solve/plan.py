@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from antennaopt.families import FAMILIES, stack
+from antennaopt.families import FAMILIES, SHARED, stack
 from antennaopt.solve.fit import misfit
 from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.errors import ConfigError
@@ -14,7 +14,6 @@ from fdtd.errors import ConfigError
 _ARRAYS_PER_CELL = (
     6 + 6 + 12
 )  # fields, coefficients, and the media they are made from (float64 counts twice in float32)
-_SHARED_BY_ALL = ("feed.inner_radius", "feed.length")  # the mode that drives the batch is one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +72,7 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
     Raises:
         ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
     """
-    for name in _SHARED_BY_ALL:
+    for name in SHARED:
         if lower[name] != upper[name]:
             raise ConfigError(
                 f"antenna.{name} is a range, but one source drives all antennas of a study; give it one value"
@@ -86,7 +85,7 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
         z_max=float(height[0]),
         feed_radius=upper["feed.inner_radius"],
         feed_length=upper["feed.length"],
-        permittivity=max(1.0, upper.get("lens.permittivity", 1.0)),
+        permittivity=FAMILIES[family].densest(upper),
     )
     shape = solver.get("grid")
     layout = lay_out(

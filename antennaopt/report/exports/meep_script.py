@@ -46,7 +46,8 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         title: For people.
     """
     layout = Layout.from_dict(plan["layout"])
-    outline = FAMILIES[family].outline(design)
+    known = FAMILIES[family]
+    outline = known.outline(design)
     cell = layout.cell * _MM
 
     def height(plane: int) -> float:
@@ -60,12 +61,12 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         "frequencies_hz": list(layout.frequencies),
         "design_frequency_hz": layout.design_frequency,
         "metal_mm": [_points(one) for one in outline.conductors],
-        "thinnest_wall_mm": _mm(_thinnest_wall(design)),
+        "thinnest_wall_mm": _mm(min(part.thickness for part in known.thin_parts(design) if part.metal)),
         "lens": None
         if outline.dielectric is None
         else {
-            "permittivity": design["lens.permittivity"],
-            "loss_tangent": design.get("lens.loss_tangent", 0.0),
+            "permittivity": outline.permittivity,
+            "loss_tangent": outline.loss_tangent,
             "outline_mm": _points(outline.dielectric),
         },
         "feed": {
@@ -83,12 +84,6 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         "pulse": {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse_width},
         "cell_mm": cell,
     }
-
-
-def _thinnest_wall(design: Mapping[str, float]) -> float:
-    """The thinnest conductor, m."""
-    walls = [design["feed.outer_radius"] - design["feed.inner_radius"], design.get("horn.wall", np.inf)]
-    return float(min(walls))
 
 
 def _mm(length: float) -> float:

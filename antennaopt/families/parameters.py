@@ -1,0 +1,160 @@
+"""A family's table of parameters and its limits, as plain data: what an antenna file may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One parameter of an antenna file, or a list of equal ones.
+
+    Attributes:
+        name: Dotted name below `[antenna]`, `lens.radius`: the table and the key in it.
+        about: One line, with the place that it measures.
+        example: As a file writes it.
+        unit: `m`, or empty for a number without one.
+        kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`.
+        default: Value of a file that does not give it, SI; None where it must.
+        lowest: Smallest value allowed, SI.
+        highest: Largest value allowed, SI.
+        above: Whether the smallest value itself is not allowed.
+    """
+
+    name: str
+    about: str
+    example: str
+    unit: Literal["m", ""] = ""
+    kind: Literal["scalar", "list", "integer"] = "scalar"
+    default: float | None = None
+    lowest: float = 0.0
+    highest: float
+    above: bool = False
+
+    @property
+    def table(self) -> str:
+        """Name of the table that holds it."""
+        return self.name.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Name in its table."""
+        return self.name.partition(".")[2]
+
+    @property
+    def dimension(self) -> str:
+        """`length` or `number`."""
+        return "length" if self.unit == "m" else "number"
+
+    def holds(self, name: str) -> bool:
+        """Say whether a design's entry, `lens.radii.3`, is this parameter or one of its list."""
+        stem, _, place = name.rpartition(".")
+        return name == self.name or (self.kind == "list" and stem == self.name and place.isdigit())
+
+
+def length(
+    name: str, about: str, *, example: str, kind: Literal["scalar", "list"] = "scalar", default: float | None = None
+) -> Parameter:
+    """Return a length above 0 and up to 1 km."""
+    return Parameter(
+        name=name, about=about, example=example, unit="m", kind=kind, default=default, highest=1000.0, above=True
+    )
+
+
+def material(table: str) -> tuple[Parameter, Parameter]:
+    """Return the parameters of a dielectric: its permittivity and loss tangent."""
+    return (
+        Parameter(
+            name=f"{table}.permittivity", about="Relative permittivity.", example="2.53", lowest=1.0, highest=100.0
+        ),
+        Parameter(
+            name=f"{table}.loss_tangent",
+            about="Loss tangent at the design frequency.",
+            example="6.6e-4",
+            default=0.0,
+            highest=1.0,
+        ),
+    )
+
+
+FEED = (
+    length("feed.inner_radius", "Inner radius of the circular waveguide.", example='"3.6 mm"'),
+    length("feed.outer_radius", "The tube's outer wall.", example='"4.0 mm"'),
+    length(
+        "feed.length",
+        "Inside length; a back wall as thick as the tube closes it at z = -length.",
+        example='"20 mm"',
+    ),
+)
+"""The circular waveguide with the TE11 mode, filled with air, that every family has; its aperture is z = 0."""
+
+SHARED = ("feed.inner_radius", "feed.length")
+"""Parameters that cannot be genes: one source, whose mode depends on them, drives all antennas of a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtLeast:
+    """A limit: one length must be at least as large as another.
+
+    Attributes:
+        name: The length's parameter; of a list its last entry counts.
+        least: The other's.
+        problem: What is wrong with a smaller one; reads on from `name = value` in a file.
+        consequence: The same of one design of a run; reads on from the two values.
+    """
+
+    name: str
+    least: str
+    problem: str
+    consequence: str = ""
+
+    def entry(self, design: Mapping[str, object]) -> str:
+        """Return the name of the entry of a design that counts, `lens.radii.7`."""
+        return self.name if self.name in design else f"{self.name}.{sum(1 for _ in entries(design, self.name)) - 1}"
+
+
+def entries(design: Mapping[str, object], name: str) -> Iterator[str]:
+    """Yield the names `name.0`, `name.1`, ... that a design has."""
+    place = 0
+    while f"{name}.{place}" in design:
+        yield f"{name}.{place}"
+        place += 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The thinnest place of a part, which must not be lost between the cells.
+
+    Attributes:
+        what: Part, as messages name it.
+        thickness: m, along the plane of a wall's end.
+        slope: Cosine of the angle between that plane and the wall's normal; the wall is that much thinner.
+        metal: Whether it is metal.
+    """
+
+    what: str
+    thickness: float
+    slope: float = 1.0
+    metal: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Orders:
+    """Orders of convergence: a quantity's error is C h^p on cells of size h.
+
+    `benchmarks/accuracy.py` fits them to the antennas of tests/published. 6 stands for none: errors that change sign
+    from mesh to mesh leave the finer mesh's figures nearly as they are.
+
+    Attributes:
+        s11: Of S11.
+        pattern: Of directivity and patterns, as power.
+        efficiency: Of efficiency and balances.
+        source: Where they are from.
+    """
+
+    s11: float
+    pattern: float
+    efficiency: float
+    source: str = "fitted to the reference antennas on cells of 0.3 to 0.1 mm, docs/validation.md"
