@@ -10,11 +10,28 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.experiment import Experiment
-from antennaopt.experiment.nesting import MOST_PARTS, too_deep
 from antennaopt.reading import read_regular
 
 EXCLUSIVE = ("cell", "cells_per_wavelength")
 """Entries of [solver] of which an override of one takes the other's place."""
+
+MOST_PARTS = 16
+"""Of a dotted key; time and stack that a TOML parser takes grow with its depth, so that limits hold before it."""
+MOST_NESTED = 16
+"""Levels of lists and tables."""
+
+_STRING = r'"(?:[^"\\\n]++|\\.)*+"?|' + r"'[^'\n]*+'?"
+_PART = rf"(?:{_STRING}|[^\s.=,\[\]{{}}\"'#]++)"
+TOKEN = re.compile(
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?'  # texts of several lines
+    r"|'''(?:[^']++|'(?!''))*+(?:''')?"
+    r"|\#[^\n]*+"
+    rf"|(?P<dotted>(?:{_PART}[ \t]*+\.[ \t]*+){{{MOST_PARTS}}})"
+    rf"|{_PART}"
+    r"|(?P<open>[\[{])|(?P<close>[\]}])",
+    re.DOTALL,
+)
+"""What is looked at, and whole texts and comments, in which nothing is. It never goes back: linear in the length."""
 
 
 def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
@@ -173,3 +190,26 @@ def _value(text: str) -> Any:
     except ValueError:
         return text
     return read["value"] if list(read) == ["value"] else text
+
+
+def too_deep(text: str) -> str | None:
+    """Return what is too deep in a TOML text, or None; reads on from the file's name.
+
+    Args:
+        text: Need not be valid.
+    """
+    depth = 0
+    for token in TOKEN.finditer(text):
+        if token["open"]:
+            depth += 1
+        elif token["close"]:
+            depth = max(depth - 1, 0)
+        if token["dotted"]:
+            return f"line {_line(text, token)} has a dotted key of more than {MOST_PARTS} parts; write fewer"
+        if depth > MOST_NESTED:
+            return f"line {_line(text, token)} nests lists or tables more than {MOST_NESTED} deep; write fewer levels"
+    return None
+
+
+def _line(text: str, token: re.Match[str]) -> int:
+    return text.count("\n", 0, token.start()) + 1
