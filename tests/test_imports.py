@@ -47,8 +47,8 @@ RANKS = {
     ),
     "antennaopt": (
         ("errors",),
-        ("quantities", "reading", "installed", "terminal"),
-        ("families", "search.objectives"),
+        ("quantities", "reading", "installed", "terminal", "solver_settings"),
+        ("families", "search.objectives", "search.settings"),
         ("experiment",),
         ("solve",),
         ("search", "store"),

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.kernels import device_name
 from antennaopt.solve.evaluate import evaluate
@@ -14,13 +14,16 @@ from antennaopt.solve.plan import SolverPlan, plan
 from antennaopt.solve.room import BATCHES_AT_A_TIME
 from antennaopt.solve.within_memory import evaluate_within_memory
 
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
 _ON_A_CORE = 4  # antennas a batch
 _WAVES = 2  # of antennas a batch on a device
 _BATCHES = 6  # of one timing on a device
 
 
 def bench_evaluate(
-    experiment: Any, *, backend: str = "cpu", batch: int | None = None, repeat: int = 3
+    experiment: Experiment, *, backend: str = "cpu", batch: int | None = None, repeat: int = 3
 ) -> list[dict[str, Any]]:
     """Time batches of one antenna's copies, on one core or one device.
 
@@ -42,10 +45,8 @@ def bench_evaluate(
         Unsuitable: The device cannot step this antenna.
     """
     design = experiment.design()
-    resolved = experiment.resolved()
-    family = resolved["antenna"]["family"]
-    solver = resolved["solver"]
-    made = plan(family, design, design, {**solver, "surfaces": solver["surfaces"] or "diagonal"})  # as in a search
+    family = experiment.family
+    made = plan(family, design, design, experiment.solver.settings.in_a_search())
     about = _place(made, backend)
     size = batch or about.pop("batch")
     batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)

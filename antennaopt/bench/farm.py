@@ -11,8 +11,8 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.kernels import device_name
 from antennaopt.bench.load import busy_seconds
@@ -22,6 +22,9 @@ from antennaopt.farm.settings import ClusterSettings
 from antennaopt.run import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 POLICIES = ("greedy", "assignment")
 STREAMS = (1, 2, 3)
@@ -95,7 +98,7 @@ def usual_combinations(devices: int, cores: int) -> list[Combination]:
 
 
 def bench_farm(
-    experiment: Any,
+    experiment: Experiment,
     combinations: Sequence[Combination],
     *,
     policies: Sequence[str] = POLICIES,
@@ -130,8 +133,9 @@ def bench_farm(
         ConfigurationError: The ranges allow no grid.
     """
     rows: list[dict[str, Any]] = []
+    own = experiment.solver.settings
     for cells in grids or (None,):
-        plan = plan_for(experiment, {} if cells is None else {"cells_per_wavelength": cells, "cell": None})
+        plan = plan_for(experiment, own if cells is None else replace(own, cell=None, cells_per_wavelength=cells))
         jobs = _jobs(experiment, population or experiment.evolution.population)
         found = []
         for combination in combinations:
@@ -205,7 +209,12 @@ def cluster_lines(row: Mapping[str, Any]) -> list[str]:
 
 
 def _row(
-    experiment: Any, plan: Mapping[str, Any], jobs: Sequence[Job], combination: Combination, policy: str, repeat: int
+    experiment: Experiment,
+    plan: Mapping[str, Any],
+    jobs: Sequence[Job],
+    combination: Combination,
+    policy: str,
+    repeat: int,
 ) -> dict[str, Any]:
     settings = ClusterSettings(
         workers=combination.workers, threads=combination.threads, dispatch=policy, target_time=TARGET_S
@@ -239,7 +248,7 @@ def hardware_name(device: Mapping[str, Any] | None, combination: Combination) ->
     return "; ".join(names + ([device_name()] if combination.cpu or not names else []))
 
 
-def _jobs(experiment: Any, count: int) -> list[Job]:
+def _jobs(experiment: Experiment, count: int) -> list[Job]:
     """Draw designs, the same for every combination."""
     draw = random.Random(experiment.seed)
     genes = experiment.genes

@@ -11,13 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.kernels import device_name
 from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
+from antennaopt.experiment import Cluster
 from antennaopt.run import Quiet, open_farm, run
 from antennaopt.store import RunFolder, stepping_of
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 POPULATION = 2112
 BATCH = 64
@@ -33,7 +37,7 @@ WARM = 0.1
 
 
 def bench_overhead(
-    experiment: Any,
+    experiment: Experiment,
     *,
     evaluations: int = 50_000,
     population: int = POPULATION,
@@ -147,20 +151,16 @@ class _Watch(Quiet):
 
 
 def _null_run(
-    experiment: Any, population: int, generations: int, workers: int, batch: int, stepping_s: float
+    experiment: Experiment, population: int, generations: int, workers: int, batch: int, stepping_s: float
 ) -> tuple[_Watch, Mapping[int, float]]:
     """Carry out one run whose folder nobody keeps; return who watched, and seconds beside stepping by generation."""
-    resolved = experiment.resolved()
-    changed = type(experiment).from_resolved(
-        {
-            **resolved,
-            "evolution": {**resolved["evolution"], "population": population, "generations": generations},
-            "cluster": {"workers": workers, "threads": BATCHES_OF_A_WORKER, "batch_size": batch},
-            "certificate": {"mode": "off"},
-        }
+    changed = experiment.changed(
+        evolution={"population": population, "generations": generations},
+        cluster=Cluster(workers=workers, threads=BATCHES_OF_A_WORKER, batch_size=batch),
+        certificate={"mode": "off"},
     )
     watch = _Watch()
-    frequencies = list(resolved["solver"]["frequencies"])
+    frequencies = list(experiment.solver.frequencies)
     plan = {"nr": 256, "nz": 320, "frequencies_hz": frequencies, "seconds": stepping_s}
 
     def opened(*given: Any, **settings: Any) -> Any:

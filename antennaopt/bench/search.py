@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from antennaopt.run import (
     open_farm,
     plan_for,
 )
-from antennaopt.search import Evolution, EvolutionSettings, Search, SteadyState, Stop
-from antennaopt.search.objectives import build
+from antennaopt.search import Evolution, Search, SteadyState, Stop
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 ALGORITHMS = ("ga", "random")
 
@@ -73,7 +75,7 @@ class Discard:
 
 
 def bench_search(
-    experiment: Any,
+    experiment: Experiment,
     *,
     seeds: Sequence[int] = tuple(range(1, 11)),
     backend: str = "cpu",
@@ -122,7 +124,7 @@ def bench_search(
 
 
 def bench_waiting(
-    experiment: Any,
+    experiment: Experiment,
     *,
     workers: Sequence[int],
     seeds: Sequence[int] = tuple(range(1, 11)),
@@ -212,10 +214,9 @@ class _History(Quiet):
         self.points.append((report.evaluations, report.best))
 
 
-def _searched(experiment: Any, algorithm: str, seed: int, farm: Farm, progress: Progress) -> dict[str, Any]:
+def _searched(experiment: Experiment, algorithm: str, seed: int, farm: Farm, progress: Progress) -> dict[str, Any]:
     """Carry one search through, with the budget of the generational one."""
-    resolved = experiment.resolved()
-    settings = replace(EvolutionSettings.from_dict(resolved["evolution"]), algorithm="ga", stop=Stop(goals=False))
+    settings = replace(experiment.evolution.settings, algorithm="ga", stop=Stop(goals=False))
     budget = settings.most_evaluations
     steady = algorithm == "steady_state"
     if steady:
@@ -224,7 +225,7 @@ def _searched(experiment: Any, algorithm: str, seed: int, farm: Farm, progress: 
     search: Search = (SteadyState if steady else Evolution)(settings, experiment.genes, seed)
     (SteadyDriver if steady else Driver)(
         evolution=search,  # type: ignore[arg-type] - the driver's own
-        objectives=build(resolved["objectives"]),
+        objectives=experiment.goals,
         design=experiment.design,
         farm=farm,
         store=Discard(),

@@ -9,10 +9,13 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.farm.batches import Queue, cut
 from antennaopt.run.interfaces import Job, Outcome
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 Solve = Callable[[Mapping[str, float]], Outcome]
 
@@ -20,7 +23,7 @@ Solve = Callable[[Mapping[str, float]], Outcome]
 class Solved:
     """Solves designs, each once, and remembers what came of them."""
 
-    def __init__(self, experiment: Any, plan: Mapping[str, Any], backend: str, evaluate: Any) -> None:
+    def __init__(self, experiment: Experiment, plan: Mapping[str, Any], backend: str, evaluate: Any) -> None:
         self._about = (evaluate, experiment.family, dict(plan), backend)
         self._known: dict[bytes, Outcome] = {}
 

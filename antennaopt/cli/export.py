@@ -116,7 +116,7 @@ def _script_of_file(source: Path) -> str:
     experiment = load_antenna(source)
     design = experiment.design()
     _refuse_infeasible(experiment.family, design)
-    chosen = plan(experiment.family, design, design, experiment.resolved()["solver"])
+    chosen = plan(experiment.family, design, design, experiment.solver.settings)
     title = experiment.title or experiment.name
     return meep_script(experiment.family, design, chosen.to_dict(), title=title)
 
@@ -136,7 +136,7 @@ def _write_antenna(path: Path, known: Individual, title: str) -> Path:
         title=title,
         family=known.experiment.family,
         design=known.design,
-        solver=known.experiment.resolved()["solver"],
+        solver=known.experiment.solver.settings.to_dict(),
         comment=f"Individual {known.individual} of run {known.run_id}, fitness {known.fitness:.6g}.",
     )
     write_out(str(path), text)

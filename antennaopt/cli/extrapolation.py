@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
 from antennaopt.solve.finer_mesh import finer_cell
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 Plan = dict[str, Any]
 Outcome = dict[str, Any]
@@ -77,7 +80,7 @@ def order_warnings(family: str) -> list[str]:
     ]
 
 
-def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:
+def plan_two_meshes(experiment: Experiment, design: Mapping[str, float], cell: float | None) -> tuple[Plan, Plan]:
     """Plan one antenna with its own cell and with a finer one, both with at most half the largest stable time step.
 
     A smaller time step lets metal cut cells anywhere, so that errors fall smoothly from one mesh to the other. Steps
@@ -90,18 +93,16 @@ def plan_two_meshes(experiment: Any, design: Mapping[str, float], cell: float | 
     """
     from antennaopt.solve.plan import plan
 
-    solver = experiment.resolved()["solver"]
-    own: Plan = {} if cell is None else {"cell": cell, "cells_per_wavelength": None, "grid": None}
-    own["courant_fraction"] = min(solver["courant_fraction"], COURANT_FRACTION)
-    slower = solver["courant_fraction"] / own["courant_fraction"]
-    steps = {name: solver[name] for name in ("steps", "max_steps") if solver.get(name)}
-    own |= {name: math.ceil(count * slower) for name, count in steps.items()}
-    first = plan(experiment.family, design, design, {**solver, **own}).to_dict()
+    given = experiment.solver.settings
+    solver = replace(given, courant_fraction=min(given.courant_fraction, COURANT_FRACTION))
+    slower = given.courant_fraction / solver.courant_fraction
+    own = solver if cell is None else solver.with_cell(cell)
+    steps = given.step_counts()
+    own = replace(own, **{name: math.ceil(count * slower) for name, count in steps.items()})
+    first = plan(experiment.family, design, design, own).to_dict()
     finer = finer_cell(first["cell"], design["feed.inner_radius"])
-    more: Plan = {name: math.ceil(count * slower * first["cell"] / finer) for name, count in steps.items()}
-    more["courant_fraction"] = own["courant_fraction"]
-    more |= {"cell": finer, "cells_per_wavelength": None, "grid": None}
-    return first, plan(experiment.family, design, design, {**solver, **more}).to_dict()
+    more = {name: math.ceil(count * slower * first["cell"] / finer) for name, count in steps.items()}
+    return first, plan(experiment.family, design, design, replace(solver.with_cell(finer), **more)).to_dict()
 
 
 def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[Plan], Outcome]) -> Meshes:

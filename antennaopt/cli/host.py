@@ -6,10 +6,13 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm.cores import usable_cores
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 SWEEP_BYTES_PER_CELL = 640
 """Fields, coefficients and the float64 media that they are made from, about."""
@@ -98,7 +101,7 @@ def check_room(plan: Mapping[str, Any], backend: str) -> None:
 
 
 def check_run_memory(
-    experiment: Any, plan: Mapping[str, Any], *, local: bool = True, backend: str = "cpu"
+    experiment: Experiment, plan: Mapping[str, Any], *, local: bool = True, backend: str = "cpu"
 ) -> dict[str, Any] | None:
     """Refuse a run whose grid, or the finer one of its certificates, cannot be held in memory.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.cli.options import check_run_folder, warn
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 BEST = "best"
 
@@ -29,7 +32,7 @@ class Individual:
 
     run_id: str
     individual: str
-    experiment: Any
+    experiment: Experiment
     design: dict[str, float]
     plan: dict[str, Any]
     backend: str

@@ -26,6 +26,7 @@ from antennaopt.cli.options import (
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
     from antennaopt.run import Ancestry
 
 
@@ -86,7 +87,7 @@ def run(
 
 
 def evolve(
-    experiment: Any,
+    experiment: Experiment,
     *,
     source: str,
     overrides: Sequence[str],
@@ -152,7 +153,7 @@ def evolve(
 
 
 def _cost(
-    experiment: Any, plan: Mapping[str, Any], backend: str, *, scheduler: str | None, insecure: bool
+    experiment: Experiment, plan: Mapping[str, Any], backend: str, *, scheduler: str | None, insecure: bool
 ) -> list[str]:
     """Return what a run would cost on this machine; of workers elsewhere what is known here.
 
@@ -163,16 +164,14 @@ def _cost(
     from antennaopt.farm.security import security_for
     from antennaopt.farm.settings import ClusterSettings
     from antennaopt.run import estimate
-    from antennaopt.search import EvolutionSettings
 
-    resolved = experiment.resolved()
-    settings = ClusterSettings.of(resolved["cluster"], scheduler=scheduler, insecure=insecure)
+    settings = ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure)
     if settings.kind == "local":
         return estimate(experiment, backend=backend).lines()
     lines = [
         f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
         f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
-        f"evaluations  at most {EvolutionSettings.from_dict(resolved['evolution']).most_evaluations}",
+        f"evaluations  at most {experiment.evolution.settings.most_evaluations}",
     ]
     if settings.kind == "address":
         security_for(str(settings.address), settings.tls, insecure=insecure)

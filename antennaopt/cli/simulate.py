@@ -27,6 +27,7 @@ from antennaopt.errors import ConfigurationError, TooManyFailuresError
 
 if TYPE_CHECKING:
     from antennaopt.cli.extrapolation import Meshes
+    from antennaopt.experiment import Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Subject:
         about: Further keys for the JSON object.
     """
 
-    experiment: Any
+    experiment: Experiment
     design: dict[str, float]
     plan: dict[str, Any] | None
     backend: str | None
@@ -92,7 +93,7 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     name = _backend(backend or subject.backend or "auto", outputs)
-    frequency = outputs.frequency(subject.experiment.resolved()["solver"]["frequencies"])
+    frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     meshes: Meshes | None = None
     if extrapolate:
         meshes = _extrapolate(subject, name, outputs, quiet=quiet)
@@ -149,7 +150,7 @@ def _of_run(
     return Subject(experiment=experiment, design=known.design, plan=plan, backend=known.backend, about=about)
 
 
-def with_cell(experiment: Any, per_wavelength: float | None, cell: str | None) -> Any:
+def with_cell(experiment: Experiment, per_wavelength: float | None, cell: str | None) -> Any:
     """Return the experiment with another cell, checked anew.
 
     Raises:
@@ -158,9 +159,7 @@ def with_cell(experiment: Any, per_wavelength: float | None, cell: str | None) -
     size = _cell_size(per_wavelength, cell)
     if per_wavelength is None and cell is None:
         return experiment
-    data = experiment.resolved()
-    data["solver"] |= {"cell": size, "cells_per_wavelength": per_wavelength}
-    return type(experiment).from_resolved(data)
+    return experiment.changed(solver={"cell": size, "cells_per_wavelength": per_wavelength})
 
 
 def _cell_size(per_wavelength: float | None, cell: str | None) -> float | None:
@@ -181,7 +180,7 @@ def _plan(subject: Subject) -> dict[str, Any]:
     if subject.plan is not None:
         return subject.plan
     experiment = subject.experiment
-    return make_plan(experiment.family, subject.design, subject.design, experiment.resolved()["solver"]).to_dict()
+    return make_plan(experiment.family, subject.design, subject.design, experiment.solver.settings).to_dict()
 
 
 def _solve(

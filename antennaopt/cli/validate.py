@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from antennaopt.cli.host import check_memory, check_run_memory
 from antennaopt.cli.options import set_option, warn
 from antennaopt.terminal import one_line
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 
 @click.command(short_help="Check a file without solving anything.")
@@ -31,7 +34,7 @@ def validate(file: Path, overrides: tuple[str, ...]) -> None:
     click.echo("\n".join(lines))
 
 
-def describe(experiment: Any) -> list[str]:
+def describe(experiment: Experiment) -> list[str]:
     """Return what a file holds, one line each.
 
     Args:
@@ -54,7 +57,7 @@ def describe(experiment: Any) -> list[str]:
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
     lower, upper = experiment.bounds()
-    grid = plan(experiment.family, lower, upper, experiment.resolved()["solver"]).to_dict()
+    grid = plan(experiment.family, lower, upper, experiment.solver.settings).to_dict()
     lines.append(
         f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "
         f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"

@@ -21,6 +21,7 @@ from antennaopt.experiment.messages import one_line
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
 from antennaopt.experiment.solver import Solver
 from antennaopt.families import FAMILIES
+from antennaopt.search.objectives import Objective, build
 
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
@@ -134,6 +135,26 @@ class Experiment(Table):
             for name, value in self.antenna.parameters()
             if isinstance(value, Range)
         )
+
+    @cached_property
+    def goals(self) -> tuple[Objective, ...]:
+        """The objectives, ready to measure outcomes."""
+        return build(goal.model_dump() for goal in self.objectives)
+
+    def changed(self, **changes: Any) -> Experiment:
+        """Return this experiment with other entries, checked again.
+
+        Args:
+            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`.
+
+        Raises:
+            ConfigurationError: One line, the first fault.
+        """
+        data = self.resolved()
+        for name, change in changes.items():
+            both = isinstance(change, Mapping) and isinstance(data.get(name), Mapping)
+            data[name] = {**data[name], **change} if both else change
+        return self.from_resolved(data)
 
     @property
     def family(self) -> str:

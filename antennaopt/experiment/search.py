@@ -22,6 +22,7 @@ from antennaopt.experiment.fields import (
     is_resolved,
 )
 from antennaopt.families import parameter_of
+from antennaopt.search import settings as plain
 from antennaopt.search.objectives import METRICS
 
 MOST_WEIGHT = 1e6
@@ -61,19 +62,19 @@ class Crossover(Table):
     """How two parents mix; see `antennaopt.search.Crossover`."""
 
     kind: Literal["simulated_binary", "blend", "uniform", "two_point"] = "simulated_binary"
-    probability: Fraction = 0.9
-    eta: Number = Field(default=15.0, ge=0.0)
-    alpha: Number = Field(default=0.5, ge=0.0)
-    swap_probability: Fraction = 0.5
+    probability: Fraction = plain.Crossover.probability
+    eta: Number = Field(default=plain.Crossover.eta, ge=0.0)
+    alpha: Number = Field(default=plain.Crossover.alpha, ge=0.0)
+    swap_probability: Fraction = plain.Crossover.swap_probability
 
 
 class Mutation(Table):
     """How a child is disturbed; see `antennaopt.search.Mutation`."""
 
     kind: Literal["polynomial", "gaussian"] = "polynomial"
-    probability: Fraction = 0.2
-    eta: Number = Field(default=20.0, ge=0.0)
-    sigma: Number = Field(default=0.1, gt=0.0)
+    probability: Fraction = plain.Mutation.probability
+    eta: Number = Field(default=plain.Mutation.eta, ge=0.0)
+    sigma: Number = Field(default=plain.Mutation.sigma, gt=0.0)
 
 
 class Stop(Table):
@@ -91,7 +92,7 @@ class Stop(Table):
     fitness: Number | None = None
     stagnation: Count | None = None
     wall_time: Duration | None = None
-    goals: Annotated[bool, Strict()] = True
+    goals: Annotated[bool, Strict()] = plain.Stop.goals
 
 
 def _without_generational(data: Any) -> Any:
@@ -128,14 +129,19 @@ class Evolution(Table):
     """
 
     algorithm: Literal["ga", "random", "steady_state"] = "ga"
-    population: Annotated[int, Strict()] = Field(default=24, ge=2, le=1_000_000)
-    generations: Count = 12
-    tournament_size: Count = 3
-    elites: Annotated[int, Strict()] = Field(default=2, ge=0)
+    population: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.population, ge=2, le=1_000_000)
+    generations: Count = plain.EvolutionSettings.generations
+    tournament_size: Count = plain.EvolutionSettings.tournament_size
+    elites: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.elites, ge=0)
     crossover: Crossover = Field(default_factory=Crossover)
     mutation: Mutation = Field(default_factory=Mutation)
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
+
+    @property
+    def settings(self) -> plain.EvolutionSettings:
+        """What decides the search, as plain data."""
+        return plain.EvolutionSettings.from_dict(self.model_dump())
 
 
 EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]

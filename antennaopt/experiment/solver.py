@@ -20,8 +20,8 @@ from antennaopt.experiment.fields import (
     unknown_key,
 )
 from antennaopt.quantities import FREQUENCY
+from antennaopt.solver_settings import CELLS_PER_WAVELENGTH, SolverSettings
 
-DEFAULT_CELLS_PER_WAVELENGTH = 20.0
 MOST_FREQUENCIES = 1001
 MOST_CELLS = 100_000
 FREQUENCY_BOUNDS = Bounds(dimension=FREQUENCY, above=True)
@@ -84,28 +84,11 @@ def _middle(data: dict[str, Any]) -> float:
 
 
 def _cells(data: dict[str, Any]) -> float | None:
-    return DEFAULT_CELLS_PER_WAVELENGTH if data["cell"] is None else None
+    return CELLS_PER_WAVELENGTH if data["cell"] is None else None
 
 
 class Solver(Table):
-    """How the fields are computed.
-
-    Attributes:
-        frequencies: Hz, as listed.
-        design_frequency: Where the loss tangent holds, Hz; by default the middle of the list.
-        cell: Cell size, m, used exactly as given; None to take it from `cells_per_wavelength`.
-        cells_per_wavelength: In the densest medium at the highest frequency; None when `cell` is given.
-        courant_fraction: Time step as a fraction of the largest stable one.
-        max_steps: Time steps at most; None to choose by the size of the grid.
-        decay_db: Stop when the energy has fallen so far below its peak, dB.
-        pml_cells: Thickness of the absorbing layers.
-        pml_distance: From the antenna to the layers, m; None to choose by the wavelength.
-        grid: (nr, nz) cells, layers included; None to choose by the antenna.
-        steps: Exactly so many steps and no energy stop; for benchmarks.
-        precision: Of the fields.
-        surfaces: The permittivity tensor where a dielectric surface cuts cells; None for its diagonal in a search and
-            the full one in `simulate` and in certificates.
-    """
+    """How the fields are computed; see `SolverSettings`."""
 
     frequencies: Annotated[tuple[Frequency, ...], BeforeValidator(_frequencies)] = Field(
         examples=['["28.5 GHz", "30 GHz", "31.5 GHz"]']
@@ -113,12 +96,17 @@ class Solver(Table):
     design_frequency: Frequency = Field(default_factory=_middle)
     cell: Length | None = None
     cells_per_wavelength: Number | None = Field(default_factory=_cells, gt=0.0, le=200.0)
-    courant_fraction: Number = Field(default=0.98, gt=0.0, le=1.0)
+    courant_fraction: Number = Field(default=SolverSettings.courant_fraction, gt=0.0, le=1.0)
     max_steps: Count | None = None
-    decay_db: Number = Field(default=60.0, ge=20.0, le=150.0)
-    pml_cells: Annotated[int, Strict()] = Field(default=10, ge=4, le=64)
+    decay_db: Number = Field(default=SolverSettings.decay_db, ge=20.0, le=150.0)
+    pml_cells: Annotated[int, Strict()] = Field(default=SolverSettings.pml_cells, ge=4, le=64)
     pml_distance: Length | None = None
     grid: Annotated[tuple[int, int] | None, BeforeValidator(_grid)] = None
     steps: Count | None = None
     precision: Literal["float32", "float64"] = "float32"
     surfaces: Literal["full", "diagonal"] | None = None
+
+    @property
+    def settings(self) -> SolverSettings:
+        """The settings as plain data."""
+        return SolverSettings(**{name: getattr(self, name) for name in type(self).model_fields})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.farm.security import TlsFiles
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Cluster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class ClusterSettings:
     @classmethod
     def of(
         cls,
-        table: Mapping[str, Any],
+        table: Cluster,
         *,
         scheduler: str | None = None,
         tls: str | None = None,
@@ -56,26 +59,27 @@ class ClusterSettings:
         """Put an experiment's table and what the command line says in its place together.
 
         Args:
-            table: `[cluster]`, resolved.
+            table: `[cluster]`.
             scheduler: Address of a running scheduler, whatever the table's kind.
             tls: Folder of certificates, in place of the table's.
             insecure: Whether connections to other machines may be open.
         """
-        kind = "address" if scheduler else str(table.get("kind", "local"))
+        kind = "address" if scheduler else table.kind
+        job = {"slurm": table.slurm, "kubernetes": table.kubernetes}.get(kind)
         return cls(
             kind=kind,
-            workers=table.get("workers", "auto"),
-            dispatch=table.get("dispatch", "greedy"),
-            target_time=float(table.get("target_time", 10.0)),
-            threads=table.get("threads"),
-            least=table.get("workers_least"),
-            address=scheduler or table.get("address"),
-            listen=table.get("listen") if kind in ("local", "slurm") else None,
-            tls=TlsFiles.of(tls or table.get("tls")),
+            workers=table.workers,
+            dispatch=table.dispatch,
+            target_time=table.target_time,
+            threads=table.threads,
+            least=table.workers_least,
+            address=scheduler or table.address,
+            listen=table.listen if kind in ("local", "slurm") else None,
+            tls=TlsFiles.of(tls or (table.tls and table.tls.model_dump())),
             insecure=insecure,
-            dashboard=bool(table.get("dashboard", True)),
-            dashboard_hosts=tuple(table.get("dashboard_hosts", ())),
-            job=table.get(kind),
+            dashboard=table.dashboard,
+            dashboard_hosts=table.dashboard_hosts,
+            job=job and job.model_dump(),
         )
 
     @property

@@ -7,19 +7,22 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.store import Checkpoint, RunFolder
 from antennaopt.store.checkpoint import canonical, digest
 from antennaopt.store.outcome import outcome_fault
 
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
 MOST_SHOWN = 8
 
 
-def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Any:
+def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Experiment:
     """Return the experiment of a run, with changes to its budget or cluster taken over.
 
     Changes come from the folder's `experiment.toml`, when it was edited since, and from `overrides`.
@@ -31,8 +34,6 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> An
     Raises:
         ResumeRefusedError: Something that decides the numbers has changed; the message lists what.
     """
-    from antennaopt.experiment import Experiment
-
     original = experiment_of(folder)
     experiment = changed_experiment(folder, overrides) or original
     if experiment.config_hash != original.config_hash:
@@ -43,13 +44,12 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> An
             "Only budget, cluster and report may change; undo it, or start a new run from this one with --fork"
         )
     if experiment is not original:
-        kept = {**experiment.resolved(), "name": original.name}
-        experiment = Experiment.from_resolved(kept)
+        experiment = experiment.changed(name=original.name)
         folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
     return experiment
 
 
-def experiment_of(folder: RunFolder) -> Any:
+def experiment_of(folder: RunFolder) -> Experiment:
     """Return the experiment that a run began with.
 
     Raises:
@@ -145,7 +145,7 @@ def differences(before: Any, after: Any, path: str = "", *, budget: bool = False
         yield f"{path}: {json.dumps(before)} -> {json.dumps(after)}"
 
 
-def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Any:
+def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experiment | None:
     """Read the folder's file again when it, or anything in it, may have been changed; None when not.
 
     Raises:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm.cores import usable_cores
 from antennaopt.farm.settings import ClusterSettings
 from antennaopt.run.planning import Evaluate, halved_plan, plan_for, standard_evaluate
 from antennaopt.run.progress import duration
-from antennaopt.search import HALL_OF_FAME_SIZE, EvolutionSettings, decode
+from antennaopt.search import HALL_OF_FAME_SIZE, decode
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 CALIBRATION_STEPS = (200, 1200)
 """Two lengths, so that what an antenna costs beside stepping does not count as stepping."""
@@ -91,7 +94,7 @@ class DryRun:
 
 
 def estimate(
-    experiment: Any,
+    experiment: Experiment,
     *,
     backend: str = "cpu",
     workers: int | None = None,
@@ -108,18 +111,16 @@ def estimate(
     Raises:
         ConfigurationError: The experiment has no gene, or the middle of its ranges cannot be solved.
     """
-    resolved = experiment.resolved()
     solve = evaluate or standard_evaluate()
     plan = plan_for(experiment)
-    settings = EvolutionSettings.from_dict(resolved["evolution"])
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
     timed = []
-    for name, batch, count in _kinds(plan, backend, ClusterSettings.of(resolved.get("cluster", {}))):
-        step, rest = _calibrate(solve, resolved["antenna"]["family"], [middle] * batch, plan, name)
+    for name, batch, count in _kinds(plan, backend, ClusterSettings.of(experiment.cluster)):
+        step, rest = _calibrate(solve, experiment.family, [middle] * batch, plan, name)
         timed.append(_Timed(backend=name, workers=workers or count, step=step, rest=rest))
-    evaluations = settings.most_evaluations
-    finer = halved_plan(experiment, plan) if resolved["certificate"]["mode"] != "off" else None
+    evaluations = experiment.evolution.settings.most_evaluations
+    finer = halved_plan(experiment, plan) if experiment.certificate.mode != "off" else None
     certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
     seconds = _seconds(timed, evaluations, plan["max_steps"])
     cells = plan["nr"] * plan["nz"]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.run.continuation import MOST_SHOWN, changed_experiment, differences, experiment_of, of_this_run
@@ -19,6 +19,9 @@ from antennaopt.run.new_search import search_of
 from antennaopt.search import Evolution, Gene, Scored, SteadyState, decode, encode
 from antennaopt.store import RunFolder
 from antennaopt.store.checkpoint import digest
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 FILE = "parents.json"
 
@@ -73,7 +76,7 @@ class Fork:
         root: The folder that the old run's results are in.
     """
 
-    experiment: Any
+    experiment: Experiment
     source: str
     overrides: tuple[str, ...]
     ancestry: Ancestry
@@ -95,7 +98,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
     original = experiment_of(folder)
     experiment = changed_experiment(folder, overrides) or original
     if not any(one.replace(" ", "").startswith("name=") for one in overrides):
-        experiment = type(experiment).from_resolved({**experiment.resolved(), "name": original.name})
+        experiment = experiment.changed(name=original.name)
     generation, population = _population(folder, search_of(original))
     genomes = tuple(_carried_over(original.genes, experiment.genes, one.candidate.genome) for one in population)
     if not any(gene is not None for genome in genomes for gene in genome):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.solver_settings import SolverSettings
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 
 class Evaluate(Protocol):
@@ -25,7 +30,7 @@ def standard_evaluate() -> Evaluate:
     return evaluate
 
 
-def halved_plan(experiment: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
+def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, Any]:
     """Plan the same antennas with exactly half the cell of a plan and full tensors at surfaces.
 
     Steps that were asked for are doubled.
@@ -34,19 +39,17 @@ def halved_plan(experiment: Any, plan: Mapping[str, Any]) -> dict[str, Any]:
         experiment: Whose plan it is.
         plan: From `plan_for`.
     """
-    finer: dict[str, Any] = {"cell": plan["cell"] / 2, "cells_per_wavelength": None, "grid": None}
-    finer["surfaces"] = "full"
-    solver = experiment.resolved()["solver"]
-    finer |= {name: 2 * solver[name] for name in ("steps", "max_steps") if solver.get(name)}
-    return plan_for(experiment, finer)
+    given = experiment.solver.settings
+    steps = {name: 2 * count for name, count in given.step_counts().items()}
+    return plan_for(experiment, replace(given.with_cell(plan["cell"] / 2), surfaces="full", **steps))
 
 
-def plan_for(experiment: Any, solver: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def plan_for(experiment: Experiment, solver: SolverSettings | None = None) -> dict[str, Any]:
     """Plan the grid that holds every antenna within the genes' ranges.
 
     Args:
         experiment: From `load_experiment`.
-        solver: Entries in place of its solver table's, SI.
+        solver: In place of its own settings.
 
     Returns:
         The plan as JSON-able data.
@@ -62,9 +65,7 @@ def plan_for(experiment: Any, solver: Mapping[str, Any] | None = None) -> dict[s
             "the experiment has no gene: every parameter is a number; give at least one a range, "
             'as in radius = { min = "8 mm", max = "20 mm" }, or use `antennaopt simulate`'
         )
-    resolved = experiment.resolved()
     lower = experiment.design({gene.name: gene.low for gene in genes})
     upper = experiment.design({gene.name: gene.high for gene in genes})
-    settings = resolved["solver"] | dict(solver or {})
-    settings["surfaces"] = settings["surfaces"] or "diagonal"
-    return plan(resolved["antenna"]["family"], lower, upper, settings).to_dict()
+    settings = solver or experiment.solver.settings
+    return plan(experiment.family, lower, upper, settings.in_a_search()).to_dict()

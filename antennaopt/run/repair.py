@@ -11,7 +11,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.run.continuation import of_this_run
@@ -31,12 +31,15 @@ from antennaopt.store.damage import Damage, damaged_files
 from antennaopt.store.generations import SINGLE, first_generation
 from antennaopt.store.outcome import REPEATABLE, STATUSES
 
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
 
 def repair(
     folder: RunFolder,
     checkpoint: Checkpoint | None,
     *,
-    experiment: Any,
+    experiment: Experiment,
     objectives: Sequence[Objective],
     farm: Farm,
     signals: StopSignals,
@@ -102,7 +105,9 @@ def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequ
 class _Replay:
     """A search carried out again on recorded rows. It is the store of its driver too, and writes nothing."""
 
-    def __init__(self, folder: RunFolder, found: Sequence[Damage], done: int, *, experiment: Any, exact: bool) -> None:
+    def __init__(
+        self, folder: RunFolder, found: Sequence[Damage], done: int, *, experiment: Experiment, exact: bool
+    ) -> None:
         self._folder, self._experiment, self._exact, self._done = folder, experiment, exact, done
         self._evals, self._patterns = (_generations(found, kind) for kind in ("evals", "patterns"))
         self._failed = _failures(folder) if self._evals else {}

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.report.findings import findings_of, origins_of
@@ -31,10 +31,12 @@ from antennaopt.run.steady import SteadyDriver
 from antennaopt.run.summary import Finalist, RunSummary, finalist, summarise
 from antennaopt.run.write_behind import WriteBehind
 from antennaopt.search import ALL_GOALS_MET, SteadyState
-from antennaopt.search.objectives import build
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.store import Checkpoint, RunFolder, stepping_of
 from antennaopt.store.cache import EvaluationCache
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 MIXED = (
     "mixed hardware ({}): who solves an antenna decides its last bits, so the seed does not repeat this run to the "
@@ -52,7 +54,7 @@ class Session:
     def __init__(
         self,
         *,
-        experiment: Any,
+        experiment: Experiment,
         folder: RunFolder,
         farm: Farm,
         progress: Progress,
@@ -73,13 +75,11 @@ class Session:
             plan: What all antennas share.
             cache: Of evaluations, open; None to solve everything.
         """
-        resolved = experiment.resolved()
         progress = EventPublisher(progress, log=folder.log, show=getattr(farm, "show", None))
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = backend, dict(plan)
         self._signals = signals
-        self._solver = resolved["solver"]
-        self._objectives = build(resolved["objectives"])
+        self._objectives = experiment.goals
         self._store = FolderStore(folder)
         self._behind = WriteBehind(self._store)
         self._solving = farm
@@ -246,7 +246,7 @@ class Session:
             title=f"{title}: best of {self._folder.run_id}",
             family=self._experiment.family,
             design=best.design,
-            solver=self._solver,
+            solver=self._experiment.solver.settings.to_dict(),
             comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}"
             + (f", {certificate['verdict']}." if certificate else "."),
         )

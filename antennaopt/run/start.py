@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.run.continuation import experiment_to_resume, plan_digest, plan_to_resume, restore
 from antennaopt.run.fork import Ancestry, written
@@ -18,18 +18,20 @@ from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.run.progress import Progress, Quiet
 from antennaopt.run.session import Session, is_mixed
 from antennaopt.run.summary import RunSummary
-from antennaopt.search.objectives import build
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.store import RunColumns, RunFolder
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.terminal import one_line
 
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
 OpenFarm = Callable[..., AbstractContextManager[Farm]]
 
 
 def open_farm(
-    experiment: Any,
+    experiment: Experiment,
     *,
     plan: Mapping[str, Any] | None = None,
     backend: str = "cpu",
@@ -54,18 +56,17 @@ def open_farm(
     from antennaopt.farm.pool import Farm as DaskFarm
     from antennaopt.farm.settings import ClusterSettings
 
-    table = experiment.resolved()["cluster"]
     return DaskFarm(
         evaluate or standard_evaluate(),
         family=experiment.family,
         plan=plan or plan_for(experiment),
         backend=backend,
-        cluster=ClusterSettings.of(table, scheduler=scheduler, insecure=insecure),
+        cluster=ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure),
     )
 
 
 def run(
-    experiment: Any,
+    experiment: Experiment,
     *,
     root: Path | str = "results",
     source: str = "",
@@ -214,7 +215,7 @@ def resume(
             return session.carry_out(report=report)
 
 
-def _tell_destination(experiment: Any, scheduler: str | None, told: Progress) -> None:
+def _tell_destination(experiment: Experiment, scheduler: str | None, told: Progress) -> None:
     """Say before connecting what the run connects to: the file may be another person's."""
     destination = experiment.cluster.destination(scheduler)
     if destination is not None:
@@ -222,7 +223,7 @@ def _tell_destination(experiment: Any, scheduler: str | None, told: Progress) ->
 
 
 def _open_cache(
-    experiment: Any, asked: Path | str | None, evaluate: Evaluate | None
+    experiment: Experiment, asked: Path | str | None, evaluate: Evaluate | None
 ) -> AbstractContextManager[EvaluationCache | None]:
     """Open the evaluation cache; only the evaluation by FDTD knows what it solves, unless a folder was asked for."""
     folder = usual_folder(asked) if experiment.cluster.cache or asked else None
@@ -241,7 +242,7 @@ def _allowing(farm: OpenFarm, insecure: bool) -> OpenFarm:
 
 
 def _new_folder(
-    experiment: Any,
+    experiment: Experiment,
     root: Path | str,
     source: str,
     overrides: Sequence[str],
@@ -251,20 +252,19 @@ def _new_folder(
     ancestry: Ancestry | None,
     now: datetime | None,
 ) -> RunFolder:
-    resolved = experiment.resolved()
     device = farm.device
     texts, lineage = written(ancestry)
     return RunFolder.create(
         root,
         name=experiment.name,
         source=source,
-        resolved=resolved,
+        resolved=experiment.resolved(),
         config_hash=experiment.config_hash,
         columns=RunColumns.of(
             experiment.genes,
-            resolved["solver"]["frequencies"],
-            [one.name for one in build(resolved["objectives"])],
-            feed_radius=dict(experiment.antenna.parameters())["feed.inner_radius"],
+            experiment.solver.frequencies,
+            [one.name for one in experiment.goals],
+            feed_radius=experiment.bounds()[0]["feed.inner_radius"],
         ),
         manifest={
             "title": experiment.title,
@@ -272,8 +272,8 @@ def _new_folder(
             "seed": experiment.seed,
             "backend": backend,
             "device": dict(device) if device else None,
-            "precision": resolved["solver"].get("precision"),
-            "arithmetic": _class_of(farm, backend, resolved["solver"].get("precision")),
+            "precision": experiment.solver.precision,
+            "arithmetic": _class_of(farm, backend, experiment.solver.precision),
             "physics_hash": experiment.physics_hash,
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),

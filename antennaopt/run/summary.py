@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.report.findings import Findings
 from antennaopt.run.bookkeeping import Bookkeeping
 from antennaopt.run.interfaces import Outcome
 from antennaopt.search import decode, individual_id
 from antennaopt.search.objectives import Objective, fitness, shortfalls
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ class RunSummary:
 def summarise(
     driver: Bookkeeping,
     *,
-    experiment: Any,
+    experiment: Experiment,
     objectives: Sequence[Objective],
     folder: Path,
     reason: str,
@@ -135,7 +138,7 @@ def summarise(
     )
 
 
-def finalist(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective], individual: str) -> Finalist:
+def finalist(driver: Bookkeeping, experiment: Experiment, objectives: Sequence[Objective], individual: str) -> Finalist:
     """Return all that is known of an individual."""
     genome, outcome = driver.recall([individual])[individual]
     values = decode(driver.evolution.genes, genome)
@@ -149,7 +152,9 @@ def finalist(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objectiv
     )
 
 
-def _first_best(driver: Bookkeeping, experiment: Any, objectives: Sequence[Objective]) -> tuple[Finalist | None, bool]:
+def _first_best(
+    driver: Bookkeeping, experiment: Experiment, objectives: Sequence[Objective]
+) -> tuple[Finalist | None, bool]:
     """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
     population = experiment.evolution.population
     first = driver.recall(individual_id(0, slot) for slot in range(population))

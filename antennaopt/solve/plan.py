@@ -8,6 +8,7 @@ from typing import Any
 
 from antennaopt.families import FAMILIES, SHARED, stack
 from antennaopt.solve.fit import misfit
+from antennaopt.solver_settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.errors import ConfigError
 
@@ -60,14 +61,16 @@ class SolverPlan:
         return cls(layout=Layout.from_dict(layout), precision=data["precision"])
 
 
-def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], solver: Mapping[str, Any]) -> SolverPlan:
+def plan(
+    family: str, lower: Mapping[str, float], upper: Mapping[str, float], solver: SolverSettings | Mapping[str, Any]
+) -> SolverPlan:
     """Choose the lattice that holds every antenna between two designs.
 
     Args:
         family: Antenna family.
         lower: Design at the lower ends of all ranges, SI, by dotted name.
         upper: The same at the upper ends.
-        solver: The resolved solver table of the experiment.
+        solver: The experiment's settings, or a table of them.
 
     Raises:
         ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
@@ -87,24 +90,24 @@ def plan(family: str, lower: Mapping[str, float], upper: Mapping[str, float], so
         feed_length=upper["feed.length"],
         permittivity=FAMILIES[family].densest(upper),
     )
-    shape = solver.get("grid")
+    settings = SolverSettings.of(solver)
     layout = lay_out(
         extent,
-        frequencies=tuple(solver["frequencies"]),
-        design_frequency=solver["design_frequency"],
-        cells_per_wavelength=solver.get("cells_per_wavelength") or 20.0,
-        cell=solver.get("cell"),
-        courant_fraction=solver["courant_fraction"],
-        layer_cells=solver["pml_cells"],
-        layer_distance=solver.get("pml_distance"),
-        decay_db=solver["decay_db"],
-        max_steps=solver.get("max_steps"),
-        exact_steps=solver.get("steps"),
-        shape=(shape[0], shape[1]) if shape else None,
-        surfaces=solver.get("surfaces") or "full",
+        frequencies=settings.frequencies,
+        design_frequency=settings.design_frequency,
+        cells_per_wavelength=settings.cells_per_wavelength or CELLS_PER_WAVELENGTH,
+        cell=settings.cell,
+        courant_fraction=settings.courant_fraction,
+        layer_cells=settings.pml_cells,
+        layer_distance=settings.pml_distance,
+        decay_db=settings.decay_db,
+        max_steps=settings.max_steps,
+        exact_steps=settings.steps,
+        shape=settings.grid,
+        surfaces=settings.surfaces or "full",
     )
     # Of several antennas those that do not fit become rows; one alone is refused.
     refusal = misfit(layout, family, upper) if lower == upper else None
     if refusal is not None:
         raise ConfigError(refusal)
-    return SolverPlan(layout=layout, precision=solver["precision"])
+    return SolverPlan(layout=layout, precision=settings.precision)

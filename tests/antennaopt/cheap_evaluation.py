@@ -3,10 +3,13 @@
 import math
 from types import SimpleNamespace
 
+from antennaopt.solver_settings import SolverSettings
+
 CALLS = []
 
 
 def plan(family, lower, upper, solver):
+    solver = SolverSettings.of(solver).to_dict()
     CALLS.append(("plan", family, dict(lower), dict(upper), dict(solver)))
     table = {
         "nr": 64,

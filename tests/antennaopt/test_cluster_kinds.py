@@ -60,7 +60,7 @@ def settings(tmp_path):
     def read(table, *overrides, **more):
         file = tmp_path / "lens.toml"
         file.write_text(LENS + table)
-        return ClusterSettings.of(load_experiment(file, overrides).resolved()["cluster"], **more)
+        return ClusterSettings.of(load_experiment(file, overrides).cluster, **more)
 
     return read
 
@@ -127,7 +127,7 @@ def test_certificates_on_a_path_with_shell_in_it_are_refused(settings, tmp_path)
 @pytest.mark.parametrize("name", ["slurm", "kubernetes"])
 def test_the_worked_examples_are_handed_in_with_a_gpu_each(name, certificates):
     experiment = load_experiment(EXAMPLES / f"{name}.toml")
-    text = description(ClusterSettings.of(experiment.resolved()["cluster"], tls=str(certificates)), backend="cuda")
+    text = description(ClusterSettings.of(experiment.cluster, tls=str(certificates)), backend="cuda")
     assert "--gpus-per-task=h200:1" in text or "nvidia.com/gpu" in text
 
 
