@@ -20,9 +20,9 @@ from antennaopt.farm.local import (
     DASHBOARD_PORT,
     SETTINGS,
     WORKER_ENVIRONMENT,
-    PrivateFolder,
     prepare_processes,
 )
+from antennaopt.farm.scratch import PrivateFolder
 from antennaopt.farm.security import (
     LOOPBACK,
     SCHEDULER_PORT,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask.config
@@ -21,6 +19,7 @@ from antennaopt.errors import ClusterError
 from antennaopt.farm.connection import connect, page_link, threads_of, within
 from antennaopt.farm.cores import usable_cores
 from antennaopt.farm.preload import DEVICES
+from antennaopt.farm.scratch import PrivateFolder
 from antennaopt.farm.security import LOOPBACK, host_and_port, is_loopback
 from antennaopt.farm.servers import FiguresCluster, SilentNanny
 from fdtd.cache_folder import cache_folder
@@ -287,21 +286,6 @@ def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:
         with suppress(RuntimeError):
             return cluster()
     return cluster()
-
-
-class PrivateFolder(TemporaryDirectory[str]):
-    """A folder for Dask's files, which no other user can change.
-
-    Dask's own choice is one for all users of a machine. It puts its folder first where modules are looked for.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(prefix="antennaopt-", ignore_cleanup_errors=True)
-
-    def cleanup(self) -> None:
-        """Remove the folder, and look for modules in it no more: its name is free for any user from now on."""
-        sys.path[:] = [one for one in sys.path if not Path(one).is_relative_to(self.name)]
-        super().cleanup()
 
 
 def is_stopped(pid: int) -> bool:
