@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
@@ -83,6 +83,13 @@ def within(seconds: float, action: Any) -> bool:
     """Run an action that might hang in a thread; return whether it ended in time. Its own errors do not matter."""
     if not action:
         return True
+    thread = in_thread(action)
+    thread.join(seconds)
+    return not thread.is_alive()
+
+
+def in_thread(action: Callable[[], Any]) -> threading.Thread:
+    """Run an action in a thread of its own, which keeps no program alive; its errors do not matter."""
 
     def run() -> None:
         with suppress(Exception):
@@ -90,8 +97,7 @@ def within(seconds: float, action: Any) -> bool:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(seconds)
-    return not thread.is_alive()
+    return thread
 
 
 def page_link(client: Client, dashboard: str | None) -> str | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import dask.config
@@ -16,7 +18,7 @@ from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.connection import connect, page_link, threads_of, within
+from antennaopt.farm.connection import connect, in_thread, page_link, threads_of, within
 from antennaopt.farm.cores import usable_cores
 from antennaopt.farm.preload import DEVICES
 from antennaopt.farm.scratch import PrivateFolder
@@ -63,6 +65,14 @@ Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers
 hours and time of cores that are to solve.
 """
 
+
+CLOSE_S = 10.0
+"""How long a scheduler and its workers may take to end by themselves."""
+
+KILL_S = 10.0
+"""How long they may take when worker processes are killed."""
+
+PAUSE_S = 0.1
 
 START_ATTEMPTS = 3
 """How often worker processes of this machine are started before none of them can be."""
@@ -165,16 +175,22 @@ class OwnScheduler:
             return
         self._closed = True
         cluster, client = getattr(self, "_cluster", None), getattr(self, "client", None)
-        pids = self._pids(cluster)
         within(5.0, client and (lambda: client.close(timeout=3)))
-        if not within(10.0, cluster and (lambda: cluster.close(timeout=8))):
-            for pid in pids:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        if cluster is not None:
+            # Without a time limit of Dask's: it would cancel the close, and forget processes that still run.
+            ending = in_thread(cluster.close)
+            ending.join(CLOSE_S)
+            if ending.is_alive():
+                self._kill_processes(cluster, ending)
         self._scratch.cleanup()
 
-    def _pids(self, cluster: Any) -> list[int]:
-        return []
+    def _kill_processes(self, cluster: Any, ending: Thread) -> None:
+        """Do nothing: the workers are on other machines.
+
+        Args:
+            cluster: Dask's, which does not end by itself.
+            ending: Thread in which it is being closed.
+        """
 
 
 class LocalWorkers(OwnScheduler):
@@ -272,8 +288,19 @@ class LocalWorkers(OwnScheduler):
                     return True
         return False
 
-    def _pids(self, cluster: Any) -> list[int]:
-        return [nanny.pid for nanny in getattr(cluster, "workers", {}).values() if nanny.pid]
+    def _kill_processes(self, cluster: Any, ending: Thread) -> None:
+        """Kill worker processes until the cluster has ended.
+
+        Also those that are just starting: one whose scheduler has gone waits for it for ever, and its nanny for it.
+        """
+        until = time.monotonic() + KILL_S
+        while ending.is_alive() and time.monotonic() < until:
+            with suppress(RuntimeError):  # the set grew meanwhile
+                for nanny in list(cluster._created):
+                    if nanny.pid:
+                        with suppress(ProcessLookupError):
+                            os.kill(nanny.pid, signal.SIGKILL)
+            ending.join(PAUSE_S)
 
 
 def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:

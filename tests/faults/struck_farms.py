@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -24,7 +25,13 @@ def workers(**options):
 
 
 def worker_pids():
-    return [child.pid for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+    """Worker processes that run."""
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child.pid)
+    return found
 
 
 class Striking(threading.Thread):
