@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from antennaopt.cli.options import insecure_option, quiet_option, teller, tls_option
+from antennaopt.cli.options import insecure_option, quiet_option, teller, tls_option, warn
 from antennaopt.errors import ConfigurationError
 
 
@@ -46,4 +46,5 @@ def scheduler(
         dashboard=None if no_dashboard else port,
         dashboard_hosts=hosts,
         say=teller(quiet=quiet),
+        warn=warn,
     )

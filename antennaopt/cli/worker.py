@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from antennaopt.cli.options import backend_option, chosen_backend, insecure_option, quiet_option, teller, tls_option
+from antennaopt.cli.options import (
+    backend_option,
+    chosen_backend,
+    insecure_option,
+    quiet_option,
+    teller,
+    tls_option,
+    warn,
+)
 
 
 @click.command(short_help="Let this host solve for a scheduler.")
@@ -49,4 +57,5 @@ def worker(
         insecure=insecure,
         wait_s=wait,
         say=teller(quiet=quiet),
+        warn=warn,
     )

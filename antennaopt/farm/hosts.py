@@ -37,6 +37,7 @@ from antennaopt.farm.servers import FiguresScheduler, SilentNanny
 from antennaopt.solve.room import BATCHES_AT_A_TIME
 
 Say = Callable[[str], None]
+Warn = Callable[[Sequence[str]], None]
 
 
 def serve_scheduler(
@@ -47,6 +48,7 @@ def serve_scheduler(
     dashboard: int | None = DASHBOARD_PORT,
     dashboard_hosts: Sequence[str] = (),
     say: Say,
+    warn: Warn,
 ) -> None:
     """Run a scheduler until SIGTERM, SIGHUP or Ctrl-C.
 
@@ -58,6 +60,7 @@ def serve_scheduler(
             dashboard.
         dashboard_hosts: Names, in addition to this machine's loopback, under which the dashboard answers.
         say: Is told the address once others may come.
+        warn: Prints a warning where connections are not encrypted.
 
     Raises:
         ConfigurationError: Other machines could come in without certificates.
@@ -67,7 +70,7 @@ def serve_scheduler(
     security = security_for_listening(host, TlsFiles.of(tls), insecure=insecure)
     port = port or SCHEDULER_PORT
     if security is None:
-        say("warning: without --tls every user of this machine can run programs as you through this scheduler")
+        warn([_warning("this scheduler", host)])
 
     async def serve(stop: asyncio.Event) -> None:
         scheduler = FiguresScheduler(
@@ -105,6 +108,7 @@ def serve_workers(
     insecure: bool = False,
     wait_s: float = 300.0,
     say: Say,
+    warn: Warn,
 ) -> None:
     """Run worker processes for a scheduler until SIGTERM, SIGHUP, Ctrl-C or the scheduler's end.
 
@@ -118,6 +122,7 @@ def serve_workers(
         insecure: Whether the way there may be open.
         wait_s: How long the scheduler may take to be there.
         say: Is told once they are at work.
+        warn: Prints a warning where connections are not encrypted.
 
     Raises:
         ConfigurationError: The way there would be open.
@@ -130,6 +135,8 @@ def serve_workers(
     host = listen or _way_to(address)
     security_for_listening(host, TlsFiles.of(tls), insecure=insecure)
     first = name or socket.gethostname()
+    if security is None:
+        warn([_warning("these workers", host)])
 
     async def serve(stop: asyncio.Event) -> None:
         nannies = [
@@ -199,6 +206,15 @@ async def _first(*awaitables: Awaitable[Any]) -> None:
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()
+
+
+def _warning(what: str, host: str) -> str:
+    """Return the warning of a command whose connections are not encrypted."""
+    far = "" if is_loopback(host) else f", and of every machine that reaches {host},"
+    return (
+        f"without --tls every user of this machine{far} can run programs as you through {what}; make "
+        "certificates with `antennaopt tls FOLDER`, and give scheduler, workers and runs --tls FOLDER"
+    )
 
 
 def _way_to(address: str) -> str:

@@ -95,6 +95,22 @@ def test_one_command_a_host(capsys):
 
 
 @pytest.mark.parametrize("command", ["scheduler", "worker"])
+def test_open_connections_are_a_warning(command, capsys):
+    """Also under --quiet: one line that names the danger and the remedy, before the command fails for other reasons."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        where = ["--listen", address] if command == "scheduler" else [f"tcp://{address}", "--backend", "cpu"]
+        wait = [] if command == "scheduler" else ["--workers", "1", "--wait", "1"]
+        assert main([command, *where, *wait, "--quiet"]) == 5
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    what = "this scheduler" if command == "scheduler" else "these workers"
+    assert f"every user of this machine can run programs as you through {what}" in line
+    assert "`antennaopt tls FOLDER`" in line and line.endswith("--tls FOLDER")
+
+
+@pytest.mark.parametrize("command", ["scheduler", "worker"])
 def test_beyond_loopback_needs_certificates(command, capsys):
     where = ["--listen", "0.0.0.0"] if command == "scheduler" else ["tcp://10.0.0.5:8786", "--backend", "cpu"]
     assert main([command, *where]) == 2
