@@ -65,11 +65,12 @@ def repair(
         ResumeRefusedError: What is solved here does not lead to the rows that are whole; nothing was written.
         Interrupted: A signal came; nothing was written.
     """
-    done = 0
+    done, begun = 0, False
     if checkpoint is not None:
         with of_this_run(checkpoint):
             done = int(checkpoint.state["evolution"]["generation"])
-    found = damaged_files(folder, done)
+            begun = bool(checkpoint.state.get("block"))
+    found = damaged_files(folder, done, begun=begun)
     if not found:
         told("nothing to repair: every file of rows and patterns is whole")
         return []

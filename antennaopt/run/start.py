@@ -17,6 +17,7 @@ from antennaopt.run.interrupt import StopSignals
 from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.run.progress import Progress, Quiet
 from antennaopt.run.session import Session, is_mixed
+from antennaopt.run.steady import SteadyDriver
 from antennaopt.run.summary import RunSummary
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
@@ -211,6 +212,8 @@ def resume(
                 session.repair(checkpoint, exact=not changes)
             if checkpoint is not None:
                 restore(session, checkpoint, folder)
+                if repair and isinstance(session.driver, SteadyDriver):
+                    session.driver.save_block()  # a run that has stopped does not come to write it
             folder.log("resumed", generation=session.driver.evolution.generation, arithmetic_changes=changes)
             return session.carry_out(report=report)
 

@@ -114,9 +114,9 @@ class SteadyDriver(Bookkeeping):
         except KeyboardInterrupt:
             self._signals.request()
         except ClusterError:
-            self._save_block()
+            self.save_block()
             raise
-        self._save_block()
+        self.save_block()
         if self._signals.requested:
             raise self._interrupted(self._signals.exit_code or 130)
         self.evolution.close()
@@ -258,7 +258,7 @@ class SteadyDriver(Bookkeeping):
         if number + 1 < self.evolution.settings.generations:
             self._progress.generation_started(number + 1, self.evolution.settings.population)
 
-    def _save_block(self) -> None:
+    def save_block(self) -> None:
         """Store the rows of a block that is not full, and the state; a resume fills it up."""
         if not self._block:
             return

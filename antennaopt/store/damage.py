@@ -64,18 +64,21 @@ def _missing(folder: RunFolder) -> Iterator[str]:
             yield f"{folder.evals_folder / generation_file(number)} is missing"
 
 
-def damaged_files(folder: RunFolder, done: int) -> list[Damage]:
+def damaged_files(folder: RunFolder, done: int, *, begun: bool = False) -> list[Damage]:
     """Read every file of rows and patterns, and return those that are not whole.
 
     Args:
         folder: Of the run.
         done: Generations that the checkpoint counts as done; what is damaged after them has no generations, since a
             resume writes it again.
+        begun: Whether the checkpoint holds a part of the next one, so that its file must be there.
     """
     found: list[Damage] = []
     with_patterns: dict[int, bool] = {}
     for number, table in _sound(folder, "evals", done, found):
         with_patterns[number] = "ok" in table["status"].to_pylist()
+    if begun and done < SINGLE and not (folder.path / "evals" / generation_file(done)).exists():
+        found.append(_gone(folder, "evals", range(done, done)))
     rows: dict[int, int] = {}
     for number, table in _sound(folder, "patterns", done, found):
         rows[number] = table.num_rows

@@ -16,6 +16,7 @@ from antennaopt import run as study
 from antennaopt.cli import main
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.run import Quiet
+from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import certify
 from antennaopt.store import RunFolder, generations, load
 from antennaopt.store.damage import damaged_files
@@ -111,6 +112,58 @@ def test_a_steady_state_is_repaired_in_its_recorded_order(steady, tmp_path, dama
         cut(folder / kind / f"gen-{block:06d}.parquet")
     repaired(folder)
     bits.assert_equal(folder, steady)
+
+
+@pytest.fixture(scope="module")
+def at_its_goals(tmp_path_factory):
+    """A steady state that stopped within a block because its goals are met; and as it went on without that stop."""
+    root = tmp_path_factory.mktemp("goals")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(cheap_lens.EXPERIMENT, "objective", [{"metric": "directivity_dbi", "at_least": 28.8}])
+        done = cheap_lens.start(root, farm=cheap_lens.serial, evolution=STEADY, sleep_s=0.0)
+    assert (done.reason, done.evaluations) == (ALL_GOALS_MET, 22)  # two blocks, and two antennas of the third
+    on = shutil.copytree(done.folder, root / "on" / done.folder.name)
+    without_goals(on)
+    assert cheap_lens.go_on(on, farm=cheap_lens.serial).evaluations == 40
+    return done.folder, on
+
+
+def without_goals(folder):
+    """Let a run go on past its goals, as `--set evolution.stop.goals=false` does."""
+    path = folder / "resolved.json"
+    resolved = json.loads(path.read_text())
+    resolved["evolution"]["stop"]["goals"] = False
+    path.write_text(json.dumps(resolved))
+
+
+@pytest.mark.parametrize("harm", [cut, gone])
+@pytest.mark.parametrize("block", range(3))
+def test_a_steady_state_that_stopped_at_its_goals_is_repaired(at_its_goals, tmp_path, harm, block):
+    """As it is, and while it is told to go on. The rows of its last block, which is not full, used to be lost."""
+    stopped, on = at_its_goals
+    for kind in ("evals", "patterns"):
+        if (kind, harm, block) == ("patterns", gone, 2):
+            continue  # a block may be without patterns
+        folder = shutil.copytree(stopped, tmp_path / kind / stopped.name)
+        harm(folder / kind / f"gen-{block:06d}.parquet")
+        more = shutil.copytree(folder, tmp_path / f"{kind}-on" / stopped.name)
+        told = Told()
+        repaired(folder, told)
+        bits.assert_equal(folder, stopped)
+        assert [line for line in told.notes if f"to repair: {kind}/gen-{block:06d}.parquet is" in line]
+        without_goals(more)
+        repaired(more)
+        bits.assert_equal(more, on)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_steady_state_that_went_on_past_its_goals_is_repaired(at_its_goals, tmp_path, block):
+    _, on = at_its_goals
+    for kind in ("evals", "patterns"):
+        folder = shutil.copytree(on, tmp_path / kind / on.name)
+        cut(folder / kind / f"gen-{block:06d}.parquet")
+        repaired(folder)
+        bits.assert_equal(folder, on)
 
 
 def test_a_steady_state_without_its_order_is_refused(steady, tmp_path):
