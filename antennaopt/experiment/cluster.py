@@ -212,6 +212,13 @@ class Cluster(Table):
         return f"local workers{listening}" if listening else None
 
 
+ELSEWHERE = {
+    "address": "whose scheduler runs already (`antennaopt scheduler --no-dashboard` serves none)",
+    "kubernetes": "where the dashboard, on loopback of the scheduler's pod, tells whether that is alive",
+}
+"""Kinds whose scheduler this program does not start itself: why they take no `dashboard = false`."""
+
+
 def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
     """Look for entries that do not go together.
 
@@ -238,6 +245,8 @@ def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
             refuse(f'cluster.workers = "auto" does not say how many of {kind}; write a number')
         if isinstance(cluster.workers, int) and (cluster.workers_least or 0) > cluster.workers:
             refuse(f"cluster.workers_least = {cluster.workers_least} is more than cluster.workers; lower it")
+    if not cluster.dashboard and kind in ELSEWHERE:
+        refuse(f'cluster.dashboard = false does not go with cluster.kind = "{kind}", {ELSEWHERE[kind]}; leave it out')
     for entry, kinds in belongs.items():
         value = getattr(cluster, entry)
         if value not in (None, ()) and kind not in kinds:

@@ -35,6 +35,11 @@ memory = "64 GiB"
 walltime = "36 h"
 interface = "ib0"
 """
+ADDRESS = """
+[cluster]
+kind = "address"
+address = "tcp://127.0.0.1:8786"
+"""
 KUBERNETES = """
 [cluster]
 kind = "kubernetes"
@@ -228,6 +233,8 @@ def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):
         (SLURM, ["cluster.kind=kubernetes"], "cluster.kubernetes is missing"),
         (SLURM, ["cluster.kind=local"], "cluster.workers_least = 2 does not go with"),
         (KUBERNETES, ["cluster.listen=0.0.0.0"], "cluster.listen"),
+        (KUBERNETES, ["cluster.dashboard=false"], 'dashboard = false does not go with cluster.kind = "kubernetes"'),
+        (ADDRESS, ["cluster.dashboard=false"], 'go with cluster.kind = "address", whose scheduler runs already'),
         (KUBERNETES, ["cluster.kubernetes.memory=lots"], 'an amount such as "32 GB"'),
         (KUBERNETES, ["cluster.kubernetes.namespace=A_B"], "lower-case letters"),
         (KUBERNETES, ["cluster.tls="], "names no folder"),
