@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -67,6 +67,9 @@ class Table(BaseModel):
         extra="forbid", frozen=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
     )
 
+    also_known: ClassVar[tuple[str, ...]] = ()
+    """Keys that a file may have and that are read as others before they come here."""
+
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
@@ -78,7 +81,7 @@ class Table(BaseModel):
         accepted = {*known, *cls.model_fields}
         for key in data:
             if key not in accepted:
-                raise EntryError(unknown_key(key, known), path=(key,), value=MISSING)
+                raise EntryError(unknown_key(key, [*known, *cls.also_known]), path=(key,), value=MISSING)
         return data
 
 

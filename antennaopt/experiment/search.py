@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
 
@@ -127,6 +127,8 @@ class Evolution(Table):
     Attributes:
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
     """
+
+    also_known: ClassVar[tuple[str, ...]] = ("generational",)
 
     algorithm: Literal["ga", "random", "steady_state"] = "ga"
     population: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.population, ge=2, le=1_000_000)

@@ -17,6 +17,8 @@ CASES = {
     "unknown key": (RADIUS, 'inner_radus = "3.6 mm"', "antenna.feed.inner_radus is not a known key; did you mean 'inner_radius'?"),
     "unknown table": ("seed = 7", "antena = 7", "antena is not a known key; did you mean 'antenna'?"),
     "unknown key in evolution": ("population = 16", "popluation = 16", "evolution.popluation is not a known key; did you mean 'population'?"),
+    "all keys of evolution are named": ("population = 16", "populace = 16", "start, stop, generational)"),
+    "near the short form": ("population = 16", "generationl = true", "evolution.generationl is not a known key; did you mean 'generational'?"),
     "key of another family": ('family = "shaped_lens"', 'family = "open_waveguide"', "antenna.lens is not a known key"),
     "missing key": (RADIUS, "", 'antenna.feed.inner_radius is missing; add for example inner_radius = "3.6 mm"'),
     "missing permittivity": ("permittivity = 2.53", "", "antenna.lens.permittivity is missing; add for example"),
