@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_up_runs import MadeUpRun, write_run
 
 from antennaopt import cli
 
@@ -18,3 +19,9 @@ def call(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory):
+    """A finished run folder of 2 generations of 4; copy it before anything is changed."""
+    return write_run(tmp_path_factory.mktemp("made"), MadeUpRun(generations=2, population=4, field_map=False))

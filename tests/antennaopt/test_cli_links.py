@@ -4,7 +4,6 @@ import os
 import shutil
 
 import pytest
-from made_up_runs import MadeUpRun, write_run
 
 COMMANDS = [
     "status RUN", "status RUN --watch", "report RUN", "compare RUN OTHER", "compare OTHER RUN",
@@ -13,16 +12,11 @@ COMMANDS = [
 SECRET = "a key of another user"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("made"), MadeUpRun(generations=2, population=4, field_map=False))
-
-
 @pytest.fixture
-def run(made, tmp_path):
-    shutil.copytree(made, tmp_path / "OTHER")
+def run(small_run, tmp_path):
+    shutil.copytree(small_run, tmp_path / "OTHER")
     (tmp_path / "OTHER" / "secret").write_text(SECRET)
-    return shutil.copytree(made, tmp_path / "RUN")
+    return shutil.copytree(small_run, tmp_path / "RUN")
 
 
 def test_as_it_was_made_it_can_be_read(call, run):

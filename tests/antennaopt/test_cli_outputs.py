@@ -5,20 +5,14 @@ import shutil
 
 import pytest
 from config_files import LENS, WAVEGUIDE
-from made_up_runs import MadeUpRun, write_run
 
 from antennaopt.errors import StorageError
 from antennaopt.store.atomic import write_text
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("made"), MadeUpRun(generations=2, population=4, field_map=False))
-
-
 @pytest.fixture
-def files(made, tmp_path):
-    shutil.copytree(made, tmp_path / "RUN")
+def files(small_run, tmp_path):
+    shutil.copytree(small_run, tmp_path / "RUN")
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
     (tmp_path / "lens.toml").write_text(LENS)
     (tmp_path / "rows.json").write_text("[]")
