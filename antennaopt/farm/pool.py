@@ -125,7 +125,10 @@ class Farm:
         self._client: Any = self._cluster.client
         self.dashboard_link: str | None = self._cluster.dashboard_link
         self._flights = Flights(self._client, Coroner(self._client, here=self._cluster.here))
-        self._presence = Presence(self._client, where=self._cluster.where, patience_s=self._patience_s)
+        cluster = self._cluster
+        self._presence = Presence(
+            self._client, where=cluster.where, patience_s=self._patience_s, ended=lambda: cluster.scheduler_is_gone
+        )
         try:
             self._crew = self._muster()
         except BaseException:
@@ -319,11 +322,11 @@ class Farm:
             yield from self._give_up_overdue()
             self._waiting.put_back(self._flights.stranded(self._crew.hands))
             if self._crew.worker_count < self._cluster.worker_count or self._crew.is_asking:
-                self._crew.refresh(self._cluster.accepted(self._presence.workers()))
+                self._refresh_workers()
         if now - self._workers_checked >= WORKERS_CHECK_S:
             self._workers_checked = now
             self._require_scheduler()
-            self._crew.refresh(self._cluster.accepted(self._presence.workers()))
+            self._refresh_workers()
             for done, worker in self._cluster.mend():
                 self._tell(done, worker=worker)
 
@@ -344,11 +347,25 @@ class Farm:
                 self._reception.contest(flight.batch)
                 yield from self._reception.failed(flight.batch, *failure(None, flight))
 
+    def _refresh_workers(self) -> None:
+        """Query the workers; where our own scheduler ends meanwhile, those of the one that takes its place."""
+        try:
+            threads = self._presence.workers()
+        except ClusterError:
+            if not self._cluster.scheduler_is_gone:
+                raise
+            self._require_scheduler()
+            threads = self._presence.workers()
+        self._crew.refresh(self._cluster.accepted(threads))
+
     def _require_scheduler(self) -> None:
         """Wait for a lost scheduler; in place of our own one that has ended, start another and send all again."""
-        if not self._cluster.scheduler_is_gone:
+        try:
             self._presence.require_scheduler()
             return
+        except ClusterError:
+            if not self._cluster.scheduler_is_gone:
+                raise
         self._rebuilt += 1
         if self._rebuilt > MOST_REBUILDS:
             raise ClusterError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,15 +16,17 @@ PAUSE_S = 0.5
 class Presence:
     """Notices a scheduler or workers that are gone for good."""
 
-    def __init__(self, client: Any, *, where: str, patience_s: float) -> None:
+    def __init__(self, client: Any, *, where: str, patience_s: float, ended: Callable[[], bool]) -> None:
         """Watch a client's cluster.
 
         Args:
             client: Dask's.
             where: The scheduler's address or `this machine`, for messages.
             patience_s: How long all workers, or the scheduler, may be gone.
+            ended: Whether the scheduler is known to have ended, so that no wait helps.
         """
         self.patience_s = patience_s
+        self._ended = ended
         self._client = client
         self._where = where
         self._alone_since: float | None = None
@@ -71,8 +74,8 @@ class Presence:
             ClusterError: It does not.
         """
         deadline = time.monotonic() + self.patience_s
-        while self._client.status != "running":
-            if self._client.status in ("closed", "closing") or time.monotonic() > deadline:
+        while (ended := self._ended()) or self._client.status != "running":
+            if ended or self._client.status in ("closed", "closing") or time.monotonic() > deadline:
                 raise ClusterError(
                     f"the scheduler at {self._where} is gone; what was solved is saved: start it again and resume"
                 )

@@ -33,13 +33,13 @@ class Client:
 
 def test_it_comes_back():
     """It used to end the run with the traceback of a closed connection."""
-    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=SAFETY_S)
+    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=SAFETY_S, ended=lambda: False)
     assert watch.workers() == {"a": 1}
 
 
 @pytest.mark.parametrize("answer", [AWAY, TimeoutError()])
 def test_it_does_not_come_back(answer):
-    watch = Presence(Client(answer), where="tcp://x", patience_s=0.6)
+    watch = Presence(Client(answer), where="tcp://x", patience_s=0.6, ended=lambda: False)
     with pytest.raises(ClusterError, match=r"tcp://x has not answered for 0\.6 s; what was solved is saved"):
         watch.workers()
 
@@ -49,3 +49,9 @@ def test_a_remote_scheduler_that_is_away_has_workers_still_to_be_counted():
     remote.client = Client(AWAY, {"a": 2, "b": 1})
     assert remote.worker_count == 1
     assert remote.worker_count == 3
+
+
+def test_a_scheduler_that_is_known_to_have_ended_is_not_waited_for():
+    watch = Presence(Client(AWAY, looks=10**9), where="this machine", patience_s=10**9, ended=lambda: True)
+    with pytest.raises(ClusterError, match="the scheduler at this machine is gone"):
+        watch.workers()

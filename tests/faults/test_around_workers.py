@@ -85,6 +85,26 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
 
 
 @pytest.mark.slow
+def test_a_scheduler_that_ends_while_the_driver_queries_the_workers_is_rebuilt():
+    """Its end came after the driver had looked for it: the run ended, once the client had tried for 60 s."""
+    told = []
+    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 0.05}, workers=1, dashboard=False) as farm:
+        farm.on_event = lambda event, **details: told.append(event)
+        query, cluster = farm._presence.workers, farm._cluster._cluster
+
+        def ends_first():
+            cluster.loop.add_callback(cluster.scheduler.close)
+            wait_until(lambda: cluster.scheduler.status.name != "running")
+            return query()
+
+        farm._presence.workers = ends_first
+        design = {f"lens.radii.{place}": 0.01 for place in range(4)}
+        outcomes = farm.run([[(f"i{number}", design)] for number in range(4)])
+        farm._refresh_workers()
+        assert {outcome["status"] for _, outcome in outcomes} == {"ok"}
+    assert told == ["scheduler_rebuilt"]
+
+
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
     """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.2)
