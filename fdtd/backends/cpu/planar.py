@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.constants import c, epsilon_0, mu_0
@@ -25,6 +25,57 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 _OUT, _X, _Y = 0, 1, 2
 # Filters and convolutions: along x at nodes and half nodes, along y at nodes and half nodes.
 _NODE_X, _HALF_X, _NODE_Y, _HALF_Y = 0, 1, 2, 3
+
+
+class _Cells(NamedTuple):
+    """One problem's state and coefficients, each [parts, ny, nx].
+
+    Attributes:
+        state: The component out of the plane and the two in it.
+        gains: What a curl adds to each H.
+        keep: Of each E, the part kept.
+        gain: What a curl adds to each E.
+        lengths: Open parts of the segments along x and y.
+        opened: Whether e_x and e_y are stepped.
+    """
+
+    state: np.ndarray
+    gains: np.ndarray
+    keep: np.ndarray
+    gain: np.ndarray
+    lengths: np.ndarray
+    opened: np.ndarray
+
+
+class _Nodes(NamedTuple):
+    """Nodes that couple e_x and e_y: rows and columns, [2, nodes], and their weights."""
+
+    places: np.ndarray
+    weights: np.ndarray
+
+
+class _Layers(NamedTuple):
+    """Absorbing layers: cells, filters along x and y at nodes and half nodes [2, 3, columns or rows], memory."""
+
+    cells: int
+    along: np.ndarray
+    across: np.ndarray
+    psi: np.ndarray
+
+
+class _Drive(NamedTuple):
+    """Currents of one kind: places [sources, 3], and what each takes off its field at every step [sources, steps]."""
+
+    places: np.ndarray
+    samples: np.ndarray
+
+
+class _Scratch(NamedTuple):
+    """Two rows of differences, and the curls of the whole plane (TE)."""
+
+    row: np.ndarray
+    other: np.ndarray
+    curls: np.ndarray
 
 
 @compiled(**_OPTIONS)
@@ -75,75 +126,80 @@ def _update(field, keep, gain, left, right, n):
 
 
 @compiled(**_OPTIONS)
-def _h_tm(state, gains, psi, along, across, cells, row):
+def _h_tm(cells, layers, scratch):
+    state, row = cells.state, scratch.row
     ny, nx = state.shape[1], state.shape[2]
     for j in range(ny):
         if j < ny - 1:
             _subtract(row, state[_OUT, j + 1], state[_OUT, j], nx)
-            if j < cells or j >= ny - 1 - cells:
-                f = across[1, :, j]
-                _stretch_across(row, psi[_HALF_Y, j], f[0], f[1], f[2], nx)
-            _add(state[_X, j], gains[_X, j], row, nx)
+            if j < layers.cells or j >= ny - 1 - layers.cells:
+                f = layers.across[1, :, j]
+                _stretch_across(row, layers.psi[_HALF_Y, j], f[0], f[1], f[2], nx)
+            _add(state[_X, j], cells.gains[_X, j], row, nx)
         _subtract(row, state[_OUT, j, 1:], state[_OUT, j], nx - 1)
-        _stretch_along(row, psi[_HALF_X, j], along[1], cells, nx - 1)
-        _add(state[_Y, j], gains[_Y, j], row, nx - 1)
+        _stretch_along(row, layers.psi[_HALF_X, j], layers.along[1], layers.cells, nx - 1)
+        _add(state[_Y, j], cells.gains[_Y, j], row, nx - 1)
 
 
 @compiled(**_OPTIONS)
-def _e_tm(state, keep, gain, psi, along, across, cells, row, other):
+def _e_tm(cells, layers, scratch):
+    state, row, other = cells.state, scratch.row, scratch.other
     ny, nx = state.shape[1], state.shape[2]
     row[0] = 0
     for j in range(1, ny - 1):
         _subtract(row[1:], state[_Y, j, 1:], state[_Y, j], nx - 1)
-        _stretch_along(row, psi[_NODE_X, j], along[0], cells + 1, nx)
+        _stretch_along(row, layers.psi[_NODE_X, j], layers.along[0], layers.cells + 1, nx)
         _subtract(other, state[_X, j], state[_X, j - 1], nx)
-        if j <= cells or j >= ny - 1 - cells:
-            f = across[0, :, j]
-            _stretch_across(other, psi[_NODE_Y, j], f[0], f[1], f[2], nx)
-        _update(state[_OUT, j], keep[0, j], gain[0, j], row, other, nx)
+        if j <= layers.cells or j >= ny - 1 - layers.cells:
+            f = layers.across[0, :, j]
+            _stretch_across(other, layers.psi[_NODE_Y, j], f[0], f[1], f[2], nx)
+        _update(state[_OUT, j], cells.keep[0, j], cells.gain[0, j], row, other, nx)
 
 
 @compiled(**_OPTIONS)
-def _h_te(state, gains, lengths, psi, along, across, cells, row, other):
+def _h_te(cells, layers, scratch):
+    state, lengths, row, other = cells.state, cells.lengths, scratch.row, scratch.other
     ny, nx = state.shape[1], state.shape[2]
     for j in range(ny - 1):
         _subtract_weighted(row, state[_Y, j, 1:], lengths[1, j, 1:], state[_Y, j], lengths[1, j], nx - 1)
-        _stretch_along(row, psi[_HALF_X, j], along[1], cells, nx - 1)
+        _stretch_along(row, layers.psi[_HALF_X, j], layers.along[1], layers.cells, nx - 1)
         _subtract_weighted(other, state[_X, j + 1], lengths[0, j + 1], state[_X, j], lengths[0, j], nx)
-        if j < cells or j >= ny - 1 - cells:
-            f = across[1, :, j]
-            _stretch_across(other, psi[_HALF_Y, j], f[0], f[1], f[2], nx)
+        if j < layers.cells or j >= ny - 1 - layers.cells:
+            f = layers.across[1, :, j]
+            _stretch_across(other, layers.psi[_HALF_Y, j], f[0], f[1], f[2], nx)
         for i in range(nx - 1):
-            state[_OUT, j, i] += gains[_OUT, j, i] * (other[i] - row[i])
+            state[_OUT, j, i] += cells.gains[_OUT, j, i] * (other[i] - row[i])
 
 
 @compiled(**_OPTIONS)
-def _e_te(state, keep, gain, psi, along, across, cells, row, curls):
+def _e_te(cells, layers, scratch):
     """Curls are kept for the whole plane: the coupling reads a row below and a row above."""
+    state, keep, gain, row, curls = cells.state, cells.keep, cells.gain, scratch.row, scratch.curls
     ny, nx = state.shape[1], state.shape[2]
     for j in range(ny):
         if 0 < j < ny - 1:
             _subtract(row, state[_OUT, j], state[_OUT, j - 1], nx)
-            if j <= cells or j >= ny - 1 - cells:
-                f = across[0, :, j]
-                _stretch_across(row, psi[_NODE_Y, j], f[0], f[1], f[2], nx)
+            if j <= layers.cells or j >= ny - 1 - layers.cells:
+                f = layers.across[0, :, j]
+                _stretch_across(row, layers.psi[_NODE_Y, j], f[0], f[1], f[2], nx)
             for i in range(nx):
                 state[_X, j, i] = keep[0, j, i] * state[_X, j, i] + gain[0, j, i] * row[i]
                 curls[0, j, i] = row[i]
         if j < ny - 1:
             row[0] = 0
             _subtract(row[1:], state[_OUT, j, 1:], state[_OUT, j], nx - 1)
-            _stretch_along(row, psi[_NODE_X, j], along[0], cells + 1, nx)
+            _stretch_along(row, layers.psi[_NODE_X, j], layers.along[0], layers.cells + 1, nx)
             for i in range(nx):
                 state[_Y, j, i] = keep[1, j, i] * state[_Y, j, i] - gain[1, j, i] * row[i]
                 curls[1, j, i] = -row[i]
 
 
 @compiled(**_OPTIONS)
-def _couple(state, curls, opened, rows, columns, weights):
+def _couple(cells, nodes, curls):
     """Node by node: each passes on what its two neighbours of one direction see to those of the other."""
-    for n in range(len(rows)):
-        j, i = rows[n], columns[n]
+    state, opened, weights = cells.state, cells.opened, nodes.weights
+    for n in range(len(weights)):
+        j, i = nodes.places[0, n], nodes.places[1, n]
         x = weights[n] * (opened[0, j, i] * curls[0, j, i] + opened[0, j, i - 1] * curls[0, j, i - 1])
         y = weights[n] * (opened[1, j, i] * curls[1, j, i] + opened[1, j - 1, i] * curls[1, j - 1, i])
         state[_X, j, i] += opened[0, j, i] * y
@@ -153,30 +209,29 @@ def _couple(state, curls, opened, rows, columns, weights):
 
 
 @compiled(**_OPTIONS)
-def _march(
-    tm, steps, state, gains, keep, gain, lengths, opened, coupled, weights, along, across, cells, drives, points, out
-):
-    ny, nx = state.shape[1], state.shape[2]
-    psi = np.zeros((4, ny, nx), state.dtype)
-    row, other = np.zeros(nx, state.dtype), np.zeros(nx, state.dtype)
-    curls = np.zeros((2, 1 if tm else ny, nx), state.dtype)
-    magnetic, magnetic_samples, electric, electric_samples = drives
-    for step in range(steps):
+def _drive(state, drive, step):
+    """Subtract the currents of this step."""
+    for s in range(len(drive.places)):
+        state[drive.places[s, 0], drive.places[s, 1], drive.places[s, 2]] -= drive.samples[s, step]
+
+
+@compiled(**_OPTIONS)
+def _march(tm, cells, nodes, layers, scratch, drives, points, out):
+    magnetic, electric = drives
+    for step in range(len(out)):
         if tm:
-            _h_tm(state, gains, psi, along, across, cells, row)
+            _h_tm(cells, layers, scratch)
         else:
-            _h_te(state, gains, lengths, psi, along, across, cells, row, other)
-        for s in range(len(magnetic)):
-            state[magnetic[s, 0], magnetic[s, 1], magnetic[s, 2]] -= magnetic_samples[s, step]
+            _h_te(cells, layers, scratch)
+        _drive(cells.state, magnetic, step)
         if tm:
-            _e_tm(state, keep, gain, psi, along, across, cells, row, other)
+            _e_tm(cells, layers, scratch)
         else:
-            _e_te(state, keep, gain, psi, along, across, cells, row, curls)
-            _couple(state, curls, opened, coupled[0], coupled[1], weights)
-        for s in range(len(electric)):
-            state[electric[s, 0], electric[s, 1], electric[s, 2]] -= electric_samples[s, step]
+            _e_te(cells, layers, scratch)
+            _couple(cells, nodes, scratch.curls)
+        _drive(cells.state, electric, step)
         for p in range(len(points)):
-            out[step, p] = state[points[p, 0], points[p, 1], points[p, 2]]
+            out[step, p] = cells.state[points[p, 0], points[p, 1], points[p, 2]]
 
 
 def run(
@@ -241,20 +296,20 @@ def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, 
         for probe in problem.probes
         for row, column in zip(probe.rows, probe.columns, strict=True)
     ]
-    result, out = cast(state), np.zeros((problem.steps, len(points)), dtype)
-    arguments = (
-        tm, problem.steps, result, cast(gains), cast(keep), cast(gain), cast(lengths), cast(live[1:]),
-        np.stack(coupled), cast(weights[coupled]), cast(along), cast(across), layer.cells,
-        (*_drives(problem, "h", gain, dtype), *_drives(problem, "e", gain, dtype)),
-        np.array(points, dtype=np.int64).reshape(-1, 3), out,
-    )  # fmt: skip
+    cells = _Cells(cast(state), cast(gains), cast(keep), cast(gain), cast(lengths), cast(live[1:]))
+    ny, nx = grid.shape
+    layers = _Layers(layer.cells, cast(along), cast(across), np.zeros((4, ny, nx), dtype))
+    scratch = _Scratch(np.zeros(nx, dtype), np.zeros(nx, dtype), np.zeros((2, 1 if tm else ny, nx), dtype))
+    nodes = _Nodes(np.stack(coupled), cast(weights[coupled]))
+    drives = tuple(_drives(problem, kind, gain, dtype) for kind in ("h", "e"))
+    out, places = np.zeros((problem.steps, len(points)), dtype), np.array(points, dtype=np.int64).reshape(-1, 3)
     start = time.perf_counter()
-    _march(*arguments)
-    return result, out, time.perf_counter() - start
+    _march(tm, cells, nodes, layers, scratch, drives, places, out)
+    return cells.state, out, time.perf_counter() - start
 
 
-def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-    """Places (sources, 3) and what each takes off its field at every step, (sources, steps)."""
+def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) -> _Drive:
+    """Currents on E ("e") or on H ("h")."""
     grid = problem.grid
     sources = [source for source in problem.sources if source.component[0] == kind]
     places = np.zeros((len(sources), 3), dtype=np.int64)
@@ -268,4 +323,4 @@ def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) ->
             scale = grid.time_step * c / grid.cell**2
         count = min(problem.steps, len(source.samples))
         samples[n, :count] = scale * np.asarray(source.samples, dtype=float)[:count]
-    return places, samples.astype(dtype)
+    return _Drive(places, samples.astype(dtype))
