@@ -14,9 +14,9 @@ from fdtd.errors import Unsuitable
 from fdtd.planar.bodies import free_space
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.schemes.limits import HOPPER, Limits
-from fdtd.schemes.pairs import SCHEMES as ALL_SCHEMES
-from fdtd.schemes.pairs import check_pair
+from fdtd.schemes.machine import HOPPER, Limits
+from fdtd.schemes.rates import SCHEMES as ALL_SCHEMES
+from fdtd.schemes.rates import check_pair
 
 STENCILS = ("bor", "tmz", "tez", "jacobi5")
 BACKENDS = ("reference", "cpu", "cuda")

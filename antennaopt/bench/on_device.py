@@ -22,12 +22,9 @@ from antennaopt.bench.problems import PARTS, full_problem, without
 from fdtd.backends.cuda.device import CudaDevice
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching, schemes_of
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
-from fdtd.schemes.gpu import Machine
-from fdtd.schemes.rates import predict
-from fdtd.stencils import BOR
-from fdtd.stencils.planar import JACOBI5, TEZ, TMZ
-
-STENCILS = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
+from fdtd.schemes.machine import Machine
+from fdtd.schemes.rates import predict, workload
+from fdtd.stencils import STENCILS
 
 BARE = ("layers", "record", "media")
 ARITHMETIC = "arithmetic"  # left out, a kernel moves its numbers and changes none
@@ -330,10 +327,10 @@ def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> d
     if {"media", ARITHMETIC} & set(variant.without):  # coefficients are not read as the model has it
         return {"fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine), "fraction_of_memory": None}
     with contextlib.suppress(Unsuitable, TypeError):
-        need = predict(
-            case.stencil, variant.scheme, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size,
-            choice=variant.choice,
-        ).need  # fmt: skip
+        work = workload(
+            case.stencil, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size
+        )  # fmt: skip
+        need = predict(work, variant.scheme, machine, variant.choice).need
         moved = need.memory_bytes
     return {
         "fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine),

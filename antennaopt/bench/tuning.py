@@ -14,8 +14,8 @@ from fdtd.errors import ConfigError
 from fdtd.planar.bodies import free_space
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.schemes.gpu import Machine
-from fdtd.schemes.rates import STENCILS
+from fdtd.schemes.machine import Machine
+from fdtd.stencils import STENCILS
 
 _STEPS = 200  # more than any timing takes
 
@@ -27,7 +27,7 @@ def tune(
     """Time the model's best few plans from noise, unless the winner is remembered.
 
     Args:
-        stencil: One of `fdtd.schemes.rates.STENCILS`.
+        stencil: One of `fdtd.stencils.STENCILS`.
         grid: Columns and rows.
         batch: Problems stepped together.
         device: Where; the CUDA device here if None.

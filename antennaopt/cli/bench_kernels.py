@@ -158,7 +158,7 @@ def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
     if not stencils and not schemes:
         return
     from antennaopt.bench.on_device import STENCILS
-    from fdtd.schemes.pairs import SCHEMES
+    from fdtd.schemes.rates import SCHEMES
 
     for names, known, option in ((stencils, tuple(STENCILS), "--stencil"), (schemes, SCHEMES, "--scheme")):
         for name in names:

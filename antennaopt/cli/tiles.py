@@ -156,7 +156,7 @@ def tiles(
     if tune:
         from antennaopt.bench.tuning import tune as compete
         from antennaopt.cli.bench_kernels import grid_shape
-        from fdtd.schemes.rates import STENCILS
+        from fdtd.stencils import STENCILS
 
         shape = grid_shape(grid)
         if stencil in STENCILS:  # another is told of below
@@ -242,7 +242,7 @@ def _device(name: str) -> Any:
         ConfigurationError: The file cannot be read.
         ClusterError: There is no CUDA device here.
     """
-    from fdtd.schemes.gpu import H200, Machine
+    from fdtd.schemes.machine import H200, Machine
 
     if name == "h200":
         return H200
@@ -266,16 +266,17 @@ def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[s
     """One row a scheme: its rate, or why there is none."""
     from antennaopt.cli.bench_kernels import grid_shape
     from fdtd.errors import Unsuitable
-    from fdtd.schemes.rates import SCHEMES, predict
+    from fdtd.schemes.rates import SCHEMES, predict, workload
 
     columns, height = grid_shape(grid)
+    work = workload(stencil, machine, rows=height, columns=columns, batch=batch)
     rows: list[dict[str, Any]] = []
     for scheme in SCHEMES:
         row: dict[str, Any] = {
             "stencil": stencil, "scheme": scheme, "device": machine.name, "shape": [columns, height], "batch": batch,
         }  # fmt: skip
         try:
-            found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch)
+            found = predict(work, scheme, machine)
         except Unsuitable as error:
             rows.append({**row, "predicted_cell_steps_per_s": None, "unsuitable": str(error)})
             continue
@@ -305,7 +306,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
         ConfigurationError: A file holds no such rows.
     """
     from fdtd.errors import FdtdError
-    from fdtd.schemes.rates import predict
+    from fdtd.schemes.rates import predict, workload
 
     rows: list[dict[str, Any]] = []
     for file in files:
@@ -328,7 +329,8 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
         for (stencil, scheme, launches, columns, height, batch), rate in best.items():
             choice = {"launches": launches} if stencil == "bor" else {}
             try:
-                found = predict(stencil, scheme, machine, rows=height, columns=columns, batch=batch, choice=choice)
+                work = workload(stencil, machine, rows=height, columns=columns, batch=batch)
+                found = predict(work, scheme, machine, choice)
             except FdtdError:
                 continue
             rows.append({

@@ -12,7 +12,7 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap
 from fdtd.axisymmetric.problem import Problem
-from fdtd.schemes.limits import Limits
+from fdtd.schemes.machine import Limits
 
 BATCHES_AT_A_TIME = 2
 """On one device: while one batch is stepped the next is prepared, and the last one looked at."""

@@ -8,8 +8,7 @@ lanes hold in vain, rows that tiles step twice, antennas that are stepped at a t
 
 from __future__ import annotations
 
-from fdtd.schemes.limits import Limits
-from fdtd.schemes.need import clusters_at_once
+from fdtd.schemes.machine import Limits, clusters_at_once
 from fdtd.schemes.one_step.plan import OneStepPlan, WholeStepPlan
 from fdtd.schemes.resident.plan import ResidentPlan
 from fdtd.schemes.trapezoidal.plan import TrapezoidalPlan

@@ -13,20 +13,42 @@ fitted to a rate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from fdtd.errors import ConfigError
-from fdtd.schemes.axisymmetric_need import bor_need
-from fdtd.schemes.gpu import Machine
-from fdtd.schemes.need import Need
-from fdtd.schemes.pairs import SCHEMES, check_pair
-from fdtd.schemes.planar_need import PLANAR, planar_need
+from fdtd.errors import ConfigError, Unsuitable
+from fdtd.schemes.machine import Machine
+from fdtd.schemes.needs import Need, bor_need, planar_need
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import COUPLED_TEZ, STENCILS, PlanarStencil, Stencil
 
-__all__ = ["SCHEMES", "STENCILS", "Prediction", "predict"]
+SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
 
-STENCILS = ("bor", *PLANAR)
+_NEVER = {
+    ("bor", "skewed"): "antennas are stepped in batches, where time skewing is the wavefront, one block an antenna",
+    ("tmz", "wavefront"): "it streams rows through a warp's registers, which cannot hold a planar cell's coefficients; "
+    "use skewed, the same order of cells in shared memory",
+    (
+        "jacobi5",
+        "wavefront",
+    ): "it steps batches of antennas; a large lattice is streamed by skewed, many warps at a time",
+}
+_NEVER["tez", "wavefront"] = _NEVER["tmz", "wavefront"]
+
+
+def check_pair(stencil: str, scheme: str) -> None:
+    """Refuse what cannot work whatever the lattice and the device.
+
+    Raises:
+        ConfigError: There is no scheme of that name.
+        Unsuitable: The pair cannot work.
+    """
+    if scheme not in SCHEMES:
+        raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
+    if (stencil, scheme) in _NEVER:
+        raise Unsuitable(f"{scheme} does not suit {stencil}: {_NEVER[stencil, scheme]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,43 +70,102 @@ class Prediction:
     need: Need
 
 
-def predict(
-    stencil: str,
-    scheme: str,
-    machine: Machine,
-    *,
-    rows: int,
-    columns: int,
-    batch: int = 1,
-    layer: int = 10,
-    size: int = 4,
-    choice: Mapping[str, Any] | None = None,
-) -> Prediction:
-    """Predict one pair.
+def workload(
+    name: str, machine: Machine, *, rows: int, columns: int, batch: int = 1, layer: int = 10, size: int = 4
+) -> Workload[Stencil]:
+    """Describe lattices of a stencil; those of TE_z with coupled nodes, which dielectric surfaces have.
 
     Args:
-        stencil: One of `STENCILS`.
-        scheme: One of `SCHEMES`.
-        machine: The device.
-        rows: Of the lattice (nz of the axisymmetric one).
-        columns: Of the lattice (nr).
+        name: Stencil.
+        machine: Device.
+        rows: Rows of the lattice (nz of the axisymmetric one).
+        columns: Columns of the lattice (nr).
         batch: Problems stepped together.
         layer: Absorbing layers, cells.
         size: Bytes of a number.
+
+    Raises:
+        ConfigError: No such stencil, or an empty lattice.
+    """
+    if name not in STENCILS:
+        raise ConfigError(f"stencil = {name!r} is unknown (allowed: {', '.join(STENCILS)})")
+    if min(rows, columns, batch) < 1:
+        raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
+    stencil: Stencil = COUPLED_TEZ if name == "tez" else STENCILS[name]
+    return Workload(
+        stencil=stencil, rows=rows, columns=columns, size=size, limits=machine.limits, batch=batch, layer=layer
+    )
+
+
+def predict(work: Workload[Any], scheme: str, machine: Machine, choice: Mapping[str, Any] | None = None) -> Prediction:
+    """Predict one pair of stencil and scheme.
+
+    Args:
+        work: What is stepped.
+        scheme: One of `SCHEMES`.
+        machine: Device.
         choice: What the plan of a planar scheme is told, such as `depth`; of bor, the `launches` of one_step.
 
     Raises:
-        ConfigError: No such stencil or scheme, or an empty lattice.
+        ConfigError: No such scheme.
         Unsuitable: The pair cannot work on this machine or lattice.
     """
-    if stencil not in STENCILS:
-        raise ConfigError(f"stencil = {stencil!r} is unknown (allowed: {', '.join(STENCILS)})")
-    check_pair(stencil, scheme)
-    if min(rows, columns, batch) < 1:
-        raise ConfigError(f"{batch} lattices of {rows} x {columns} cells have no cells (needs >= 1 of each)")
-    if stencil == "bor":
-        need, plan = bor_need(scheme, machine, rows, columns, batch, layer, size, choice or {})
-    else:
-        need, plan = planar_need(stencil, scheme, machine, rows, columns, batch, layer, size, choice or {})
-    rate, limit = need.rate(machine, size)
+    check_pair(work.stencil.name, scheme)
+    need, plan = (bor_need if work.stencil.name == "bor" else planar_need)(work, scheme, machine, choice or {})
+    rate, limit = need.rate(machine, work.size)
     return Prediction(scheme=scheme, rate=rate, limit=limit, plan=plan, need=need)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A scheme and what its plan is told.
+
+    Attributes:
+        scheme: Its name.
+        choice: Keywords of its plan.
+        predicted: Cell-steps a second by the model.
+    """
+
+    scheme: str
+    choice: dict[str, Any] = field(default_factory=dict)
+    predicted: float = 0.0
+
+
+def best_few(
+    work: Workload[PlanarStencil], machine: Machine, *, count: int = 6, of_each: int = 3
+) -> tuple[Candidate, ...]:
+    """Return the plans of a planar stencil that the model predicts to be fastest, best first.
+
+    Args:
+        work: What is stepped.
+        machine: Device.
+        count: At most this many.
+        of_each: At most this many of one scheme: the model orders plans of one scheme better than schemes.
+    """
+    found = []
+    for scheme, choice in _plans(work.stencil.name):
+        try:
+            made = predict(work, scheme, machine, choice)
+        except Unsuitable:
+            continue
+        found.append(Candidate(scheme=scheme, choice=choice, predicted=made.rate))
+    found.sort(key=lambda candidate: -candidate.predicted)
+    taken: list[Candidate] = []
+    for candidate in found:
+        if sum(one.scheme == candidate.scheme for one in taken) < of_each:
+            taken.append(candidate)
+    return tuple(taken[:count])
+
+
+def _plans(stencil: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "one_step", {}
+    for depth, warps in itertools.product((1, 2, 3, 4, 5, 6, 8, 10, 12), (16, 8)):
+        yield "trapezoidal", {"depth": depth, "warps": warps}
+    for cluster in (1, 2, 4, 8, 16):
+        yield "resident", {"cluster": cluster}
+    if stencil == "jacobi5":
+        for levels, burst in itertools.product((4, 6, 8, 12), (2, 4)):
+            yield "skewed", {"levels": levels, "burst": burst}
+    else:
+        for levels in (2, 4, 6, 8, 12, 16):
+            yield "skewed", {"levels": levels}

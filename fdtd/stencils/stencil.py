@@ -1,42 +1,33 @@
-"""The data that every scheme and the tile model need to know about an update equation set."""
+"""The data that schemes, plans and benches need to know about an update equation set."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from importlib.resources import files
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stencil:
-    """One cell's update, both half steps together.
+    """One cell's update, both half steps together; the CUDA text holds the same numbers, and `disagreements` compares.
 
     Attributes:
         name: As the command line spells it.
-        fields: State of a cell, in the order of the arrays.
-        halves: Half updates a step that must follow each other (a leapfrog has two).
-        coefficients: Numbers a cell needs where the medium is neither air nor metal.
-        column_coefficients: Numbers that depend on the column alone.
-        radial_memory: Filter states of a cell in the radial layer (or in a layer that ends the first axis).
-        axial_memory: Filter states of a cell in a layer that ends the second axis.
+        text: CUDA file that declares the fields.
+        fields: State of a cell as it is stored, in the order of the arrays.
+        coefficients: Numbers of a cell where the medium is neither air nor metal.
+        phases: Updates of a step that must follow each other.
         additions: Additions a cell and step, air.
         multiply_adds: Fused multiply-adds a cell and step, air.
-        text: The CUDA file that holds the update.
     """
 
     name: str
+    text: str
     fields: tuple[str, ...]
-    halves: int
     coefficients: int
-    column_coefficients: int
-    radial_memory: int
-    axial_memory: int
+    phases: int
     additions: int
     multiply_adds: int
-    text: str
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations a cell and step, air."""
-        return self.additions + 2 * self.multiply_adds
 
     def bytes_per_step(self, size: int, steps: int = 1) -> float:
         """Memory traffic a cell and step when the fields are read and written once for `steps` steps.
@@ -49,4 +40,87 @@ class Stencil:
 
     def split_bytes(self, size: int) -> float:
         """Memory traffic a cell and step with one launch a half step: each reads all fields and writes its share."""
-        return (self.halves + 1) * len(self.fields) * size
+        return (min(self.phases, 2) + 1) * len(self.fields) * size
+
+    def disagreements(self) -> list[str]:
+        """Compare this table with the CUDA text: what differs, one line each; empty if they agree."""
+        text = _code(self.text)
+        found = [f"{self.text} declares no {name}[CELLS]" for name in self.fields if f"{name}[CELLS]" not in text]
+        strides = _code("kernels/axisymmetric/parameters.cuh")
+        for array, count in (("fields", len(self.fields)), ("media", self.coefficients)):
+            if f"P.{array} + (((long long)antenna * P.nz + k) * {count} + component)" not in strides:
+                found.append(f"rows of `{array}` do not have {count} components")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanarStencil(Stencil):
+    """What the planar schemes need to know as well.
+
+    Attributes:
+        macros: Settings of the text.
+        scratch: Planes of a cell on chip that are not kept in memory.
+        memories: Filter states of a cell in the absorbing layers.
+        low: Cells before its own that a step reads, all phases together.
+        high: Cells after its own.
+        back: Rows behind the first phase at which the last one can be done.
+        idle: Last rows and columns that never change, walls and padding.
+    """
+
+    macros: dict[str, str | int] = field(default_factory=dict)
+    scratch: int = 0
+    memories: int
+    low: int
+    high: int
+    back: int = 0
+    idle: int
+
+    @property
+    def kept(self) -> int:
+        """Planes of a cell that are read from and written to memory."""
+        return len(self.fields)
+
+    @property
+    def planes(self) -> int:
+        """Planes of a cell on chip."""
+        return self.kept + self.scratch
+
+    def disagreements(self) -> list[str]:
+        """Compare with the enumerations of the CUDA text."""
+        text = _code(self.text)
+        known = {name: value for name, value in self.macros.items() if isinstance(value, int)}
+        values: dict[str, int] = {}
+        for body in re.findall(r"enum \w*\s*\{([^}]*)\}", text):
+            at = 0
+            for entry in filter(None, (one.strip() for one in body.split(","))):
+                name, _, value = (part.strip() for part in entry.partition("="))
+                at = _value(value, known | values) if value else at
+                values[name] = at
+                at += 1
+        expected = {name.upper(): place for place, name in enumerate(self.fields) if name.upper() in text}
+        expected |= {"KEPT": self.kept, "PLANES": self.planes, "COEFFICIENTS": self.coefficients}
+        expected |= {"PHASES": self.phases, "BACK": self.back, "IDLE": self.idle}
+        found = [
+            f"{self.text}: {name} is {values.get(name)}, not {value}"
+            for name, value in expected.items()
+            if values.get(name) != value
+        ]
+        for reach, total in (("low", self.low), ("high", self.high)):
+            rule = re.search(rf"int {reach}\(int ?(?:phase)?\) \{{ return ([^;]*); \}}", text)
+            phases = range(self.phases)
+            if rule is None or sum(_value(rule[1], {"phase": phase}) for phase in phases) != total:
+                found.append(f"{self.text}: {reach} of {self.phases} phases is not {total}")
+        return found
+
+
+def _code(name: str) -> str:
+    """Return a CUDA file of this package without its comments."""
+    return re.sub(r"//.*", "", files("fdtd").joinpath(name).read_text("utf-8"))
+
+
+def _value(expression: str, names: dict[str, int]) -> int:
+    """Return a whole-number expression of C."""
+    python = re.sub(r"[A-Za-z_]\w*", lambda name: str(names[name[0]]), expression).replace("||", " or ")
+    if not re.fullmatch(r"[\d\s+*=<>()or-]*", python):
+        raise ValueError(f"{expression!r} is no expression of whole numbers")
+    return int(eval(python, {"__builtins__": {}}))  # noqa: S307 - digits and operators of this package's own text

@@ -55,7 +55,7 @@ def test_predictions_for_a_card(call, tmp_path):
     code, out, _ = call("tiles", "--stencil", "bor", "--grid", "100x100", "--batch", "1")
     assert code == 0
     assert "not here: skewed does not suit bor: " in out
-    from fdtd.schemes.gpu import H200
+    from fdtd.schemes.machine import H200
 
     slow = {**H200.to_dict(), "memory_bytes_per_s": H200.memory_bytes_per_s / 2}
     (tmp_path / "slow.json").write_text(json.dumps(slow))

@@ -16,7 +16,7 @@ from antennaopt.farm.batches import cut_into_waves
 from antennaopt.farm.pool import Farm
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, OutOfMemory
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 
 @pytest.fixture

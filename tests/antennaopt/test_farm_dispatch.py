@@ -17,7 +17,7 @@ from antennaopt.farm.dispatch import Hand, Policy
 from antennaopt.farm.pool import Farm
 from antennaopt.farm.settings import ClusterSettings
 from fdtd.backends.cuda import present
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 
 def generation(hands, policy, count, speeds):

@@ -193,7 +193,7 @@ def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
     """`antennaopt worker` where the driver lists two devices: each process sees one of them, by its UUID."""
     (tmp_path / "sitecustomize.py").write_text(
         "from fdtd.backends.cuda import present\n"
-        "from fdtd.schemes.limits import HOPPER\n"
+        "from fdtd.schemes.machine import HOPPER\n"
         "found = tuple(present.Found(uuid=f'GPU-{place}', name='toy', limits=HOPPER) for place in range(2))\n"
         "present.devices = lambda: found\n"
     )

@@ -14,7 +14,7 @@ from antennaopt.solve.within_memory import evaluate_within_memory
 from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import OutOfMemory, Unsuitable
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 ROOT = Path(__file__).parents[2]
 GUIDE = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}

@@ -15,7 +15,7 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda import SCHEMES
 from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import random_problem

@@ -16,7 +16,7 @@ from fdtd.errors import Unsuitable
 from fdtd.planar.bodies import dielectric_cylinder, free_space
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "resident")
 STENCILS = ("tmz", "tez", "coupled tez", "jacobi5")

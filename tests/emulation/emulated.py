@@ -13,7 +13,7 @@ from host_device import HostDevice
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import error, record_errors

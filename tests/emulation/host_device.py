@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fdtd.schemes.limits import HOPPER, Limits
+from fdtd.schemes.machine import HOPPER, Limits
 
 _HEADER = Path(__file__).with_name("host_cuda.h")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')

@@ -20,8 +20,7 @@ from antennaopt.bench.problems import full_problem, without
 from fdtd.backends import cuda
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching
 from fdtd.errors import ConfigError
-from fdtd.schemes.gpu import H200
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import H200, HOPPER
 
 TMZ = Case(stencil="tmz", shape=(52, 60), batch=2)
 COPIED = Case(stencil="tmz", shape=(52, 60), batch=11)

@@ -13,8 +13,9 @@ from emulated import agree, stepped
 from fdtd.backends import reference
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 from fdtd.schemes.one_step import plan as one_step
+from fdtd.schemes.workload import Workload
 from fdtd.stencils import BOR
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
@@ -57,4 +58,6 @@ def test_other_numbers_of_launches_are_refused() -> None:
 
 def test_rows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(Unsuitable, match="keeps 15 rows of 900 columns on chip, too many here; use two launches"):
-        one_step.plan_whole(BOR, 900, 8, layer=10, size=8, limits=replace(HOPPER, shared_bytes=2**18))
+        one_step.plan_whole(
+            Workload(stencil=BOR, rows=8, columns=900, layer=10, size=8, limits=replace(HOPPER, shared_bytes=2**18))
+        )

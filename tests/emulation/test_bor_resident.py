@@ -15,7 +15,7 @@ from fdtd.axisymmetric.media import Media
 from fdtd.backends import reference
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import random_problem

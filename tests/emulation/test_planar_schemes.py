@@ -19,7 +19,7 @@ from fdtd.backends.cuda import planar
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarMedia, PlanarProblem
-from fdtd.schemes.limits import HOPPER
+from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from test_planar import error, random_problem

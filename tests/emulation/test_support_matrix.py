@@ -19,7 +19,7 @@ from antennaopt.bench import matrix
 from fdtd.backends.cuda import planar
 from fdtd.errors import Unsuitable
 from fdtd.planar.jacobi import JacobiProblem
-from fdtd.schemes.limits import HOPPER, Limits
+from fdtd.schemes.machine import HOPPER, Limits
 
 ON_A_GPU = [row for row in matrix.support_matrix() if row["backend"] == "cuda"]
 

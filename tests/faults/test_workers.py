@@ -233,7 +233,7 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
     """
     from antennaopt.farm import devices as _devices
     from fdtd.backends.cuda import present
-    from fdtd.schemes.limits import HOPPER
+    from fdtd.schemes.machine import HOPPER
 
     found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(2))
     monkeypatch.setattr(present, "devices", lambda: found)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import pytest
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import HOPPER, registers_per_thread
+from fdtd.schemes.machine import HOPPER, registers_per_thread
 from fdtd.schemes.resident import plan as resident
 from fdtd.schemes.trapezoidal import plan as trapezoidal
-from fdtd.stencils import BOR
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import BOR, Stencil
 
 LATTICES = ((33, 106), (62, 130), (79, 166), (148, 312), (256, 320))
 _HELD = 14  # numbers of a cell of the radial layer: six components, eight filters
 
 
-def tiles(nr: int, nz: int, layer: int, axial: int, depth: int | None = None) -> trapezoidal.TrapezoidalPlan:
+def work(nr: int, nz: int, layer: int, axial: int) -> Workload[Stencil]:
     ends = ((0, axial, nr), (nz - axial, nz, nr)) if axial else ()
-    return trapezoidal.plan(
-        BOR, nr, nz, layer=layer, axial=ends, record_every=10, coupled=False, size=4, limits=HOPPER, depth=depth
-    )  # fmt: skip
+    return Workload(stencil=BOR, rows=nz, columns=nr, layer=layer, axial=ends, size=4, limits=HOPPER)
+
+
+def tiles(nr: int, nz: int, layer: int, axial: int, depth: int | None = None) -> trapezoidal.TrapezoidalPlan:
+    return trapezoidal.plan(work(nr, nz, layer, axial), depth=depth)
 
 
 @pytest.mark.parametrize("shape", LATTICES)
@@ -41,9 +44,7 @@ def test_tiles_fit(shape: tuple[int, int], layer: int, axial: int) -> None:
 def test_tiles_of_several_blocks_step_fewer_rows_twice() -> None:
     """256 x 320 cells: 11 tiles of 40 rows in place of 31 of 20, measured 131 for 113 G."""
     assert (tiles(256, 320, 10, 10).cluster, tiles(256, 320, 10, 10).tiles) == (2, 11)
-    old = trapezoidal.plan(
-        BOR, 256, 320, layer=10, axial=(), record_every=10, coupled=False, size=4, limits=HOPPER, cluster=1
-    )  # fmt: skip
+    old = trapezoidal.plan(work(256, 320, 10, 0), cluster=1)
     assert old.tiles == 31
 
 
@@ -54,7 +55,7 @@ def test_clusters_hold_their_rows_in_registers(shape: tuple[int, int]) -> None:
     A lane had 44 rows of the layer at 79 x 166 cells, which took 1.1 s where 0.22 s are enough.
     """
     nr, nz = shape
-    plan = resident.plan(BOR, nr, nz, layer=10, axial=True, coupled=False, size=4, limits=HOPPER)
+    plan = resident.plan(work(nr, nz, 10, 10))
     assert plan.cluster * plan.march.height >= nz
     assert plan.march.strip_rows <= 6
     assert plan.least_bytes <= plan.shared_bytes
@@ -64,4 +65,4 @@ def test_clusters_hold_their_rows_in_registers(shape: tuple[int, int]) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(Unsuitable, match="do not fit in the registers of 16 blocks"):
-        resident.plan(BOR, 217, 458, layer=10, axial=True, coupled=False, size=4, limits=HOPPER)
+        resident.plan(work(217, 458, 10, 10))

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import HOPPER
-from fdtd.schemes.planar_rows import LEAD, ROW_LEAD, pitch
-from fdtd.schemes.resident import planar as resident
-from fdtd.schemes.skewed import planar as skewed
-from fdtd.schemes.streamed import planar as streamed
-from fdtd.schemes.trapezoidal import planar as trapezoidal
-from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL
+from fdtd.schemes.machine import HOPPER
+from fdtd.schemes.resident import plan as resident
+from fdtd.schemes.skewed import plan as skewed
+from fdtd.schemes.trapezoidal import plan as trapezoidal
+from fdtd.schemes.workload import LEAD, ROW_LEAD, Workload, pitch
+from fdtd.stencils import COUPLED_TEZ, JACOBI5, TEZ, TMZ, PlanarStencil
 
-CELLS = (TMZ_CELL, TEZ_CELL, COUPLED_TEZ_CELL, JACOBI5_CELL)
+CELLS = (TMZ, TEZ, COUPLED_TEZ, JACOBI5)
+
+
+def work(cell: PlanarStencil, rows: int, columns: int, layer: int = 0, size: int = 4) -> Workload[PlanarStencil]:
+    return Workload(stencil=cell, rows=rows, columns=columns, layer=layer, size=size, limits=HOPPER)
+
+
 SIZES = [(28, 34), (321, 257), (101, 700), (14, 15)]
 
 
@@ -23,7 +28,7 @@ SIZES = [(28, 34), (321, 257), (101, 700), (14, 15)]
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.name}{cell.phases}")
 @pytest.mark.parametrize("layer", [0, 5])
 def test_tiles_cover_each_cell_once(cell, rows, columns, layer, size):
-    plan = trapezoidal.plan(cell, rows, columns, layer=layer, size=size, limits=HOPPER)
+    plan = trapezoidal.plan_planar(work(cell, rows, columns, layer, size))
     covered = np.zeros((rows, columns), int)
     for kind in plan.kinds:
         for row, column, height, width in kind.tiles:
@@ -43,7 +48,7 @@ def test_tiles_cover_each_cell_once(cell, rows, columns, layer, size):
 
 def test_layered_tiles_are_smaller():
     """They carry four more numbers a cell."""
-    plan = trapezoidal.plan(TMZ_CELL, 321, 257, layer=10, size=4, limits=HOPPER)
+    plan = trapezoidal.plan_planar(work(TMZ, 321, 257, 10))
     inside, layered = plan.kinds
     largest = [max(height * width for _, _, height, width in kind.tiles) for kind in (inside, layered)]
     assert not inside.layered and layered.layered
@@ -59,37 +64,37 @@ def test_stored_rows_start_on_cache_lines(columns):
 
 @pytest.mark.parametrize(("cell", "levels"), list(itertools.product(CELLS, [2, 5])))
 def test_skewed_windows_fit(cell, levels):
-    plan = skewed.plan(cell, 321, 201, size=4, limits=HOPPER, levels=levels)
+    plan = skewed.plan(work(cell, 321, 201), levels=levels)
     assert ROW_LEAD + 201 + 1 <= plan.row < ROW_LEAD + 201 + 1 + 4
     assert plan.shared_bytes <= HOPPER.shared_bytes
     assert plan.threads <= 1024
-    deepest = skewed.plan(cell, 321, 201, size=4, limits=HOPPER)
+    deepest = skewed.plan(work(cell, 321, 201))
     assert deepest.levels >= 4
     if deepest.levels < 16:
         with pytest.raises(Unsuitable, match="too long"):
-            skewed.plan(cell, 321, 201, size=4, limits=HOPPER, levels=deepest.levels + 1)
+            skewed.plan(work(cell, 321, 201), levels=deepest.levels + 1)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_slabs_hold_all_rows_and_none_is_empty(cell):
     for rows, columns in ((28, 34), (101, 211), (200, 200)):
-        plan = resident.plan(cell, rows, columns, size=4, limits=HOPPER)
+        plan = resident.plan_planar(work(cell, rows, columns))
         assert plan.slab * (plan.cluster - 1) < rows <= plan.slab * plan.cluster
         assert plan.shared_bytes <= HOPPER.shared_bytes
     with pytest.raises(Unsuitable, match=r"allowed here: up to [1-9]"):
-        resident.plan(cell, 3000, 500, size=8, limits=HOPPER)
+        resident.plan_planar(work(cell, 3000, 500, size=8))
 
 
 def test_streams_leave_no_multiprocessor_idle():
     """Large lattices are cut into chunks of eight times the levels, smaller ones so that all warps run at once."""
-    large = streamed.plan(JACOBI5_CELL, 8192, 8192, batch=1, size=4, limits=HOPPER)
+    large = skewed.plan_streamed(work(JACOBI5, 8192, 8192))
     assert large.chunk == 8 * large.levels
-    small = streamed.plan(JACOBI5_CELL, 2048, 2048, batch=1, size=4, limits=HOPPER)
+    small = skewed.plan_streamed(work(JACOBI5, 2048, 2048))
     assert 4 * small.levels <= small.chunk < large.chunk
     at_once = HOPPER.multiprocessors * small.blocks_wanted
     assert small.blocks <= at_once
-    assert streamed.plan(JACOBI5_CELL, 100, 100, batch=1, size=4, limits=HOPPER).chunk == 4 * small.levels
+    assert skewed.plan_streamed(work(JACOBI5, 100, 100)).chunk == 4 * small.levels
     with pytest.raises(Unsuitable, match="more state a cell"):
-        streamed.plan(TMZ_CELL, 100, 100, batch=1, size=4, limits=HOPPER)
+        skewed.plan_streamed(work(TMZ, 100, 100))
     with pytest.raises(Unsuitable, match="below 64"):
-        streamed.plan(JACOBI5_CELL, 100, 100, batch=1, size=4, limits=HOPPER, levels=64)
+        skewed.plan_streamed(work(JACOBI5, 100, 100), levels=64)

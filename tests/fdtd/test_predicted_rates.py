@@ -11,14 +11,19 @@ from dataclasses import replace
 import pytest
 
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.schemes.axisymmetric_need import cluster_need, rows_need, tile_need
-from fdtd.schemes.gpu import H200, Machine
-from fdtd.schemes.need import Need, clusters_at_once
-from fdtd.schemes.rates import SCHEMES, STENCILS, predict
+from fdtd.schemes.machine import H200, Machine, clusters_at_once
+from fdtd.schemes.needs import Need, cluster_need, rows_need, tile_need
+from fdtd.schemes.rates import SCHEMES, Prediction, predict, workload
+from fdtd.stencils import STENCILS
+
+
+def rate_of(stencil: str, scheme: str, machine: Machine = H200, **lattice: int) -> Prediction:
+    return predict(workload(stencil, machine, **lattice), scheme, machine)
+
 
 # Need, measured, what limited it. Predicted: 51, 221, 326 (its wait was taken from this one), 295, 360, 355 G.
 PROTOTYPES = {
-    "one_step": (predict("bor", "one_step", H200, rows=320, columns=256, batch=264).need, 42.5e9, "memory"),
+    "one_step": (rate_of("bor", "one_step", rows=320, columns=256, batch=264).need, 42.5e9, "memory"),
     # Whole rows with as many cells, and as many of them inside, as 64 x 72 with a halo on all sides.
     "trapezoidal": (tile_need(H200, 38, 121, 8, size=4), 206e9, "waits"),
     "wavefront": (rows_need(H200, 256, 264, levels=11, cells=8, size=4), 326e9, "waits"),
@@ -43,7 +48,7 @@ def test_what_limits_decides_what_helps() -> None:
 
     def gain(scheme: str, machine: Machine) -> float:
         kind = {"rows": 320, "columns": 256, "batch": 1056}
-        return predict("bor", scheme, machine, **kind).rate / predict("bor", scheme, H200, **kind).rate
+        return rate_of("bor", scheme, machine, **kind).rate / rate_of("bor", scheme, **kind).rate
 
     assert gain("one_step", memory) == pytest.approx(2.0)
     assert gain("one_step", processors) == pytest.approx(1.0)
@@ -53,9 +58,9 @@ def test_what_limits_decides_what_helps() -> None:
 
 def test_idle_multiprocessors_cost() -> None:
     """300 antennas on 132 multiprocessors are 2.27 waves, done in the time of three."""
-    full = predict("bor", "wavefront", H200, rows=320, columns=256, batch=264).rate
-    assert predict("bor", "wavefront", H200, rows=320, columns=256, batch=300).rate == pytest.approx(full * 300 / 396)
-    assert predict("bor", "wavefront", H200, rows=320, columns=256, batch=1).rate == pytest.approx(full / 132)
+    full = rate_of("bor", "wavefront", rows=320, columns=256, batch=264).rate
+    assert rate_of("bor", "wavefront", rows=320, columns=256, batch=300).rate == pytest.approx(full * 300 / 396)
+    assert rate_of("bor", "wavefront", rows=320, columns=256, batch=1).rate == pytest.approx(full / 132)
 
 
 def test_columns_that_hold_no_cells_cost() -> None:
@@ -66,7 +71,7 @@ def test_columns_that_hold_no_cells_cost() -> None:
     """
 
     def rate(rows: int, columns: int) -> float:
-        return predict("bor", "trapezoidal", H200, rows=rows, columns=columns, batch=264).rate
+        return rate_of("bor", "trapezoidal", rows=rows, columns=columns, batch=264).rate
 
     assert rate(106, 33) == pytest.approx(rate(106, 114) * 33 / 114, rel=0.1)
     assert rate(37, 114) / 37 == pytest.approx(rate(62, 114) / 62)  # two tiles of 36 rows
@@ -82,7 +87,7 @@ def test_clusters_that_fit_132_multiprocessors() -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_pair_is_predicted_or_refused(stencil: str, scheme: str) -> None:
     try:
-        found = predict(stencil, scheme, H200, rows=240, columns=200, batch=132)
+        found = rate_of(stencil, scheme, rows=240, columns=200, batch=132)
     except Unsuitable as error:
         assert str(error).startswith(scheme)
         return
@@ -93,7 +98,7 @@ def test_every_pair_is_predicted_or_refused(stencil: str, scheme: str) -> None:
 def test_double_precision_is_slower() -> None:
     for stencil in STENCILS:
         single, double = (
-            predict(stencil, "one_step", H200, rows=320, columns=256, batch=64, size=size).rate for size in (4, 8)
+            rate_of(stencil, "one_step", rows=320, columns=256, batch=64, size=size).rate for size in (4, 8)
         )
         assert double == pytest.approx(single / 2, rel=0.01)
 
@@ -111,13 +116,13 @@ def test_descriptions_of_devices() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ConfigError, match="bor, tmz, tez, jacobi5"):
-        predict("heat", "one_step", H200, rows=10, columns=10)
+        rate_of("heat", "one_step", rows=10, columns=10)
     with pytest.raises(ConfigError, match="one_step, trapezoidal"):
-        predict("bor", "diamond", H200, rows=10, columns=10)
+        rate_of("bor", "diamond", rows=10, columns=10)
     with pytest.raises(ConfigError, match="no cells"):
-        predict("bor", "one_step", H200, rows=0, columns=10)
+        rate_of("bor", "one_step", rows=0, columns=10)
     with pytest.raises(Unsuitable, match=r"capability 9\.0"):
-        predict("bor", "resident", replace(H200, capability=80), rows=320, columns=256)
+        rate_of("bor", "resident", replace(H200, capability=80), rows=320, columns=256)
 
 
 def test_memory_alone() -> None:

@@ -12,10 +12,9 @@ from fdtd.backends.cuda import tuning
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
 from fdtd.planar.jacobi import JacobiProblem
-from fdtd.schemes.candidates import Candidate, best_few
-from fdtd.schemes.gpu import H200
-from fdtd.schemes.limits import HOPPER
-from fdtd.schemes.pairs import SCHEMES as PAIRED
+from fdtd.schemes.machine import H200, HOPPER
+from fdtd.schemes.rates import SCHEMES as PAIRED
+from fdtd.schemes.rates import Candidate, best_few, workload
 
 
 class Counter:
@@ -50,13 +49,14 @@ class Counter:
 
 def test_candidates_are_the_best_first_and_few_of_each():
     kind = {"rows": 321, "columns": 257, "batch": 264, "layer": 10, "size": 4}
-    found = best_few("tmz", H200, **kind)
+    work = workload("tmz", H200, **kind)
+    found = best_few(work, H200)
     assert [one.predicted for one in found] == sorted((one.predicted for one in found), reverse=True)
     schemes = [one.scheme for one in found]
     assert len(found) == 6
     assert all(schemes.count(scheme) <= 3 for scheme in schemes)
-    assert len(best_few("tmz", H200, **kind, count=2)) == 2
-    large = best_few("jacobi5", H200, rows=8192, columns=8192, batch=1, layer=0, size=4)
+    assert len(best_few(work, H200, count=2)) == 2
+    large = best_few(workload("jacobi5", H200, rows=8192, columns=8192, layer=0), H200)
     assert large[0].scheme == "skewed"
     assert "resident" not in {one.scheme for one in large}  # it does not fit
 

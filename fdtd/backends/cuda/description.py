@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fdtd.backends.cuda.device import CudaDevice
-from fdtd.schemes.gpu import Machine
+from fdtd.schemes.machine import Machine
 
 # cudaDeviceAttr: clock (kHz), memory clock (kHz), bus width (bits), second-level cache (bytes).
 _CLOCK, _MEMORY_CLOCK, _BUS, _CACHE = 13, 36, 37, 38

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
-from fdtd.schemes.limits import Limits
+from fdtd.schemes.machine import Limits
 
 
 class Program(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.schemes.limits import HOPPER, Limits
+from fdtd.schemes.machine import HOPPER, Limits
 
 
 class DryDevice:

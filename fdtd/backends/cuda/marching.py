@@ -18,8 +18,8 @@ from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarProblem
-from fdtd.schemes.limits import Limits
-from fdtd.schemes.pairs import check_pair
+from fdtd.schemes.machine import Limits
+from fdtd.schemes.rates import check_pair
 
 AnyProblem = Problem | PlanarProblem | JacobiProblem
 

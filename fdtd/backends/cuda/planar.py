@@ -17,12 +17,13 @@ from fdtd.backends.cuda.planar_packing import pack, stencil_of, unpack
 from fdtd.errors import ConfigError
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarProblem, PlanarRecords
-from fdtd.schemes.one_step import planar as one_step
-from fdtd.schemes.pairs import check_pair
-from fdtd.schemes.resident import planar as resident
-from fdtd.schemes.skewed import planar as skewed
-from fdtd.schemes.streamed import planar as streamed
-from fdtd.schemes.trapezoidal import planar as trapezoidal
+from fdtd.schemes.one_step import plan as one_step
+from fdtd.schemes.rates import check_pair
+from fdtd.schemes.resident import plan as resident
+from fdtd.schemes.skewed import plan as skewed
+from fdtd.schemes.trapezoidal import plan as trapezoidal
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import PlanarStencil
 
 PARAMETERS = "kernels/planar/parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
@@ -77,6 +78,19 @@ class PlanarBatch:
         return int(self.numbers["layer"])
 
     @property
+    def work(self) -> Workload[PlanarStencil]:
+        """What plans need to know of it."""
+        return Workload(
+            stencil=self.stencil,
+            rows=self.rows,
+            columns=self.columns,
+            size=self.size,
+            limits=self.device.limits,
+            batch=self.count,
+            layer=self.layer,
+        )
+
+    @property
     def final(self) -> str:
         """The buffer that holds the state."""
         return self._final
@@ -125,8 +139,7 @@ March = Callable[[int], None]
 
 def _one_step(batch: PlanarBatch) -> March:
     """A launch a phase, and one for samples where there are any."""
-    idle = batch.stencil.idle
-    plan = one_step.plan(batch.rows - idle, batch.columns - idle)
+    plan = one_step.plan_planar(batch.work)
     program = batch.program("schemes/one_step/planar.cu", plan.macros)
     done = 0
 
@@ -146,10 +159,7 @@ def _one_step(batch: PlanarBatch) -> March:
 
 def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
     """A launch of each kind of tiles for every `depth` steps."""
-    plan = trapezoidal.plan(
-        batch.stencil, batch.rows, batch.columns, layer=batch.layer, size=batch.size, limits=batch.device.limits,
-        **choice,
-    )  # fmt: skip
+    plan = trapezoidal.plan_planar(batch.work, **choice)
     batch.double()
     batch.add("tiles", np.array([tile for kind in plan.kinds for tile in kind.tiles], np.int32))
     programs = [batch.program("schemes/trapezoidal/planar.cu", kind.macros) for kind in plan.kinds]
@@ -175,14 +185,11 @@ def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
 def _streamed(batch: PlanarBatch, **choice: Any) -> March:
     """A launch for every `levels` steps, from one plane to the other."""
 
-    def planned(levels: int | None) -> streamed.StreamedPlan:
-        return streamed.plan(
-            batch.stencil, batch.rows, batch.columns, batch=batch.count, size=batch.size, limits=batch.device.limits,
-            **{**choice, "levels": levels},
-        )  # fmt: skip
+    def planned(levels: int | None) -> skewed.StreamedPlan:
+        return skewed.plan_streamed(batch.work, **{**choice, "levels": levels})
 
     whole = planned(choice.get("levels"))
-    programs: dict[int, tuple[streamed.StreamedPlan, Program]] = {}
+    programs: dict[int, tuple[skewed.StreamedPlan, Program]] = {}
 
     def march(steps: int) -> None:
         done = 0
@@ -190,7 +197,7 @@ def _streamed(batch: PlanarBatch, **choice: Any) -> March:
             count = min(whole.levels, steps - done)
             if count not in programs:
                 plan = planned(count)
-                programs[count] = plan, batch.program("schemes/streamed/planar.cu", plan.macros)
+                programs[count] = plan, batch.program("schemes/skewed/streamed.cu", plan.macros)
             plan, program = programs[count]
             batch.ready(program)
             program.launch("march", (plan.blocks, batch.count), plan.threads, batch.held)
@@ -204,9 +211,7 @@ def _skewed(batch: PlanarBatch, **choice: Any) -> March:
     """One launch; what fits in registers is streamed through them."""
     if batch.stencil.kept == 1 and not batch.stencil.coefficients:
         return _streamed(batch, **choice)
-    plan = skewed.plan(
-        batch.stencil, batch.rows, batch.columns, size=batch.size, limits=batch.device.limits, **choice
-    )  # fmt: skip
+    plan = skewed.plan(batch.work, **choice)
     program = batch.program("schemes/skewed/planar.cu", plan.macros)
     done = 0
 
@@ -221,9 +226,7 @@ def _skewed(batch: PlanarBatch, **choice: Any) -> March:
 
 def _resident(batch: PlanarBatch, **choice: Any) -> March:
     """One launch."""
-    plan = resident.plan(
-        batch.stencil, batch.rows, batch.columns, size=batch.size, limits=batch.device.limits, **choice
-    )  # fmt: skip
+    plan = resident.plan_planar(batch.work, **choice)
     program = batch.program("schemes/resident/planar.cu", plan.macros)
     done = 0
 

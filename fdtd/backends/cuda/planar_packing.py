@@ -9,8 +9,8 @@ from scipy.constants import epsilon_0, mu_0
 
 from fdtd.planar.jacobi import JacobiProblem
 from fdtd.planar.problem import PlanarProblem, inverse_or_zero
-from fdtd.schemes.planar_rows import LEAD, pitch
-from fdtd.stencils.planar import COUPLED_TEZ_CELL, JACOBI5_CELL, TEZ_CELL, TMZ_CELL, PlanarStencil
+from fdtd.schemes.workload import LEAD, pitch
+from fdtd.stencils import COUPLED_TEZ, JACOBI5, TEZ, TMZ, PlanarStencil
 
 Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 """Arrays by the name of their pointer, and every other member of `Parameters`."""
@@ -21,10 +21,10 @@ _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 def stencil_of(problem: PlanarProblem | JacobiProblem) -> PlanarStencil:
     """Which update a problem takes; nodes are coupled only where some are."""
     if isinstance(problem, JacobiProblem):
-        return JACOBI5_CELL
+        return JACOBI5
     if problem.grid.polarisation == "TM":
-        return TMZ_CELL
-    return COUPLED_TEZ_CELL if _coupling(problem).any() else TEZ_CELL
+        return TMZ
+    return COUPLED_TEZ if _coupling(problem).any() else TEZ
 
 
 def pack(problem: PlanarProblem | JacobiProblem, precision: str) -> Packed:
@@ -59,7 +59,7 @@ def _numbers(batch: int, rows: int, columns: int, steps: int) -> dict[str, float
 
 def _pack_sum(problem: JacobiProblem, dtype: Any) -> Packed:
     batch, rows, columns = problem.initial.shape
-    planes = np.zeros((batch, JACOBI5_CELL.planes, rows + 2, pitch(columns)), dtype)
+    planes = np.zeros((batch, JACOBI5.planes, rows + 2, pitch(columns)), dtype)
     planes[:, 0] = _padded(problem.initial, dtype)
     nothing, whole = np.zeros(1, dtype), np.zeros(1, np.int32)
     arrays = {
@@ -102,17 +102,17 @@ def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
 def _coefficients(problem: PlanarProblem, cell: PlanarStencil) -> tuple[np.ndarray, np.ndarray]:
     """Planes of the stencil's coefficients, and the gains of the E components, all zero where nothing is stepped."""
     grid, media, live, courant = problem.grid, problem.media, problem.live(), problem.grid.courant_number
-    electric = live[:, :1] if cell is TMZ_CELL else live[:, 1:]
+    electric = live[:, :1] if cell is TMZ else live[:, 1:]
     loss = media.conductivity * grid.time_step / (2 * media.permittivity * epsilon_0)
     keep = np.where(electric, (1 - loss) / (1 + loss), 0.0)
     gain = np.where(electric, courant / (media.permittivity * (1 + loss)), 0.0)
     x, y = media.open_x[:, None], media.open_y[:, None]
-    if cell is TMZ_CELL:
+    if cell is TMZ:
         # What dy e_z adds to h_x and dx e_z to h_y.
         planes = [-courant * inverse_or_zero(y) * live[:, 1:2], courant * inverse_or_zero(x) * live[:, 2:], keep, gain]
     else:
         planes = [-courant * inverse_or_zero(media.open_area[:, None]) * live[:, :1], x, y, keep, gain]
-    if cell is COUPLED_TEZ_CELL:
+    if cell is COUPLED_TEZ:
         planes.append(_coupling(problem)[:, None] * courant / 4)
     return np.concatenate(planes, axis=1), gain
 

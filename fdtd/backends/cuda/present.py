@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fdtd.errors import DeviceError
-from fdtd.schemes.limits import Limits
+from fdtd.schemes.machine import Limits
 
 OLDEST = 80
 """Compute capability, times ten, that the kernels need: their copies into shared memory are asynchronous."""

@@ -11,14 +11,14 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import Program
 from fdtd.backends.cuda.stepping import Advance, Scheme
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import Limits
-from fdtd.schemes.need import clusters_at_once
+from fdtd.schemes.machine import Limits, clusters_at_once
 from fdtd.schemes.one_step import plan as one_step
 from fdtd.schemes.pace import Plan, at_once, pace
 from fdtd.schemes.resident import plan as resident
 from fdtd.schemes.trapezoidal import plan as trapezoidal
 from fdtd.schemes.wavefront import plan as wavefront
-from fdtd.stencils import BOR
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import BOR, Stencil
 
 _BYTES = {"float32": 4, "float64": 8}
 
@@ -49,11 +49,28 @@ def _planned(
     )
 
 
+def _work(problem: Problem, precision: str, limits: Limits) -> Workload[Stencil]:
+    """Return what plans need to know of a problem."""
+    grid = problem.grid
+    return Workload(
+        stencil=BOR,
+        rows=grid.nz,
+        columns=grid.nr,
+        size=_BYTES[precision],
+        limits=limits,
+        batch=problem.media.batch,
+        layer=problem.radial_layer.cells,
+        axial=tuple((*layer.rows, layer.columns) for layer in problem.axial_layers),
+        record_every=problem.sampling.record_every,
+        coupled=problem.media.coupling is not None,
+    )
+
+
 def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int = 2, **tuning: int) -> Scheme:
     """One time step after the other, in two launches a step or in one."""
-    grid, layer, size = problem.grid, problem.radial_layer.cells, _BYTES[precision]
+    work = _work(problem, precision, limits)
     if launches == 1:
-        whole = one_step.plan_whole(BOR, grid.nr, grid.nz, layer=layer, size=size, limits=limits, **tuning)
+        whole = one_step.plan_whole(work, **tuning)
 
         def advance_whole(program: Program, batch: int, step: int, end: int) -> None:
             for n in range(step, end):
@@ -64,7 +81,7 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
         )
     if launches != 2:
         raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
-    plan = one_step.plan(BOR, grid.nr, grid.nz, layer=layer, size=size, **tuning)
+    plan = one_step.plan(work, **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         for n in range(step, end):
@@ -78,16 +95,8 @@ def _one_step(problem: Problem, precision: str, limits: Limits, *, launches: int
 
 def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) -> Scheme:
     """All steps up to the next look in one launch."""
-    grid, size = problem.grid, _BYTES[precision]
     plan = wavefront.plan(
-        BOR,
-        grid.nr,
-        grid.nz,
-        layer=problem.radial_layer.cells,
-        axial=sum(stop - start for start, stop in (layer.rows for layer in problem.axial_layers)),
-        record_every=problem.sampling.record_every,
-        size=size,
-        limits=limits,
+        _work(problem, precision, limits),
         reach=_last(problem.media.spans.filled_columns),
         cut_reach=_last(problem.media.spans.cut_columns),
         coupled=problem.media.spans.coupled,
@@ -96,7 +105,7 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         count = end - step
-        iterations = plan.iterations(grid.nz, count)
+        iterations = plan.iterations(problem.grid.nz, count)
         program.launch("wavefront", (batch,), plan.threads, step, count, iterations, shared=plan.shared_bytes)
 
     return _planned(
@@ -106,19 +115,7 @@ def _wavefront(problem: Problem, precision: str, limits: Limits, **tuning: int) 
 
 def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
     """A launch every few steps, from one buffer to the other and back."""
-    grid = problem.grid
-    plan = trapezoidal.plan(
-        BOR,
-        grid.nr,
-        grid.nz,
-        layer=problem.radial_layer.cells,
-        axial=tuple((*layer.rows, layer.columns) for layer in problem.axial_layers),
-        record_every=problem.sampling.record_every,
-        coupled=problem.media.coupling is not None,
-        size=_BYTES[precision],
-        limits=limits,
-        **tuning,
-    )
+    plan = trapezoidal.plan(_work(problem, precision, limits), **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         clusters = max(1, min(clusters_at_once(limits.multiprocessors, plan.cluster), batch * plan.tiles))
@@ -142,17 +139,7 @@ def _trapezoidal(problem: Problem, precision: str, limits: Limits, **tuning: Any
 
 def _resident(problem: Problem, precision: str, limits: Limits, **tuning: Any) -> Scheme:
     """All steps up to the next look in one launch of clusters."""
-    plan = resident.plan(
-        BOR,
-        problem.grid.nr,
-        problem.grid.nz,
-        layer=problem.radial_layer.cells,
-        axial=bool(problem.axial_layers),
-        coupled=problem.media.coupling is not None,
-        size=_BYTES[precision],
-        limits=limits,
-        **tuning,
-    )
+    plan = resident.plan(_work(problem, precision, limits), **tuning)
 
     def advance(program: Program, batch: int, step: int, end: int) -> None:
         program.launch(

@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from fdtd.backends.cuda.planar import PlanarBatch
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
-from fdtd.schemes.candidates import Candidate, best_few
-from fdtd.schemes.gpu import Machine
-from fdtd.schemes.rates import predict
+from fdtd.schemes.machine import Machine
+from fdtd.schemes.rates import Candidate, best_few, predict, workload
+from fdtd.stencils import COUPLED_TEZ, TEZ
 
 _VERSION = 1
 _STEPS = 48  # of one timing, at least
@@ -147,10 +148,8 @@ def tuned(
         layout = PlanarBatch(DryDevice(machine.limits), problem, precision, copies)
         shape = (layout.rows, layout.columns, layout.count, layout.layer)
         kind = f"{layout.stencil.name} {layout.stencil.phases} {'x'.join(map(str, shape))}"
-        found = best_few(
-            layout.stencil.name, machine,
-            rows=layout.rows, columns=layout.columns, batch=layout.count, layer=layout.layer, size=layout.size,
-        )  # fmt: skip
+        work = layout.work
+        found = best_few(replace(work, stencil=COUPLED_TEZ) if layout.stencil is TEZ else work, machine)
         steps = problem.steps
     key = f"{identity}, text {kernel_digest()}, {kind} {precision}"
     known = recall(key, place)
@@ -170,14 +169,15 @@ def tuned(
 
 def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch: int) -> tuple[Candidate, ...]:
     """Every scheme of the axisymmetric stencil that can step a problem as its plan would, best guess first."""
+    work = workload(
+        "bor", machine, rows=problem.grid.nz, columns=problem.grid.nr, batch=batch,
+        size=4 if precision == "float32" else 8,
+    )  # fmt: skip
     found = []
     for scheme, make in SCHEMES.items():
         try:
             make(problem, precision, machine.limits)
-            made = predict(
-                "bor", scheme, machine, rows=problem.grid.nz, columns=problem.grid.nr, batch=batch,
-                size=4 if precision == "float32" else 8,
-            )  # fmt: skip
+            made = predict(work, scheme, machine)
         except Unsuitable:
             continue
         found.append(Candidate(scheme=scheme, predicted=made.rate))

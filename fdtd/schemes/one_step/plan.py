@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import Limits
-from fdtd.stencils import Stencil
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import PlanarStencil, Stencil
 
 _VECTOR = 16  # bytes
 _SECTOR = 32  # bytes; rows start on a memory sector
@@ -84,65 +84,72 @@ class WholeStepPlan:
         }
 
 
-def _layout(nr: int, layer: int, size: int) -> tuple[int, int]:
-    """Lead and pitch."""
-    lead, unit = (layer - nr) % (_VECTOR // size), _SECTOR // size
-    return lead, -(-(lead + nr + 1) // unit) * unit
+@dataclass(frozen=True, kw_only=True)
+class PlanarOneStepPlan:
+    """How the baseline visits a planar lattice: one phase of one step a launch.
+
+    Attributes:
+        threads: Of a block, along a row.
+        rows: Cells a thread.
+        blocks: (along a row, across rows) a problem.
+    """
+
+    threads: int
+    rows: int
+    blocks: tuple[int, int]
+
+    @property
+    def macros(self) -> dict[str, str | int]:
+        """Settings of the kernel text."""
+        return {"ROWS": self.rows}
 
 
-def plan(
-    stencil: Stencil, nr: int, nz: int, *, layer: int, size: int, threads: int = 128, resident: int = 6
-) -> OneStepPlan:
-    """Two launches a step, in place: any stencil and size works.
+def _layout(work: Workload[Stencil]) -> tuple[int, int]:
+    """Return lead and pitch."""
+    lead, unit = (work.layer - work.columns) % (_VECTOR // work.size), _SECTOR // work.size
+    return lead, -(-(lead + work.columns + 1) // unit) * unit
+
+
+def plan(work: Workload[Stencil], *, threads: int = 128, resident: int = 6) -> OneStepPlan:
+    """Plan two launches a step, in place: any stencil and size works.
 
     Args:
-        stencil: What is stepped.
-        nr: Columns.
-        nz: Rows.
-        layer: Columns of the radial layer.
-        size: Bytes of a number.
+        work: What is stepped.
         threads: Of a block.
         resident: Blocks that a multiprocessor should hold.
     """
-    del stencil
-    lead, pitch = _layout(nr, layer, size)
+    lead, pitch = _layout(work)
     return OneStepPlan(
         threads=threads,
         resident=resident,
-        blocks=-(-pitch * size // _VECTOR * nz // threads),
+        blocks=-(-pitch * work.size // _VECTOR * work.rows // threads),
         lead=lead,
         pitch=pitch,
-        size=size,
+        size=work.size,
     )
 
 
-def plan_whole(
-    stencil: Stencil, nr: int, nz: int, *, layer: int, size: int, limits: Limits, rows: int = 4, blocks: int = 1
-) -> WholeStepPlan:
-    """One launch a step, in place: half of the traffic, but one block an antenna.
+def plan_whole(work: Workload[Stencil], *, rows: int = 4, blocks: int = 1) -> WholeStepPlan:
+    """Plan one launch a step, in place: half of the traffic, but one block an antenna.
 
     Args:
-        stencil: What is stepped.
-        nr: Columns.
-        nz: Rows.
-        layer: Columns of the radial layer.
-        size: Bytes of a number.
-        limits: Of the device.
+        work: What is stepped.
         rows: That a team does at a time.
         blocks: That a multiprocessor should hold.
 
     Raises:
         Unsuitable: A block cannot hold enough rows.
     """
-    del stencil
-    lead, pitch = _layout(nr, layer, size)
+    size, most = work.size, work.limits.shared_bytes
+    lead, pitch = _layout(work)
     team = -(-rows * pitch * size // (_VECTOR * _WARP)) * _WARP
-    row_bytes = (6 * pitch + 8 * max(4, -(-layer // 4) * 4)) * size
-    free = min(limits.shared_bytes, limits.shared_bytes // blocks - _RESERVED) - 4 * (nz + 1)
+    row_bytes = (6 * pitch + 8 * max(4, -(-work.layer // 4) * 4)) * size
+    free = min(most, most // blocks - _RESERVED) - 4 * (work.rows + 1)
     ring = min(free // (row_bytes + _SIGNAL), _MOST_RING)
     if ring < 3 * rows + 3 or 2 * team + _WARP > _MOST_THREADS:
         raise Unsuitable(
-            f"one_step in one launch keeps {3 * rows + 3} rows of {nr} columns on chip, too many here; use two launches"
+            f"one_step in one launch keeps {3 * rows + 3} rows of {work.columns} columns on chip, too many here; "
+            "use two launches"
         )
     return WholeStepPlan(
         team=team,
@@ -152,5 +159,18 @@ def plan_whole(
         lead=lead,
         pitch=pitch,
         size=size,
-        shared_bytes=ring * (row_bytes + _SIGNAL) + 4 * (nz + 1),
+        shared_bytes=ring * (row_bytes + _SIGNAL) + 4 * (work.rows + 1),
     )
+
+
+def plan_planar(work: Workload[PlanarStencil], *, threads: int = 128, cells: int = 4) -> PlanarOneStepPlan:
+    """Plan a launch a phase: any size works.
+
+    Args:
+        work: What is stepped.
+        threads: Most of a block.
+        cells: A thread takes this many, one above the other.
+    """
+    rows, columns = work.rows - work.stencil.idle, work.columns - work.stencil.idle
+    threads = min(threads, -(-columns // 32) * 32)
+    return PlanarOneStepPlan(threads=threads, rows=cells, blocks=(-(-columns // threads), -(-rows // cells)))

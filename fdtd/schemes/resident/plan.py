@@ -6,9 +6,9 @@ import itertools
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import Limits
 from fdtd.schemes.march import MarchPlan, strips
-from fdtd.stencils import Stencil
+from fdtd.schemes.workload import Workload, row_numbers
+from fdtd.stencils import PlanarStencil, Stencil
 
 CLUSTERS = range(1, 17)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
 # Cells and rows a lane and warps of a block, by bytes of a number: eight warps leave each 255 registers, twelve 168.
@@ -16,6 +16,7 @@ _SHAPES = {
     4: ((4, 4, 8), (4, 3, 12), (8, 2, 12)),
     8: ((2, 4, 8), (2, 3, 12), (4, 2, 12)),
 }
+_PLANAR_CLUSTERS = (1, 2, 4, 8, 16)  # 16 needs the device's consent, asked for at launch
 _WARPS = 12
 _LANES = 32
 _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
@@ -64,47 +65,26 @@ class ResidentPlan:
         return march.shared_bytes + -(-tables // 128) * 128 + march.warps * 6 * row + memories
 
 
-def plan(
-    stencil: Stencil,
-    nr: int,
-    nz: int,
-    *,
-    layer: int,
-    axial: bool,
-    coupled: bool,
-    size: int,
-    limits: Limits,
-    cluster: int | None = None,
-    shape: tuple[int, int] | None = None,
-) -> ResidentPlan:
-    """The smallest cluster that holds an antenna, in the shape that spills least.
+def plan(work: Workload[Stencil], *, cluster: int | None = None, shape: tuple[int, int] | None = None) -> ResidentPlan:
+    """Choose the smallest cluster that holds an antenna, in the shape that spills least.
 
     Args:
-        stencil: What is stepped.
-        nr: Columns.
-        nz: Rows.
-        layer: Columns of the radial layer.
-        axial: Whether there are axial layers.
-        coupled: Whether nodes couple e_r and e_z.
-        size: Bytes of a number.
-        limits: Of the device.
+        work: What is stepped.
         cluster: Blocks; chosen if None.
         shape: Cells and rows a lane; chosen if None.
 
     Raises:
         Unsuitable: The device has no clusters, nodes are coupled, or the grid does not fit in 16 blocks.
     """
-    if stencil.name != "bor":
-        raise Unsuitable(f"resident has no kernel for {stencil.name} here")
+    limits, layer, size, nz, main = work.limits, work.layer, work.size, work.rows, work.main
     if limits.capability < 90:
         major, minor = divmod(limits.capability, 10)
         raise Unsuitable(
             f"resident needs thread-block clusters, so compute capability 9.0 (this device has {major}.{minor}); "
             "use wavefront"
         )
-    if coupled:
+    if work.coupled:
         raise Unsuitable("resident does not step coupled nodes; use surfaces = 'diagonal', or wavefront")
-    main = nr - layer
     shapes = [(*shape, _WARPS)] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
     if not shapes:
         raise Unsuitable(
@@ -121,7 +101,7 @@ def plan(
             continue
         made = ResidentPlan(
             march=march,
-            axial=axial,
+            axial=bool(work.axial),
             cluster=blocks,
             lead=march.wide - main,
             pitch=march.wide + max(4, -(-layer // 4) * 4),
@@ -130,6 +110,80 @@ def plan(
         if made.least_bytes <= made.shared_bytes:
             return made
     raise Unsuitable(
-        f"{nr} x {nz} cells of {size} bytes and a radial layer of {layer} columns do not fit in the registers of "
-        f"{cluster or max(CLUSTERS)} blocks; use trapezoidal or wavefront"
+        f"{work.columns} x {nz} cells of {size} bytes and a radial layer of {layer} columns do not fit in the "
+        f"registers of {cluster or max(CLUSTERS)} blocks; use trapezoidal or wavefront"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanarResidentPlan:
+    """One cluster a problem.
+
+    Attributes:
+        cluster: Blocks.
+        slab: Rows a block.
+        columns: That change.
+        row: Numbers of a row of one plane.
+        warps: A block.
+        shared_bytes: Of a block.
+    """
+
+    cluster: int
+    slab: int
+    columns: int
+    row: int
+    warps: int
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return 32 * self.warps
+
+    @property
+    def macros(self) -> dict[str, str | int]:
+        """Settings of the kernel text."""
+        return {
+            "CLUSTER": self.cluster,
+            "SLAB": self.slab,
+            "COLUMNS": self.columns,
+            "ROW": self.row,
+            "WARPS": self.warps,
+        }
+
+
+def plan_planar(work: Workload[PlanarStencil], *, cluster: int | None = None) -> PlanarResidentPlan:
+    """Choose the cluster of a planar problem, whose planes and coefficients lie in shared memory.
+
+    Args:
+        work: What is stepped.
+        cluster: Blocks; the smallest that holds the problem if None.
+
+    Raises:
+        Unsuitable: The device has no clusters, or none that holds the problem.
+    """
+    stencil, rows, columns, size, limits = work.stencil, work.rows, work.columns, work.size, work.limits
+    if limits.capability < 90:
+        raise Unsuitable(
+            f"resident: thread-block clusters need compute capability 9.0 (this device has "
+            f"{limits.capability / 10:.1f}); use trapezoidal"
+        )
+    row = row_numbers(columns)
+    for blocks in _PLANAR_CLUSTERS if cluster is None else (cluster,):
+        slab = -(-rows // blocks)
+        need = (slab + 2) * row * (stencil.planes + stencil.coefficients) * size
+        if need <= limits.shared_bytes and slab * (blocks - 1) < rows:
+            return PlanarResidentPlan(
+                cluster=blocks,
+                slab=slab,
+                columns=columns - stencil.idle,
+                row=row,
+                warps=min(32, max(4, slab)),
+                shared_bytes=need,
+            )
+    blocks = _PLANAR_CLUSTERS[-1] if cluster is None else cluster
+    most = limits.shared_bytes // (row * (stencil.planes + stencil.coefficients) * size) - 2
+    raise Unsuitable(
+        f"resident: {rows} x {columns} cells of {stencil.name} do not fit in the shared memory of {blocks} blocks "
+        f"(allowed here: up to {max(0, most) * blocks} rows of {columns} cells); use trapezoidal"
     )

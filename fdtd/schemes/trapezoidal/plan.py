@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import Limits
+from fdtd.schemes.machine import Limits, clusters_at_once
 from fdtd.schemes.march import SIDE, MarchPlan, strips
-from fdtd.schemes.need import clusters_at_once
-from fdtd.stencils import Stencil
+from fdtd.schemes.workload import Workload
+from fdtd.stencils import PlanarStencil, Stencil
+
+Box = tuple[int, int, int, int]
+"""First row, first column, rows, columns."""
 
 _LANES = 32
 _SHAPES = {
@@ -19,6 +23,9 @@ _WARPS = 12  # of a block, which leaves each of them 168 registers
 _ARRIVALS = 128  # bytes
 _CLUSTERS = (1, 2, 4)  # blocks a tile
 _CLUSTERED = 90  # compute capability times ten
+_PLANAR_WARPS = 16
+_PER_MULTIPROCESSOR = 2  # blocks, so that one computes while the other loads
+_RESERVED = 1024  # bytes of shared memory that a block takes for itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,33 +91,17 @@ class TrapezoidalPlan:
 
 
 def plan(
-    stencil: Stencil,
-    nr: int,
-    nz: int,
+    work: Workload[Stencil],
     *,
-    layer: int,
-    axial: tuple[tuple[int, int, int], ...],
-    record_every: int,
-    coupled: bool,
-    size: int,
-    limits: Limits,
     depth: int | None = None,
     cluster: int | None = None,
     warps: int | None = None,
     shape: tuple[int, int] | None = None,
 ) -> TrapezoidalPlan:
-    """The least redundant tiles for the number of steps between samples.
+    """Choose the least redundant tiles for the number of steps between samples, where launches end.
 
     Args:
-        stencil: What is stepped.
-        nr: Columns.
-        nz: Rows.
-        layer: Columns of the radial layer.
-        axial: Rows [start, stop) and columns of the axial layers.
-        record_every: Steps between samples; launches end there.
-        coupled: Whether nodes couple e_r and e_z.
-        size: Bytes of a number.
-        limits: Of the device.
+        work: What is stepped.
         depth: Steps a launch; chosen if None.
         cluster: Blocks of a tile; chosen if None.
         warps: Patches of a block, one above the other; chosen if None.
@@ -119,13 +110,11 @@ def plan(
     Raises:
         Unsuitable: Nodes are coupled, rows are too long, or a tile does not fit the device.
     """
-    if stencil.name != "bor":
-        raise Unsuitable(f"trapezoidal has no kernel for {stencil.name} here")
-    if coupled:
+    limits, layer, size, main = work.limits, work.layer, work.size, work.main
+    if work.coupled:
         raise Unsuitable("trapezoidal does not step coupled nodes; use surfaces = 'diagonal', or wavefront")
     if depth is None:
-        depth = -(-record_every // (2 * -(-record_every // 16)))
-    main = nr - layer
+        depth = -(-work.record_every // (2 * -(-work.record_every // 16)))
     shapes = [shape] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
     if not shapes or main > _LANES * shapes[0][0]:
         raise Unsuitable(
@@ -142,27 +131,19 @@ def plan(
                     cells=shapes[0][0], rows=shapes[0][1], warps=patches, layer=layer, size=size,
                     most=max(_WARPS - patches, 1),
                 )  # fmt: skip
-                made.append(_tiled(march, blocks, nz, main, layer, axial, depth, limits))
+                made.append(_tiled(work, march, blocks, depth))
                 break
             except Unsuitable as error:
                 reasons.append(str(error))
     if not made:
         raise Unsuitable(next((reason for reason in reasons if reason.startswith("a ")), reasons[0]))
-    return max(made, key=lambda each: (each.useful(nz, limits), -each.cluster))
+    return max(made, key=lambda each: (each.useful(work.rows, limits), -each.cluster))
 
 
-def _tiled(
-    march: MarchPlan,
-    cluster: int,
-    nz: int,
-    main: int,
-    layer: int,
-    axial: tuple[tuple[int, int, int], ...],
-    depth: int,
-    limits: Limits,
-) -> TrapezoidalPlan:
-    """Tiles of so many blocks."""
-    height, lead = cluster * march.height, march.wide - main
+def _tiled(work: Workload[Stencil], march: MarchPlan, cluster: int, depth: int) -> TrapezoidalPlan:
+    """Return tiles of `cluster` blocks."""
+    nz, limits = work.rows, work.limits
+    height, lead = cluster * march.height, march.wide - work.main
     stride = height - 2 * depth
     if stride < 1:
         raise Unsuitable(f"a tile of {height} rows has nothing left after {depth} steps; lower the depth")
@@ -176,9 +157,9 @@ def _tiled(
         depth=depth,
         tiles=tiles,
         stride=stride,
-        layered_rows=max(_layered(axial, lead, march, origin) for origin in origins),
+        layered_rows=max(_layered(work.axial, lead, march, origin) for origin in origins),
         lead=lead,
-        pitch=march.wide + max(4, -(-layer // 4) * 4),
+        pitch=march.wide + max(4, -(-work.layer // 4) * 4),
         shared_bytes=limits.shared_bytes - _ARRIVALS,
     )
     if made.least_bytes > made.shared_bytes:
@@ -198,3 +179,155 @@ def _layered(axial: tuple[tuple[int, int, int], ...], lead: int, march: MarchPla
         for start, stop, columns in axial
     )
     return -(-numbers // march.wide)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """Tiles that one kernel takes.
+
+    Attributes:
+        layered: Whether they carry the memory of absorbing layers.
+        tiles: Their cores.
+        height: Most rows with halo.
+        width: Most columns with halo.
+        warps: Of a block.
+        shared_bytes: Of a block.
+    """
+
+    layered: bool
+    tiles: tuple[Box, ...]
+    height: int
+    width: int
+    warps: int
+    shared_bytes: int
+
+    @property
+    def macros(self) -> dict[str, str | int]:
+        """Settings of the kernel text."""
+        return {"LAYERED": int(self.layered), "HEIGHT": self.height, "WIDTH": self.width, "WARPS": self.warps}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanarTrapezoidalPlan:
+    """Tiles of both kinds; together their cores are the lattice, each cell once.
+
+    Attributes:
+        depth: Time steps a launch.
+        kinds: Those without the layers' memory first; empty kinds are left out.
+        threads: Of a block.
+    """
+
+    depth: int
+    kinds: tuple[Kind, ...]
+    threads: int
+
+
+def floats_per_cell(stencil: PlanarStencil, *, layered: bool) -> int:
+    """Numbers a cell has on chip."""
+    return stencil.planes + stencil.coefficients + (stencil.memories if layered else 0)
+
+
+def plan_planar(
+    work: Workload[PlanarStencil],
+    *,
+    depth: int | None = None,
+    core: tuple[int, int] | None = None,
+    warps: int = _PLANAR_WARPS,
+) -> PlanarTrapezoidalPlan:
+    """Tile a planar lattice.
+
+    A tile is read with a halo of `depth` times the stencil's reach, stepped `depth` times in shared memory, and written
+    without it. Tiles whose halo touches the absorbing layers carry the layers' memory as well, so they are smaller.
+
+    Args:
+        work: What is stepped; layers are on all sides.
+        depth: Time steps a launch; the best by `best_core` if None.
+        core: Rows and columns of a tile without its halo; the best if None.
+        warps: Of a block.
+
+    Raises:
+        Unsuitable: No tile of that depth or size fits on chip.
+    """
+    stencil, rows, columns, size, limits = work.stencil, work.rows, work.columns, work.size, work.limits
+    budget = min(limits.shared_bytes, limits.shared_bytes // _PER_MULTIPROCESSOR - _RESERVED)
+    layer = work.layer if stencil.memories else 0
+    if depth is None:
+        depth = max(range(1, 13), key=lambda steps: _merit(stencil, steps, budget // size))
+    reach = (stencil.low + stencil.high) * depth
+    kinds = []
+    inner = (layer + 1 + stencil.low * depth, layer + 2 + stencil.high * depth) if layer else (0, 0)
+    boxes = _split(rows, columns, *inner)
+    for layered, chosen in ((False, boxes[:1]), (True, boxes[1:])):
+        if not any(box[2] > 0 and box[3] > 0 for box in chosen):
+            continue
+        numbers = floats_per_cell(stencil, layered=layered)
+        most = core or best_core(reach, budget // size // numbers)
+        if most is None or (most[0] + reach + 2) * (most[1] + reach + 2) * numbers * size > limits.shared_bytes:
+            raise Unsuitable(
+                f"trapezoidal: a tile of {stencil.name} with depth {depth} does not fit in {limits.shared_bytes} bytes "
+                "of shared memory; lower the depth"
+            )
+        tiles = tuple(tile for box in chosen for tile in _cut(box, most))
+        height, width = (min(max(tile[at] for tile in tiles) + reach, full) for at, full in ((2, rows), (3, columns)))
+        kinds.append(
+            Kind(
+                layered=layered,
+                tiles=tiles,
+                height=height,
+                width=width,
+                warps=warps,
+                shared_bytes=(height + 2) * (width + 2) * numbers * size,
+            )
+        )
+    return PlanarTrapezoidalPlan(depth=depth, kinds=tuple(kinds), threads=32 * warps)
+
+
+def best_core(reach: int, cells: int) -> tuple[int, int] | None:
+    """The core that is the largest part of what is computed, among tiles of up to so many cells with halo and rim.
+
+    Widths with the halo are whole warps.
+    """
+    best: tuple[float, int, int] | None = None
+    for width in (32, 64, 96, 128):
+        height = cells // (width + 2) - 2
+        if width > reach and height > reach:
+            part = (width - reach) / width * (height - reach) / height
+            best = max(best or (0.0, 0, 0), (part, height - reach, width - reach))
+    return None if best is None else best[1:]
+
+
+def _merit(stencil: PlanarStencil, depth: int, numbers: int) -> float:
+    """Useful cell-steps over what limits them, roughly: those computed, and cells read at eight times their cost."""
+    reach = (stencil.low + stencil.high) * depth
+    core = best_core(reach, numbers // floats_per_cell(stencil, layered=False))
+    if core is None:
+        return 0.0
+    part = core[0] * core[1] / ((core[0] + reach) * (core[1] + reach))
+    return part * depth / (depth + 8)
+
+
+def _split(rows: int, columns: int, low: int, high: int) -> tuple[Box, ...]:
+    """The inside, and the frame around it as four boxes: below, above, left, right."""
+    height, width = rows - low - high, columns - low - high
+    if height <= 0 or width <= 0:
+        return (0, 0, 0, 0), (0, 0, rows, columns)
+    return (
+        (low, low, height, width),
+        (0, 0, low, columns),
+        (rows - high, 0, high, columns),
+        (low, 0, height, low),
+        (low, columns - high, height, high),
+    )
+
+
+def _cut(box: Box, most: tuple[int, int]) -> Iterator[Box]:
+    """Cut a box into tiles of nearly equal size, none larger than `most`."""
+    row, column, height, width = box
+    if height <= 0 or width <= 0:
+        return
+    down, across = -(-height // most[0]), -(-width // most[1])
+    for n in range(down):
+        for m in range(across):
+            top, bottom = height * n // down, height * (n + 1) // down
+            left, right = width * m // across, width * (m + 1) // across
+            yield row + top, column + left, bottom - top, right - left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
-from fdtd.schemes.limits import Limits
+from fdtd.schemes.workload import Workload
 from fdtd.stencils import Stencil
 
 _LANES = 32
@@ -86,32 +86,18 @@ class WavefrontPlan:
 
 
 def plan(
-    stencil: Stencil,
-    nr: int,
-    nz: int,
+    work: Workload[Stencil],
     *,
-    layer: int,
-    axial: int = 0,
-    record_every: int,
-    size: int,
-    limits: Limits,
     reach: int | None = None,
     cut_reach: int | None = None,
     coupled: bool = True,
     levels: int | None = None,
     radial_warps: int | None = None,
 ) -> WavefrontPlan:
-    """The most time levels that registers, shared memory and the lattice's height allow.
+    """Choose the most time levels that registers, shared memory and the lattice's height allow.
 
     Args:
-        stencil: What is stepped.
-        nr: Columns.
-        nz: Rows.
-        layer: Columns of the radial layer.
-        axial: Rows in axial layers.
-        record_every: Steps between samples.
-        size: Bytes of a number.
-        limits: Of the device.
+        work: What is stepped.
         reach: Columns, from the axis, that hold anything but air somewhere; all if None.
         cut_reach: Columns, from the axis, that hold cut faces somewhere; all if None.
         coupled: Whether some nodes couple e_r and e_z.
@@ -121,9 +107,8 @@ def plan(
     Raises:
         Unsuitable: The rows are wider than a warp's registers, the layer wider than a warp, or the lattice too low.
     """
-    if stencil.name != "bor":
-        raise Unsuitable(f"wavefront has no kernel for {stencil.name}")
-    main = nr - layer
+    nz, layer, size, limits, main = work.rows, work.layer, work.size, work.limits, work.main
+    axial = sum(stop - start for start, stop, _ in work.axial)
     fitting = [place for place, cells in enumerate(_CELLS[size]) if main <= _LANES * cells]
     if not fitting:
         raise Unsuitable(
@@ -140,7 +125,7 @@ def plan(
         if layer:
             deep = -(-depth // (groups * radial))
         radial = max(radial, 1)
-        taps = 1 << (-(-depth // record_every) - 1).bit_length()
+        taps = 1 << (-(-depth // work.record_every) - 1).bit_length()
         shared = _shared_bytes(cells, depth, taps, layer, size, nz) + 6 * size * max(axial, 1)
         fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:

@@ -1,4 +1,4 @@
-"""What a GPU can do a second: the numbers behind predicted rates."""
+"""A device as numbers: what it allows, which plans go by, and what it does a second, which predicted rates go by."""
 
 from __future__ import annotations
 
@@ -8,10 +8,56 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fdtd.errors import ConfigError
-from fdtd.schemes.limits import HOPPER, Limits
 
 LANES = 128  # of a multiprocessor, single precision; four schedulers issue for 32 each
 SHARED_BYTES_A_CYCLE = 128  # through a multiprocessor's shared memory
+_GROUPS = {132: (18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Launch limits of one device.
+
+    Attributes:
+        capability: Compute capability times ten (80, 90).
+        multiprocessors: Their number.
+        shared_bytes: Most shared memory a block can have, bytes.
+        registers: Of one multiprocessor.
+        memory_bytes: Device memory, bytes.
+    """
+
+    capability: int
+    multiprocessors: int
+    shared_bytes: int
+    registers: int
+    memory_bytes: int
+
+
+HOPPER = Limits(capability=90, multiprocessors=132, shared_bytes=232448, registers=65536, memory_bytes=140 * 10**9)
+"""An H200, for planning without a device."""
+
+
+def registers_per_thread(threads: int, registers: int = 65536) -> int:
+    """Most registers that every thread of a lone block can have.
+
+    A multiprocessor has four parts with a quarter of the registers each; warps go round them, and a warp's share comes
+    in units of 8 a thread.
+    """
+    warps = -(-threads // 32)
+    return min(255, registers // 4 // (32 * -(-warps // 4)) // 8 * 8)
+
+
+def clusters_at_once(multiprocessors: int, cluster: int) -> int:
+    """Clusters that run side by side: all blocks of one lie in the same group of multiprocessors.
+
+    The groups of an H200 are those that explain what `cuOccupancyMaxActiveClusters` says there, 132, 66, 39, 30, 22,
+    17, 15, 15, 9, and 7 for 10 to 16 blocks. Other devices are taken to have groups of sixteen.
+    """
+    return sum(group // cluster for group in _GROUPS.get(multiprocessors) or _groups(multiprocessors))
+
+
+def _groups(multiprocessors: int) -> tuple[int, ...]:
+    return (16,) * (multiprocessors // 16) + (multiprocessors % 16,)
 
 
 @dataclass(frozen=True, kw_only=True)
