@@ -49,12 +49,12 @@ from fdtd.axisymmetric.ports import GuideMode
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.axisymmetric.solutions import solutions
-from fdtd.backends import cpu, cuda, jacobi_reference, planar_reference, reference
+from fdtd.backends import cpu, cuda, planar_reference, reference
 from fdtd.backends.cuda import SCHEMES, Batch, planar
 from fdtd.backends.cuda.choice import antenna_bytes
 from fdtd.backends.cuda.marching import AnyProblem, kernel_texts, marching, schemes_of
 from fdtd.errors import FdtdError, Unsuitable
-from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import JacobiProblem
 
 FAMILIES = ("shaped_lens", "hemispherical_lens", "conical_horn", "open_waveguide")
 PRECISIONS = ("float64", "float32")
@@ -109,7 +109,7 @@ def compile_ahead(parts: Collection[str]) -> None:
     texts: list[str] = []
     for problem, scheme, precision in wanted:
         with contextlib.suppress(FdtdError):
-            steps = problem.steps if isinstance(problem, JacobiProblem) and problem.steps < SAMPLED else SAMPLED
+            steps = min(problem.steps, SAMPLED) if problem.stencil.name == "jacobi5" else SAMPLED
             name, choice = way_of(scheme)
             texts += kernel_texts(problem, cuda.device().limits, name, steps=steps, precision=precision, **choice)
     compile_texts(texts)
@@ -126,7 +126,7 @@ def warm_up(family: str, surfaces: str) -> None:
 
 
 def _schemes(problem: AnyProblem) -> tuple[str, ...]:
-    return kernels_of("bor" if isinstance(problem, Problem) else "tmz")
+    return kernels_of("bor" if problem.stencil.name == "bor" else "tmz")
 
 
 def _small_lenses() -> dict[str, Problem]:
@@ -184,9 +184,9 @@ def fields_part(steps: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _started(problem: AnyProblem, start_from: str) -> AnyProblem:
+def _started(problem: Any, start_from: str) -> Any:
     """From its noise, or at rest, driven by the source's pulse alone as an antenna is."""
-    return replace(problem, initial=None) if start_from == "pulse" and isinstance(problem, Problem) else problem
+    return replace(problem, initial=None) if start_from == "pulse" and problem.stencil.name == "bor" else problem
 
 
 def _lattices(stencil: str, whole: tuple[int, int]) -> list[tuple[tuple[int, int], list[str]]]:
@@ -215,7 +215,7 @@ def oracle_part() -> list[dict[str, Any]]:
                     "fields": float(planar_error(found, wave, problem)),
                 })  # fmt: skip
     sums = _small_sums()
-    known = jacobi_reference.run(sums)
+    known = planar_reference.run_sum(sums)
     for scheme in schemes_of("jacobi5"):
         for precision in PRECISIONS:
             row = {"stencil": "jacobi5", "scheme": scheme, "dtype": precision, "shape": [517, 301], "steps": 43}

@@ -25,11 +25,11 @@ from random_problems import worst as largest
 from test_planar import error as planar_error
 from test_planar import random_problem as random_planar_problem
 
-from fdtd.backends import cuda, jacobi_reference, planar_reference, reference
+from fdtd.backends import cuda, planar_reference, reference
 from fdtd.backends.cuda import planar
 from fdtd.backends.cuda.marching import schemes_of
 from fdtd.errors import Unsuitable
-from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import JacobiProblem
 
 STENCILS = ("bor", "tmz", "tez", "jacobi5")
 WHOLE_STEP = "whole_step"
@@ -77,7 +77,7 @@ def planar_worst(stencil: str, schemes: list[str], steps: int, precision: str) -
     for scheme in schemes:
         if waves is None:
             found = planar.run_sum(sums, device, precision=precision, scheme=scheme)
-            off = float(np.abs(found - jacobi_reference.run(sums)).max())
+            off = float(np.abs(found - planar_reference.run_sum(sums)).max())
         else:
             found = planar.run(waves, device, precision=precision, scheme=scheme)
             off = float(planar_error(found, planar_reference.run(waves), waves))

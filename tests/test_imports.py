@@ -25,7 +25,7 @@ PACKAGES = ("fdtd", "antennaopt")
 # Lower ranks may not import higher ones; within a rank only itself.
 RANKS = {
     "fdtd": (
-        ("errors", "arrays", "cache_folder"),
+        ("errors", "arrays", "cache_folder", "stencils"),
         ("axisymmetric.grid",),
         ("axisymmetric.scene", "cpml", "waveforms"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.sources", "axisymmetric.monitors"),
@@ -35,10 +35,8 @@ RANKS = {
             "axisymmetric.problem",
             "farfield",
             "planar.problem",
-            "planar.jacobi",
         ),
         ("planar.bodies",),
-        ("stencils",),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),

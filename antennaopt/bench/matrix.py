@@ -12,8 +12,7 @@ from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
 from fdtd.planar.bodies import free_space
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.planar.problem import JacobiProblem, PlanarGrid, PlanarLayer, PlanarProblem
 from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.rates import SCHEMES as ALL_SCHEMES
 from fdtd.schemes.rates import check_pair

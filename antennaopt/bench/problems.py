@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,7 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.cpml import RadialLayer
 from fdtd.errors import ConfigError
 from fdtd.planar.bodies import dielectric_cylinder, free_space, stack
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
+from fdtd.planar.problem import JacobiProblem, PlanarGrid, PlanarLayer, PlanarProblem, PointCurrent, Probe
 
 PARTS = ("layers", "radial", "axial", "record", "media", "coupling")
 """What `without` can leave out; `radial` and `axial` are layers of the axisymmetric lattice alone."""
@@ -82,23 +82,22 @@ def _lenses(shape: tuple[int, int], steps: int, distinct: int, surfaces: str) ->
     return replace(problem, field_map=box)
 
 
-def without(
-    problem: Problem | PlanarProblem | JacobiProblem, parts: Sequence[str]
-) -> Problem | PlanarProblem | JacobiProblem:
+def without(problem: Any, parts: Sequence[str]) -> Any:
     """The problem less some of `PARTS`; what it does not have is not missed."""
-    if isinstance(problem, Problem):
-        return _antennas_without(problem, parts)
-    if isinstance(problem, JacobiProblem):
-        return problem
+    less = {"bor": _antennas_without, "jacobi5": lambda sums, _: sums}
+    return less.get(problem.stencil.name, _fields_without)(problem, parts)
+
+
+def _fields_without(problem: PlanarProblem, parts: Sequence[str]) -> PlanarProblem:
     if "layers" in parts:
         problem = replace(problem, layer=PlanarLayer(cells=0))
     if "record" in parts:
         problem = replace(problem, probes=())
     if "media" in parts:
         air = free_space(problem.grid)
-        problem = replace(problem, media=stack(*[air] * problem.media.permittivity.shape[0]))
+        problem = replace(problem, media=stack(*[air] * problem.batch))
     elif "coupling" in parts:
-        problem = replace(problem, media=replace(problem.media, coupling=None))
+        problem = replace(problem, media=replace(problem.media, coupling=np.zeros_like(problem.media.coupling)))
     return problem
 
 

@@ -12,8 +12,7 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.tuning import cache_file, tuned
 from fdtd.errors import ConfigError
 from fdtd.planar.bodies import free_space
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.planar.problem import JacobiProblem, PlanarGrid, PlanarLayer, PlanarProblem
 from fdtd.schemes.machine import Machine
 from fdtd.stencils import STENCILS
 

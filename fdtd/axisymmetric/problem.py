@@ -10,9 +10,30 @@ import numpy as np
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap, HuygensContour, PortMonitor, Sampling, Snapshots
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
+from fdtd.stencils import BOR, Stencil
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModalSource:
+    """Electric current in one plane of the feed; sends the mode both ways.
+
+    In step n, after the curl, e_r[plane, i] -= profile_r[i] waveform[n] and (r E_phi)[plane, i] -= profile_phi[i]
+    waveform[n].
+
+    Attributes:
+        plane: Row k.
+        profile_r: Shape (columns,), columns i = 0 ... columns - 1 at the half nodes.
+        profile_phi: Shape (columns,), at the nodes, times r in cells.
+        waveform: One number a step at (n + 1/2) dt, shape (steps,); zero once the pulse is over (may be shorter than
+            the run).
+    """
+
+    plane: int
+    profile_r: np.ndarray
+    profile_phi: np.ndarray
+    waveform: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +76,36 @@ class Problem:
         layered = self.media.open_area[..., self.grid.nr - self.radial_layer.cells :]
         if (layered != 1.0).any():
             raise ConfigError("a conductor cuts cells inside the radial absorbing layer; widen the grid (pml_distance)")
+
+    @property
+    def stencil(self) -> Stencil:
+        """Update equations."""
+        return BOR
+
+    @property
+    def batch(self) -> int:
+        """Antennas stepped side by side."""
+        return self.media.batch
+
+    @property
+    def rows(self) -> int:
+        """Rows of the lattice."""
+        return self.grid.nz
+
+    @property
+    def columns(self) -> int:
+        """Columns of the lattice."""
+        return self.grid.nr
+
+    @property
+    def steps(self) -> int:
+        """Step limit."""
+        return self.sampling.steps
+
+    @property
+    def layer_cells(self) -> int:
+        """Cells of the radial layer."""
+        return self.radial_layer.cells
 
 
 Watch = Callable[[int, float], None]

@@ -16,11 +16,10 @@ from fdtd.axisymmetric.layout import Layout, check_bodies
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.axisymmetric.monitors import FieldMap, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
-from fdtd.axisymmetric.problem import Problem, Watch
+from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
 from fdtd.axisymmetric.scene import Scene, on_library
 from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution, solutions
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import ARRAYS, BACKENDS
 
 __all__ = ["PATTERN_DEG", "Solution", "fill", "pose", "solve"]

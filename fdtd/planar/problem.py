@@ -31,6 +31,7 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
+from fdtd.stencils import COUPLED_TEZ, JACOBI5, TEZ, TMZ, PlanarStencil
 
 COMPONENTS = {"TM": ("e_z", "h_x", "h_y"), "TE": ("h_z", "e_x", "e_y")}
 _HALF = {"e_z": (0, 0), "h_x": (0, 1), "h_y": (1, 0), "h_z": (1, 1), "e_x": (1, 0), "e_y": (0, 1)}
@@ -272,12 +273,93 @@ class PlanarProblem:
             ):
                 raise ConfigError("a probe's point is outside the grid; move it")
 
+    @property
+    def stencil(self) -> PlanarStencil:
+        """Update equations; nodes are coupled only where some inside the walls are."""
+        if self.grid.polarisation == "TM":
+            return TMZ
+        return COUPLED_TEZ if self.media.coupling[:, 1:, 1:].any() else TEZ
+
+    @property
+    def batch(self) -> int:
+        """Problems stepped side by side."""
+        return self.media.batch
+
+    @property
+    def rows(self) -> int:
+        """Rows of the lattice, padding included."""
+        return self.grid.ny + 1
+
+    @property
+    def columns(self) -> int:
+        """Columns of the lattice, padding included."""
+        return self.grid.nx + 1
+
+    @property
+    def layer_cells(self) -> int:
+        """Cells of the absorbing layers."""
+        return self.layer.cells
+
     def live(self) -> np.ndarray:
         """Where the fields are stepped, neither padding nor metal, bool (batch, 3, ny + 1, nx + 1)."""
         x, y = self.media.open_x > 0, self.media.open_y > 0
         opened = (self.media.open_node, y, x) if self.grid.polarisation == "TM" else (self.media.open_area > 0, x, y)
         inside = np.stack([self.grid.inside(name) for name in self.grid.components])
         return np.stack(opened, axis=1) & inside
+
+
+@dataclass(frozen=True, kw_only=True)
+class JacobiProblem:
+    """Five-point sums, the smallest problem with the dependences of a leapfrog.
+
+        u(j, i) <- w (u(j, i) + u(j - 1, i) + u(j + 1, i) + u(j, i - 1) + u(j, i + 1)),
+
+    all inner points at once; the rim stays as it is. With w = 1 it is the pseudo-2-D Jacobi stencil of Barigou, which
+    grows without bound; w = 1/5 is a mean.
+
+    References:
+        Barigou, Acceleration of real-life stencil codes on GPUs (2011), algorithm 4.
+
+    Attributes:
+        initial: Start values (batch, rows, columns).
+        steps: Times the sum is taken.
+        weight: Of each of the five values, w.
+    """
+
+    initial: np.ndarray
+    steps: int
+    weight: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.initial.ndim != 3 or min(self.initial.shape[1:]) < 3:
+            raise ConfigError(f"initial has shape {self.initial.shape} (needs (batch, rows, columns), >= 3 x 3 points)")
+        if self.steps < 0:
+            raise ConfigError(f"steps = {self.steps} must be >= 0")
+
+    @property
+    def stencil(self) -> PlanarStencil:
+        """Update equations."""
+        return JACOBI5
+
+    @property
+    def batch(self) -> int:
+        """Lattices stepped side by side."""
+        return len(self.initial)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the lattice."""
+        return self.initial.shape[1]
+
+    @property
+    def columns(self) -> int:
+        """Columns of the lattice."""
+        return self.initial.shape[2]
+
+    @property
+    def layer_cells(self) -> int:
+        """No absorbing layer."""
+        return 0
 
 
 @dataclass(frozen=True, kw_only=True)

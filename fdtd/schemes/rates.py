@@ -22,7 +22,7 @@ from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes.machine import Machine
 from fdtd.schemes.needs import Need, bor_need, planar_need
 from fdtd.schemes.workload import Workload
-from fdtd.stencils import COUPLED_TEZ, STENCILS, PlanarStencil, Stencil
+from fdtd.stencils import COUPLED_TEZ, STENCILS, Stencil
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
 
@@ -131,9 +131,7 @@ class Candidate:
     predicted: float = 0.0
 
 
-def best_few(
-    work: Workload[PlanarStencil], machine: Machine, *, count: int = 6, of_each: int = 3
-) -> tuple[Candidate, ...]:
+def best_few(work: Workload[Any], machine: Machine, *, count: int = 6, of_each: int = 3) -> tuple[Candidate, ...]:
     """Return the plans of a planar stencil that the model predicts to be fastest, best first.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from fdtd.schemes.machine import Limits
 from fdtd.stencils import Stencil
@@ -15,6 +15,40 @@ LEAD = 32
 
 ROW_LEAD = 4
 """The same on chip, where 16 bytes are enough."""
+
+
+class AnyProblem(Protocol):
+    """What axisymmetric problems, planar ones and five-point sums have in common."""
+
+    @property
+    def stencil(self) -> Stencil:
+        """Update equations."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Lattices stepped side by side."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Rows of the lattice, padding included."""
+        ...
+
+    @property
+    def columns(self) -> int:
+        """Columns of the lattice, padding included."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Step limit."""
+        ...
+
+    @property
+    def layer_cells(self) -> int:
+        """Cells of the absorbing layers, of the radial one where there are several kinds."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ import numpy as np
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap, HuygensContour, PortMonitor, Sampling
-from fdtd.axisymmetric.problem import Problem, Records
-from fdtd.axisymmetric.sources import ModalSource
+from fdtd.axisymmetric.problem import ModalSource, Problem, Records
 from fdtd.backends.reference import Stepper
 from fdtd.cpml import AxialLayer, RadialLayer
 

@@ -14,8 +14,7 @@ from nvrtc import RefusedError, compile_for
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.errors import Unsuitable
 from fdtd.planar.bodies import dielectric_cylinder, free_space
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.planar.problem import JacobiProblem, PlanarGrid, PlanarLayer, PlanarProblem
 from fdtd.schemes.machine import HOPPER
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "resident")

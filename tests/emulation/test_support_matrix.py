@@ -18,7 +18,7 @@ from antennaopt import cli
 from antennaopt.bench import matrix
 from fdtd.backends.cuda import planar
 from fdtd.errors import Unsuitable
-from fdtd.planar.jacobi import JacobiProblem
+from fdtd.planar.problem import JacobiProblem
 from fdtd.schemes.machine import HOPPER, Limits
 
 ON_A_GPU = [row for row in matrix.support_matrix() if row["backend"] == "cuda"]

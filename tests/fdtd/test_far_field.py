@@ -26,9 +26,8 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
-from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power

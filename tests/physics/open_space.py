@@ -11,8 +11,7 @@ from scipy.constants import speed_of_light
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
-from fdtd.axisymmetric.problem import Problem
-from fdtd.axisymmetric.sources import ModalSource
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.cpml import AxialLayer, RadialLayer
 
 CELL = 0.4e-3

@@ -55,8 +55,7 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.ports import lowest_te_mode
-from fdtd.axisymmetric.problem import Problem
-from fdtd.axisymmetric.sources import ModalSource
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.waveforms import GaussianPulse
 

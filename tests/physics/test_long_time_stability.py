@@ -39,9 +39,8 @@ from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media, effective_permittivity
 from fdtd.axisymmetric.monitors import Sampling
-from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.scene import Dielectric, Scene, box, capped_cylinder, cone_shell
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
 from fdtd.backends.reference import Stepper
 from fdtd.cpml import RadialLayer

@@ -36,8 +36,7 @@ from scipy.special import jv
 
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
-from fdtd.axisymmetric.problem import Problem
-from fdtd.axisymmetric.sources import ModalSource
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform
 from fdtd.farfield.metrics import polar_weights

@@ -31,9 +31,8 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
-from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.scene import Scene, box
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.waveforms import pulse_for

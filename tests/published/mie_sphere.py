@@ -36,9 +36,8 @@ from scipy.special import spherical_jn, spherical_yn
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
-from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.scene import Dielectric, Scene
-from fdtd.axisymmetric.sources import ModalSource
 from fdtd.backends import cpu, reference
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield.axisymmetric import FarFieldTransform

@@ -16,12 +16,11 @@ from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarProblem
+from fdtd.planar.problem import JacobiProblem, PlanarProblem
 from fdtd.schemes.machine import Limits
 from fdtd.schemes.rates import check_pair
-
-AnyProblem = Problem | PlanarProblem | JacobiProblem
+from fdtd.schemes.workload import AnyProblem
+from fdtd.stencils import BOR
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,20 +70,33 @@ def marching(
         KernelBuildError: A kernel does not compile.
         Unsuitable: The scheme cannot step this problem on this device.
     """
-    if isinstance(problem, Problem):
-        check_pair("bor", scheme)
-        if scheme not in SCHEMES:
-            raise ConfigError(f"scheme = {scheme!r} has no kernel for bor (allowed: {', '.join(SCHEMES)})")
-        made = SCHEMES[scheme](problem, precision, device.limits, **choice)
-        made = replace(made, macros={**made.macros, **(macros or {})})
-        antennas, nr = Batch(device, problem, made, precision, copies), problem.grid.nr
-        return Marching(
-            advance=lambda steps: antennas.advance(antennas.steps + steps),
-            fields=lambda: np.moveaxis(antennas.fetch("fields")[..., made.lead : made.lead + nr], 2, 1),
-            cells=problem.grid.cells * antennas.size,
-        )
+    make: Any = _antennas if problem.stencil is BOR else _planar
+    return make(problem, device, scheme, precision, copies, macros or {}, choice)
+
+
+def _antennas(
+    problem: Problem, device: Device, scheme: str, precision: str, copies: int, macros: Mapping[str, int],
+    choice: Mapping[str, Any],
+) -> Marching:  # fmt: skip
+    check_pair("bor", scheme)
+    if scheme not in SCHEMES:
+        raise ConfigError(f"scheme = {scheme!r} has no kernel for bor (allowed: {', '.join(SCHEMES)})")
+    made = SCHEMES[scheme](problem, precision, device.limits, **choice)
+    made = replace(made, macros={**made.macros, **macros})
+    antennas, nr = Batch(device, problem, made, precision, copies), problem.grid.nr
+    return Marching(
+        advance=lambda steps: antennas.advance(antennas.steps + steps),
+        fields=lambda: np.moveaxis(antennas.fetch("fields")[..., made.lead : made.lead + nr], 2, 1),
+        cells=problem.grid.cells * antennas.size,
+    )
+
+
+def _planar(
+    problem: PlanarProblem | JacobiProblem, device: Device, scheme: str, precision: str, copies: int,
+    macros: Mapping[str, int], choice: Mapping[str, Any],
+) -> Marching:  # fmt: skip
     batch = PlanarBatch(device, problem, precision, copies)
-    batch.stencil = replace(batch.stencil, macros={**batch.stencil.macros, **(macros or {})})
+    batch.stencil = replace(batch.stencil, macros={**batch.stencil.macros, **macros})
     return Marching(
         advance=prepare(batch, scheme, **choice), fields=batch.fields, cells=batch.rows * batch.columns * batch.count
     )
@@ -102,8 +114,9 @@ def kernel_texts(
     **choice: Any,
 ) -> list[str]:
     """The texts that `marching` and its first steps compile; arguments and errors as there."""
-    if isinstance(problem, Problem):
-        made = SCHEMES[scheme](problem, precision, limits, **choice)
+    if problem.stencil is BOR:
+        antennas: Any = problem
+        made = SCHEMES[scheme](antennas, precision, limits, **choice)
         real = {"float32": "float", "float64": "double"}[precision]
         settings = {"REAL": real, **made.macros, **(macros or {})}
         return [flatten(made.text, settings), flatten("kernels/axisymmetric/looks.cu", {"REAL": real})]

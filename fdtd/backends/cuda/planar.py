@@ -13,10 +13,9 @@ import numpy as np
 from fdtd.backends.cuda.device import Device, Program
 from fdtd.backends.cuda.kernel_text import flatten
 from fdtd.backends.cuda.parameters import pack_parameters
-from fdtd.backends.cuda.planar_packing import pack, stencil_of, unpack
+from fdtd.backends.cuda.planar_packing import pack, unpack
 from fdtd.errors import ConfigError
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarProblem, PlanarRecords
+from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
 from fdtd.schemes.one_step import plan as one_step
 from fdtd.schemes.rates import check_pair
 from fdtd.schemes.resident import plan as resident
@@ -46,7 +45,7 @@ class PlanarBatch:
         if precision not in _REALS:
             raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
         self.device, self.problem, self.precision = device, problem, precision
-        self.stencil, self.size = stencil_of(problem), np.dtype(precision).itemsize
+        self.stencil, self.size = problem.stencil, np.dtype(precision).itemsize
         arrays, self.numbers = pack(problem, precision)
         self._copies = copies
         self._buffers: dict[str, Any] = {

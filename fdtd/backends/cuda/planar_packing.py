@@ -7,24 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.planar.jacobi import JacobiProblem
-from fdtd.planar.problem import PlanarProblem, inverse_or_zero
+from fdtd.planar.problem import JacobiProblem, PlanarProblem, inverse_or_zero
 from fdtd.schemes.workload import LEAD, pitch
-from fdtd.stencils import COUPLED_TEZ, JACOBI5, TEZ, TMZ, PlanarStencil
+from fdtd.stencils import COUPLED_TEZ, JACOBI5, TMZ, PlanarStencil
 
 Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 """Arrays by the name of their pointer, and every other member of `Parameters`."""
 
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
-
-
-def stencil_of(problem: PlanarProblem | JacobiProblem) -> PlanarStencil:
-    """Which update a problem takes; nodes are coupled only where some are."""
-    if isinstance(problem, JacobiProblem):
-        return JACOBI5
-    if problem.grid.polarisation == "TM":
-        return TMZ
-    return COUPLED_TEZ if _coupling(problem).any() else TEZ
 
 
 def pack(problem: PlanarProblem | JacobiProblem, precision: str) -> Packed:
@@ -35,7 +25,8 @@ def pack(problem: PlanarProblem | JacobiProblem, precision: str) -> Packed:
         precision: "float32" or "float64".
     """
     dtype = np.dtype(precision)
-    return _pack_sum(problem, dtype) if isinstance(problem, JacobiProblem) else _pack_fields(problem, dtype)
+    packer: Any = _pack_sum if problem.stencil is JACOBI5 else _pack_fields
+    return packer(problem, dtype)
 
 
 def unpack(planes: np.ndarray, columns: int) -> np.ndarray:
@@ -72,7 +63,7 @@ def _pack_sum(problem: JacobiProblem, dtype: Any) -> Packed:
 def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
     grid, layer, batch = problem.grid, problem.layer, problem.media.batch
     rows, columns = grid.shape
-    cell = stencil_of(problem)
+    cell = problem.stencil
     planes = np.zeros((batch, cell.planes, rows + 2, pitch(columns)), dtype)
     if problem.initial is not None:
         planes[:, :3] = _padded(np.where(problem.live(), problem.initial, 0.0), dtype)

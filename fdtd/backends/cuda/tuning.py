@@ -15,23 +15,22 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fdtd.axisymmetric.problem import Problem
-from fdtd.backends.cuda.dry import DryDevice
 from fdtd.backends.cuda.kernel_text import kernel_texts
-from fdtd.backends.cuda.marching import AnyProblem, Marching, marching
-from fdtd.backends.cuda.planar import PlanarBatch
+from fdtd.backends.cuda.marching import Marching, marching
 from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
 from fdtd.schemes.machine import Machine
 from fdtd.schemes.rates import Candidate, best_few, predict, workload
-from fdtd.stencils import COUPLED_TEZ, TEZ
+from fdtd.schemes.workload import AnyProblem
+from fdtd.stencils import BOR
 
 _VERSION = 1
+_BYTES = {"float32": 4, "float64": 8}
 _STEPS = 48  # of one timing, at least
 _TIMINGS = 3
 
@@ -139,19 +138,20 @@ def tuned(
         Unsuitable: No scheme runs.
     """
     place = cache_file() if file is None else file
-    if isinstance(problem, Problem):
-        grid, batch = problem.grid, problem.media.batch * copies
-        kind = f"bor {grid.nr}x{grid.nz} m {grid.azimuthal_order} x{batch}, every {problem.sampling.record_every}"
-        found = antenna_candidates(problem, precision, machine, batch)
-        steps = problem.sampling.steps
+    stencil, batch = problem.stencil, problem.batch * copies
+    if stencil is BOR:
+        antennas: Any = problem
+        kind = f"m {antennas.grid.azimuthal_order}, every {antennas.sampling.record_every}"
+        found = antenna_candidates(antennas, precision, machine, batch)
     else:
-        layout = PlanarBatch(DryDevice(machine.limits), problem, precision, copies)
-        shape = (layout.rows, layout.columns, layout.count, layout.layer)
-        kind = f"{layout.stencil.name} {layout.stencil.phases} {'x'.join(map(str, shape))}"
-        work = layout.work
-        found = best_few(replace(work, stencil=COUPLED_TEZ) if layout.stencil is TEZ else work, machine)
-        steps = problem.steps
-    key = f"{identity}, text {kernel_digest()}, {kind} {precision}"
+        kind = f"phases {stencil.phases}"
+        work = workload(
+            stencil.name, machine, rows=problem.rows, columns=problem.columns, batch=batch, layer=problem.layer_cells,
+            size=_BYTES[precision],
+        )  # fmt: skip
+        found = best_few(work, machine)
+    lattice = f"{stencil.name} {problem.rows}x{problem.columns}x{batch}, layer {problem.layer_cells}"
+    key = f"{identity}, text {kernel_digest()}, {lattice}, {kind} {precision}"
     known = recall(key, place)
     if known is not None:
         return known
@@ -160,7 +160,7 @@ def tuned(
         ready = marching(
             problem, device, candidate.scheme, precision=precision, copies=copies, **candidate.choice
         )  # fmt: skip
-        return _rate(ready, candidate, steps, wait)
+        return _rate(ready, candidate, problem.steps, wait)
 
     winner, rate = fastest(found, measure)
     remember(key, winner, rate, place)
@@ -171,7 +171,7 @@ def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch
     """Every scheme of the axisymmetric stencil that can step a problem as its plan would, best guess first."""
     work = workload(
         "bor", machine, rows=problem.grid.nz, columns=problem.grid.nr, batch=batch,
-        size=4 if precision == "float32" else 8,
+        size=_BYTES[precision],
     )  # fmt: skip
     found = []
     for scheme, make in SCHEMES.items():
