@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.layout import Extent, Settings, lay_out
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.errors import ConfigError, Unsuitable
@@ -148,12 +148,9 @@ def _scaled(grid: tuple[int, int], steps: int, batch: int, scale: float, surface
             feed_length=12e-3,
             permittivity=2.53,
         ),
-        frequencies=(30e9,),
-        design_frequency=30e9,
-        cell=_CELL,
-        exact_steps=steps,
-        shape=grid,
-        surfaces=surfaces,
+        Settings(
+            frequencies=(30e9,), design_frequency=30e9, cell=_CELL, exact_steps=steps, shape=grid, surfaces=surfaces
+        ),
     )
     media = fill(layout, family.scene(designs))
     problem, _ = pose(layout, media)

@@ -15,7 +15,7 @@ from antennaopt.solve.fit import misfit
 from antennaopt.solve.plan import SolverPlan
 from antennaopt.solve.recognition import REUSE, Recognition
 from fdtd.axisymmetric.layout import Layout
-from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
+from fdtd.axisymmetric.simulation import PATTERN_DEG, Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
 from fdtd.farfield.metrics import (
@@ -94,12 +94,8 @@ def evaluate(
             backend=backend,
             precision=solver.precision,
             threads=threads,
-            fields=fields,
-            sweep=_SWEEP_POINTS if fields else 0,
-            snapshots=snapshots,
-            stages=spent,
-            watch=watch,
-            choose=recognition and recognition.choose,
+            keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots),
+            hooks=Hooks(stages=spent, watch=watch, choose=recognition and recognition.choose),
         )
         made = _outcomes(solver.layout, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):

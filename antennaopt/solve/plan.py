@@ -9,7 +9,7 @@ from typing import Any
 from antennaopt.families import FAMILIES, SHARED, stack
 from antennaopt.solve.fit import misfit
 from antennaopt.solver_settings import CELLS_PER_WAVELENGTH, SolverSettings
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.errors import ConfigError
 
 _ARRAYS_PER_CELL = (
@@ -93,18 +93,20 @@ def plan(
     settings = SolverSettings.of(solver)
     layout = lay_out(
         extent,
-        frequencies=settings.frequencies,
-        design_frequency=settings.design_frequency,
-        cells_per_wavelength=settings.cells_per_wavelength or CELLS_PER_WAVELENGTH,
-        cell=settings.cell,
-        courant_fraction=settings.courant_fraction,
-        layer_cells=settings.pml_cells,
-        layer_distance=settings.pml_distance,
-        decay_db=settings.decay_db,
-        max_steps=settings.max_steps,
-        exact_steps=settings.steps,
-        shape=settings.grid,
-        surfaces=settings.surfaces or "full",
+        Settings(
+            frequencies=settings.frequencies,
+            design_frequency=settings.design_frequency,
+            cells_per_wavelength=settings.cells_per_wavelength or CELLS_PER_WAVELENGTH,
+            cell=settings.cell,
+            courant_fraction=settings.courant_fraction,
+            layer_cells=settings.pml_cells,
+            layer_distance=settings.pml_distance,
+            decay_db=settings.decay_db,
+            max_steps=settings.max_steps,
+            exact_steps=settings.steps,
+            shape=settings.grid,
+            surfaces=settings.surfaces or "full",
+        ),
     )
     # Of several antennas those that do not fit become rows; one alone is refused.
     refusal = misfit(layout, family, upper) if lower == upper else None

@@ -41,6 +41,39 @@ class Extent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a layout is chosen by.
+
+    Attributes:
+        frequencies: Where results are wanted, Hz.
+        design_frequency: Where loss tangents hold, Hz.
+        cells_per_wavelength: In the densest medium at the highest frequency, if `cell` is None.
+        cell: Exact cell size, m.
+        courant_fraction: Of the lattice's stability limit.
+        layer_cells: Thickness of the absorbing layers.
+        layer_distance: From the antenna to the absorbing layers, m; a quarter of the longest wavelength if None.
+        decay_db: Stop once the energy has fallen this far.
+        max_steps: Step limit; from the antenna's size if None.
+        exact_steps: Run exactly this many steps, without the energy stop.
+        shape: (nr, nz) to use instead of the smallest that fits.
+        surfaces: "full" or "diagonal".
+    """
+
+    frequencies: tuple[float, ...]
+    design_frequency: float
+    cells_per_wavelength: float = 20.0
+    cell: float | None = None
+    courant_fraction: float = 0.98
+    layer_cells: int = 10
+    layer_distance: float | None = None
+    decay_db: float = 60.0
+    max_steps: int | None = None
+    exact_steps: int | None = None
+    shape: tuple[int, int] | None = None
+    surfaces: str = "full"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """One lattice for a whole study.
 
@@ -175,43 +208,18 @@ def choose_cell(extent: Extent, highest: float, cells_per_wavelength: float) -> 
     return extent.feed_radius / math.ceil(extent.feed_radius / coarsest - 1e-9)
 
 
-def lay_out(
-    extent: Extent,
-    *,
-    frequencies: tuple[float, ...],
-    design_frequency: float,
-    cells_per_wavelength: float = 20.0,
-    cell: float | None = None,
-    courant_fraction: float = 0.98,
-    layer_cells: int = 10,
-    layer_distance: float | None = None,
-    decay_db: float = 60.0,
-    max_steps: int | None = None,
-    exact_steps: int | None = None,
-    shape: tuple[int, int] | None = None,
-    surfaces: str = "full",
-) -> Layout:
+def lay_out(extent: Extent, settings: Settings) -> Layout:
     """Choose a layout.
 
     Args:
         extent: What must fit.
-        frequencies: Where results are wanted, Hz.
-        design_frequency: Where loss tangents hold, Hz.
-        cells_per_wavelength: In the densest medium at the highest frequency, if `cell` is None.
-        cell: Exact cell size, m.
-        courant_fraction: Of the lattice's stability limit.
-        layer_cells: Thickness of the absorbing layers.
-        layer_distance: From the antenna to the absorbing layers, m; a quarter of the longest wavelength if None.
-        decay_db: Stop once the energy has fallen this far.
-        max_steps: Step limit; from the antenna's size if None.
-        exact_steps: Run exactly so many steps, without the energy stop.
-        shape: (nr, nz) to use instead of the smallest that fits.
-        surfaces: "full" or "diagonal".
+        settings: Frequencies, mesh, layers, and when to stop.
 
     Raises:
         ConfigError: Something does not fit, or the feed is below cutoff.
     """
-    d = cell or choose_cell(extent, max(frequencies), cells_per_wavelength)
+    frequencies, layer_cells = settings.frequencies, settings.layer_cells
+    d = settings.cell or choose_cell(extent, max(frequencies), settings.cells_per_wavelength)
     if extent.feed_radius < 3.5 * d:
         raise ConfigError(
             f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of "
@@ -224,20 +232,21 @@ def lay_out(
             f"(needs >= {ABOVE_CUTOFF * cutoff / 1e9:.4g} GHz); raise it or widen feed.inner_radius"
         )
     pulse = pulse_for(np.array(frequencies), cutoff)
-    distance = speed_of_light / min(frequencies) / 4 if layer_distance is None else layer_distance
+    distance = speed_of_light / min(frequencies) / 4 if settings.layer_distance is None else settings.layer_distance
     gap = max(math.ceil(distance / d), _MARGIN + 3)
     columns = math.ceil(extent.r_max / d - 1e-6)
     below, above = math.ceil(-extent.z_min / d - 1e-6), math.ceil(extent.z_max / d - 1e-6)
     nr, nz = columns + gap + layer_cells, below + above + 2 * (gap + layer_cells)
     origin = below + gap + layer_cells
-    if shape is not None:
-        if shape[0] < nr or shape[1] < nz:
+    if settings.shape is not None:
+        wide, tall = settings.shape
+        if wide < nr or tall < nz:
             raise ConfigError(
-                f"grid = [{shape[0]}, {shape[1]}] is too small (needs >= [{nr}, {nz}]); enlarge it or leave it out"
+                f"grid = [{wide}, {tall}] is too small (needs >= [{nr}, {nz}]); enlarge it or leave it out"
             )
-        origin += (shape[1] - nz) // 2
-        nr, nz = shape
-    courant = courant_fraction * courant_limit(1)
+        origin += (tall - nz) // 2
+        nr, nz = wide, tall
+    courant = settings.courant_fraction * courant_limit(1)
     dt = courant * d / speed_of_light
     back = origin - math.floor(extent.feed_length / d + 1e-6)
     absorber = min(_FEED_ABSORBER, (origin - back) // 2)
@@ -254,7 +263,8 @@ def lay_out(
     # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
     slowness = 1 / math.sqrt(1 - (cutoff / min(frequencies)) ** 2)
     ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
-    steps = exact_steps or check_every * math.ceil((max_steps or settled + 60 * ringing / dt) / check_every)
+    most = settings.max_steps or settled + 60 * ringing / dt
+    steps = settings.exact_steps or check_every * math.ceil(most / check_every)
     lattice = AxisymmetricGrid(nr=nr, nz=nz, cell=d, origin=origin, courant_number=courant)
     return Layout(
         nr=nr,
@@ -263,7 +273,7 @@ def lay_out(
         cell=d,
         courant_number=courant,
         layer_cells=layer_cells,
-        layer_alpha=0.1 * 2 * math.pi * design_frequency,
+        layer_alpha=0.1 * 2 * math.pi * settings.design_frequency,
         feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(lattice)),
         feed_back=back,
         feed_absorber=absorber,
@@ -276,10 +286,10 @@ def lay_out(
         check_every=check_every,
         steps=steps,
         settled=settled,
-        decay=0.0 if exact_steps else 10 ** (-decay_db / 10),
+        decay=0.0 if settings.exact_steps else 10 ** (-settings.decay_db / 10),
         frequencies=tuple(float(f) for f in frequencies),
-        design_frequency=design_frequency,
+        design_frequency=settings.design_frequency,
         pulse_centre=pulse.centre,
         pulse_width=pulse.width,
-        surfaces=surfaces,
+        surfaces=settings.surfaces,
     )

@@ -22,7 +22,7 @@ References:
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,7 @@ def edge_conditions(
         open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
     """
+    cells = _Cells(permittivity, open_length, open_area)
     groups = [slice(0, scene.batch)] if scene.same_metal else [slice(one, one + 1) for one in range(scene.batch)]
     around = _around(grid, scene)
     for group in groups:
@@ -65,7 +66,15 @@ def edge_conditions(
         )
         for rim, place, seen in zip(scene.rims, places, around, strict=True):
             media = _media_around(rim, group, seen[group])
-            _one_rim(grid, media, group, rim, place, places, permittivity, open_length[first], open_area)
+            _one_rim(grid, media, group, rim, place, places, cells)
+
+
+class _Cells(NamedTuple):
+    """What is corrected, and the open part of the edges; see `edge_conditions`."""
+
+    permittivity: np.ndarray
+    open_length: np.ndarray
+    open_area: np.ndarray
 
 
 def _one_rim(
@@ -75,12 +84,12 @@ def _one_rim(
     rim: Rim,
     place: tuple[float, float],
     places: tuple[tuple[float, float], ...],
-    permittivity: np.ndarray,
-    length: np.ndarray,
-    open_area: np.ndarray,
+    cells: _Cells,
 ) -> None:
     """Correct what is around one rim of a group of antennas with the same metal."""
+    permittivity, open_area = cells.permittivity, cells.open_area
     xp, first, (x, y) = library(permittivity), group.start, place
+    length = cells.open_length[first]
     wall, opening = float(rim.wall[first]), float(rim.opening[first])
     i0, k0 = max(int(x - _REACH) - 1, 1), max(int(y - _REACH) - 1, 0)
     i1, k1 = min(int(x + _REACH) + 3, grid.nr), min(int(y + _REACH) + 3, grid.nz)

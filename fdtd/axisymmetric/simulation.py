@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from fdtd.axisymmetric.scene import Scene, on_library
 from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution, solutions
 from fdtd.backends import ARRAYS, BACKENDS
 
-__all__ = ["PATTERN_DEG", "Solution", "fill", "pose", "solve"]
+__all__ = ["PATTERN_DEG", "Hooks", "Keep", "Solution", "fill", "pose", "solve"]
 
 _PREPARING = threading.Lock()
 """Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
@@ -110,6 +110,40 @@ def pose(
     return problem, mode
 
 
+@dataclass(frozen=True, kw_only=True)
+class Keep:
+    """What a solution holds beyond the figures at the layout's frequencies.
+
+    Attributes:
+        fields: Electric field of the whole lattice at the frequencies, permittivity and metal.
+        sweep: Number of frequencies across the band at which S11 is kept as well.
+        snapshots: Electric field of one antenna over time.
+    """
+
+    fields: bool = False
+    sweep: int = 0
+    snapshots: Snapshots | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hooks:
+    """What `solve` calls and fills on its way.
+
+    Attributes:
+        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
+            the batch to be packed and for its turns.
+        watch: Called at every look at the first antenna's energy.
+        choose: Called with the media once they are rasterised; returns, in order, which antennas to solve.
+    """
+
+    stages: dict[str, float] | None = None
+    watch: Watch | None = None
+    choose: Callable[[Media], Sequence[int]] | None = None
+
+
+_FIGURES, _NO_HOOKS = Keep(), Hooks()
+
+
 def solve(
     layout: Layout,
     scene: Scene,
@@ -117,12 +151,8 @@ def solve(
     backend: str = "cpu",
     precision: str = "float32",
     threads: int = 1,
-    fields: bool = False,
-    sweep: int = 0,
-    snapshots: Snapshots | None = None,
-    stages: dict[str, float] | None = None,
-    watch: Watch | None = None,
-    choose: Callable[[Media], Sequence[int]] | None = None,
+    keep: Keep = _FIGURES,
+    hooks: Hooks = _NO_HOOKS,
 ) -> list[Solution]:
     """Solve every antenna of a scene.
 
@@ -132,13 +162,8 @@ def solve(
         backend: One of `fdtd.backends.BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
         threads: Antennas stepped at the same time by the CPU backend.
-        fields: Keep the electric field of the whole lattice at the frequencies.
-        sweep: S11 at so many frequencies across the band as well.
-        snapshots: Keep the electric field of one antenna over time.
-        stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
-            the batch to be packed and for its turns.
-        watch: Told of every look at the first antenna's energy.
-        choose: Shown the media once they are rasterised; returns, in order, which antennas are to be solved at all.
+        keep: What solutions hold beyond figures.
+        hooks: What is called and filled on the way.
 
     Returns:
         One solution an antenna, of those that were chosen.
@@ -147,22 +172,22 @@ def solve(
     with _PREPARING:
         marks = [time.perf_counter()]
         media = fill(layout, scene, ARRAYS[backend]())
-        if choose is not None:
-            media = media.of(choose(media))
+        if hooks.choose is not None:
+            media = media.of(hooks.choose(media))
             if media.batch == 0:
                 return []
-        problem, mode = pose(layout, media, _map(layout, media, fields), snapshots)
+        problem, mode = pose(layout, media, _map(layout, media, keep.fields), keep.snapshots)
     marks.append(time.perf_counter())
-    records = BACKENDS[backend](problem, precision, threads, watch)
+    records = BACKENDS[backend](problem, precision, threads, hooks.watch)
     marks.append(time.perf_counter())
-    solved = solutions(layout, problem, mode, records, fields=fields, sweep=sweep)
+    solved = solutions(layout, problem, mode, records, fields=keep.fields, sweep=keep.sweep)
     marks.append(time.perf_counter())
-    if stages is not None:
+    if hooks.stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
         if records.seconds is not None:
             spent |= {"wait": marks[0] - asked + spent["step"] - records.seconds, "step": records.seconds}
         for name, seconds in spent.items():
-            stages[name] = stages.get(name, 0.0) + seconds
+            hooks.stages[name] = hooks.stages.get(name, 0.0) + seconds
     return solved
 
 

@@ -59,6 +59,24 @@ class Cylinder:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mesh:
+    """How finely a cylinder is solved.
+
+    Attributes:
+        cells_per_wavelength: In the cylinder, or in free space if that is denser.
+        compensate: Take the lattice's phase error and the point current's gain out; without, a plain lattice.
+        tensor: As in `fdtd.planar.bodies.dielectric_cylinder`.
+        settled: How far the last period must have fallen below the largest sample on the ring; a dielectric cylinder
+            rings. The run is as long as it needs, up to 1280 periods.
+    """
+
+    cells_per_wavelength: float = 20.0
+    compensate: bool = True
+    tensor: bool = True
+    settled: float = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scattering:
     """Answer at one frequency, time convention exp(+jwt), for an electric (TM) or magnetic (TE) line current of 1.
 
@@ -106,10 +124,7 @@ def scatter(
     source: tuple[float, float],
     ring: float,
     angles: np.ndarray,
-    cells_per_wavelength: float = 20.0,
-    compensate: bool = True,
-    tensor: bool = True,
-    settled: float = 1e-3,
+    mesh: Mesh | None = None,
     run: Run | None = None,
 ) -> Scattering:
     """Solve a line source beside a cylinder in free space.
@@ -121,18 +136,15 @@ def scatter(
         source: Where the current stands, x and y, m.
         ring: Radius where the total field is wanted, m.
         angles: Directions of the scattering width, rad.
-        cells_per_wavelength: In the cylinder, or in free space if that is denser.
-        compensate: Take the lattice's phase error and the point current's gain out; without, a plain lattice.
-        tensor: As in `fdtd.planar.bodies.dielectric_cylinder`.
-        settled: How far the last period must have fallen below the largest sample on the ring; a dielectric cylinder
-            rings. The run is as long as it needs, up to 1280 periods.
+        mesh: Lattice and length of the run; `Mesh()` if None.
         run: Backend; the CPU's in float64 if None.
 
     Raises:
         ConfigError: The source is in the cylinder, or the ring too near to the source.
     """
+    mesh = mesh or Mesh()
     wavelength = speed_of_light / frequency
-    d = wavelength / (cells_per_wavelength * math.sqrt(max(cylinder.permittivity or 1.0, 1.0)))
+    d = wavelength / (mesh.cells_per_wavelength * math.sqrt(max(cylinder.permittivity or 1.0, 1.0)))
     distance = math.hypot(*source)
     for name, gap in (("the cylinder", distance - cylinder.radius), ("the ring", abs(distance - ring))):
         if gap < _CLEAR * d:
@@ -158,7 +170,7 @@ def scatter(
     on_ring = np.nonzero(np.abs(np.hypot(at_x, at_y) - ring / d) < 0.5)
     inside, outside = _links(round(centre[0] - half), round(centre[1] - half), box)
 
-    media, background = _media(grid, cylinder, frequency, centre, compensate, tensor)
+    media, background = _media(grid, cylinder, frequency, centre, mesh)
     pulse = GaussianPulse(centre=frequency, width=0.25 * frequency).samples(grid.time_step)
     period = math.ceil(1 / (frequency * grid.time_step))
     problem = PlanarProblem(
@@ -169,13 +181,13 @@ def scatter(
         sources=(PointCurrent(component=name, row=row, column=column, samples=pulse),),
         probes=tuple(Probe(component=name, rows=rows, columns=columns) for rows, columns in (on_ring, inside, outside)),
     )
-    records, ringing = _run_until(run or _cpu, problem, settled, period)
+    records, ringing = _run_until(run or _cpu, problem, mesh.settled, period)
     # The current at (n + 1/2) dt drives e sampled at (n + 1) dt; at n dt, h sampled at (n + 1/2) dt: half a step later.
     turn = 2 * np.pi * frequency * grid.time_step
     kernel = np.exp(-1j * turn * (np.arange(records.samples[0].shape[1]) + 0.5))
     current = (pulse * np.exp(-1j * turn * np.arange(len(pulse)))).sum()
     around, within, beyond = (np.einsum("btp,t->bp", samples, kernel) / current for samples in records.samples)
-    gain = line_source_gain(grid, 1.0, frequency, background) if compensate else 1.0
+    gain = line_source_gain(grid, 1.0, frequency, background) if mesh.compensate else 1.0
     unit = 1.0 if polarisation == "TM" else math.sqrt(epsilon_0 / mu_0)  # H comes scaled by the impedance
 
     k = 2 * np.pi * d / wavelength
@@ -215,12 +227,12 @@ def _cpu(problem: PlanarProblem) -> PlanarRecords:
 
 
 def _media(
-    grid: PlanarGrid, cylinder: Cylinder, frequency: float, centre: tuple[float, float], compensate: bool, tensor: bool
+    grid: PlanarGrid, cylinder: Cylinder, frequency: float, centre: tuple[float, float], mesh: Mesh
 ) -> tuple[PlanarMedia, float]:
     """The batch of two, with the cylinder and without; and the permittivity that stands for free space."""
 
     def on_lattice(permittivity: float) -> float:
-        return compensated_permittivity(grid, permittivity, frequency) if compensate else permittivity
+        return compensated_permittivity(grid, permittivity, frequency) if mesh.compensate else permittivity
 
     background, radius = on_lattice(1.0), cylinder.radius / grid.cell
     if cylinder.permittivity is None:
@@ -232,7 +244,7 @@ def _media(
             radius=radius,
             permittivity=on_lattice(cylinder.permittivity),
             background=background,
-            tensor=tensor,
+            tensor=mesh.tensor,
         )
     return stack(body, free_space(grid, 1, background)), background
 

@@ -17,8 +17,8 @@ import pytest
 from scipy.special import jnp_zeros, jv, jvp
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
-from fdtd.axisymmetric.simulation import solve
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.simulation import Keep, solve
 
 RADIUS = 3.6e-3
 GUIDE = {"feed.inner_radius": RADIUS, "feed.outer_radius": 4.2e-3, "feed.length": 12e-3}
@@ -28,9 +28,9 @@ GUIDE = {"feed.inner_radius": RADIUS, "feed.outer_radius": 4.2e-3, "feed.length"
 def feed_field(cells: int) -> tuple[Layout, np.ndarray]:
     """E_r, E_phi, E_z in the feed's plane of the port, at 30 GHz, (3, nr)."""
     extent = Extent(r_max=4.2e-3, z_min=-12.6e-3, z_max=0.0, feed_radius=RADIUS, feed_length=12e-3, permittivity=1.0)
-    layout = lay_out(extent, frequencies=(30e9,), design_frequency=30e9, cell=RADIUS / cells)
+    layout = lay_out(extent, Settings(frequencies=(30e9,), design_frequency=30e9, cell=RADIUS / cells))
     scene = FAMILIES["open_waveguide"].scene(stack([GUIDE]))
-    field = solve(layout, scene, precision="float64", fields=True)[0].field
+    field = solve(layout, scene, precision="float64", keep=Keep(fields=True))[0].field
     assert field is not None
     return layout, field[0, :, layout.port_plane]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.ports import GuideMode
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.simulation import _map, fill, pose
@@ -34,7 +34,7 @@ def solved() -> tuple[Layout, Problem, GuideMode, Records]:
     """Three lenses that stop at different steps."""
     sizes = {"r_max": 8e-3, "z_min": -8.4e-3, "z_max": 10e-3, "feed_radius": 3.6e-3, "feed_length": 8e-3}
     extent = Extent(**sizes, permittivity=2.53)
-    layout = lay_out(extent, frequencies=(28e9, 30e9), design_frequency=30e9, cell=0.6e-3, decay_db=55.0)
+    layout = lay_out(extent, Settings(frequencies=(28e9, 30e9), design_frequency=30e9, cell=0.6e-3, decay_db=55.0))
     media = fill(
         layout,
         FAMILIES["hemispherical_lens"].scene(stack([DESIGN | {"lens.permittivity": one} for one in PERMITTIVITIES])),

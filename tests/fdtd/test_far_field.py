@@ -23,7 +23,7 @@ import pytest
 
 from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.problem import ModalSource, Problem
@@ -85,7 +85,7 @@ def layout(distance: float | None = None) -> Layout:
     """The open waveguide with 0.3 mm cells."""
     extent = Extent(r_max=4e-3, z_min=-10.4e-3, z_max=0.0, feed_radius=3.6e-3, feed_length=10e-3, permittivity=1.0)
     band = (28.5e9, 30e9, 31.5e9)
-    return lay_out(extent, frequencies=band, design_frequency=30e9, cell=0.3e-3, layer_distance=distance)
+    return lay_out(extent, Settings(frequencies=band, design_frequency=30e9, cell=0.3e-3, layer_distance=distance))
 
 
 @lru_cache

@@ -12,7 +12,7 @@ import pytest
 from scipy.constants import speed_of_light
 
 from fdtd.axisymmetric.grid import courant_limit
-from fdtd.axisymmetric.layout import Extent, Layout, check_bodies, choose_cell, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, check_bodies, choose_cell, lay_out
 from fdtd.axisymmetric.scene import Dielectric, Scene, capped_cylinder
 from fdtd.errors import ConfigError
 
@@ -22,7 +22,7 @@ LENS = Extent(r_max=14e-3, z_min=-12.4e-3, z_max=17e-3, feed_radius=3.6e-3, feed
 
 def made(extent: Extent = LENS, **changes: Any) -> Layout:
     """A layout for the lens."""
-    return lay_out(extent, **{"frequencies": BAND, "design_frequency": 30e9, **changes})
+    return lay_out(extent, Settings(**{"frequencies": BAND, "design_frequency": 30e9, **changes}))
 
 
 @pytest.mark.parametrize("wanted", [8.0, 10.0, 13.7, 20.0, 40.0])

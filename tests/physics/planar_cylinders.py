@@ -25,7 +25,7 @@ import numpy as np
 from scipy.constants import c, epsilon_0, mu_0
 from scipy.special import h2vp, hankel2, jv, jvp
 
-from fdtd.planar.scattering import Cylinder, Scattering, scatter
+from fdtd.planar.scattering import Cylinder, Mesh, Scattering, scatter
 
 FREQUENCY = 10e9
 WAVELENGTH = c / FREQUENCY
@@ -93,9 +93,7 @@ def solve(case: Case, cells: float = 20.0, compensate: bool = True, tensor: bool
         source=(source.real, source.imag),
         ring=case.ring * WAVELENGTH,
         angles=ANGLES,
-        cells_per_wavelength=cells,
-        compensate=compensate,
-        tensor=tensor,
+        mesh=Mesh(cells_per_wavelength=cells, compensate=compensate, tensor=tensor),
     )
 
 

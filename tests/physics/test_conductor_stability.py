@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.layout import Extent, Settings, lay_out
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
 
@@ -44,11 +44,9 @@ def _grown(
     )
     layout = lay_out(
         extent,
-        frequencies=(30e9,),
-        design_frequency=30e9,
-        cell=cell,
-        exact_steps=STEPS,
-        courant_fraction=courant_fraction,
+        Settings(
+            frequencies=(30e9,), design_frequency=30e9, cell=cell, exact_steps=STEPS, courant_fraction=courant_fraction
+        ),
     )
     media = fill(layout, kind.scene(designs))
     problem, _ = pose(layout, media)

@@ -26,8 +26,8 @@ import pytest
 from scipy.constants import speed_of_light
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
-from fdtd.axisymmetric.simulation import Solution, solve
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.simulation import Keep, Solution, solve
 from fdtd.farfield.metrics import directivity
 
 FREQUENCIES = (28.5e9, 30e9, 31.5e9)
@@ -53,14 +53,15 @@ def layout(family: str, distance: float | None = None) -> Layout:
         permittivity=2.53,
     )
     return lay_out(
-        extent, frequencies=FREQUENCIES, design_frequency=30e9, cell=CELL, layer_distance=distance, decay_db=80.0
+        extent,
+        Settings(frequencies=FREQUENCIES, design_frequency=30e9, cell=CELL, layer_distance=distance, decay_db=80.0),
     )
 
 
 @lru_cache
 def solved(family: str, where: Layout) -> Solution:
     """In float64, so that nothing but what is changed makes a difference."""
-    return solve(where, FAMILIES[family].scene(stack([DESIGNS[family]])), precision="float64", sweep=31)[0]
+    return solve(where, FAMILIES[family].scene(stack([DESIGNS[family]])), precision="float64", keep=Keep(sweep=31))[0]
 
 
 def change(one: Solution, other: Solution, scale: float = 1.0) -> float:

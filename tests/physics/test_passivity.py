@@ -26,7 +26,7 @@ import pytest
 from antennaopt.families import FAMILIES, stack
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.layout import Layout
-from fdtd.axisymmetric.simulation import Solution, solve
+from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, solve
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.1e-3, "feed.length": 12e-3}
 LENS = {"lens.permittivity": 2.53, "lens.loss_tangent": 0.0}
@@ -61,7 +61,9 @@ def run(name: str) -> Run:
     layout = plan(family, design, design, solver).layout
     looks: list[tuple[int, float]] = []
     scene = FAMILIES[family].scene(stack([design]))
-    solution = solve(layout, scene, precision="float64", sweep=SWEEP, watch=lambda *look: looks.append(look))[0]
+    solution = solve(
+        layout, scene, precision="float64", keep=Keep(sweep=SWEEP), hooks=Hooks(watch=lambda *look: looks.append(look))
+    )[0]
     return Run(layout, solution, np.array(looks))
 
 

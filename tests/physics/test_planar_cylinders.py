@@ -30,7 +30,7 @@ from planar_cylinders import FREQUENCY, WAVELENGTH, Case, compare
 
 from fdtd.backends import planar_reference
 from fdtd.errors import ConfigError
-from fdtd.planar.scattering import Cylinder, scatter
+from fdtd.planar.scattering import Cylinder, Mesh, scatter
 
 Measured = Callable[..., float]
 BODIES = pytest.mark.parametrize("permittivity", [4.0, None], ids=["dielectric", "metal"])
@@ -113,7 +113,7 @@ def test_backends_agree(polarisation: str) -> None:
             source=(0.9 * WAVELENGTH, 0.1 * WAVELENGTH),
             ring=0.5 * WAVELENGTH,
             angles=np.linspace(0, 6, 7),
-            cells_per_wavelength=10,
+            mesh=Mesh(cells_per_wavelength=10),
             **chosen,
         )
         for chosen in ({}, {"run": planar_reference.run})

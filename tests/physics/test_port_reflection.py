@@ -29,11 +29,11 @@ import pytest
 
 from antennaopt.experiment import load_experiment
 from antennaopt.solve.plan import plan
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.scene import LevelSet, Scene, box
-from fdtd.axisymmetric.simulation import fill, pose, solve
+from fdtd.axisymmetric.simulation import Keep, fill, pose, solve
 from fdtd.backends import cpu
 
 MATCHED_DB, SHORT_DB, ABOVE_DB = -84.0, -92.0, -92.0
@@ -50,7 +50,7 @@ def tube_layout(cell: float) -> Layout:
     extent = Extent(
         r_max=RADIUS + WALL, z_min=-LENGTH - WALL, z_max=6e-3, feed_radius=RADIUS, feed_length=LENGTH, permittivity=1.0
     )
-    return lay_out(extent, frequencies=BAND, design_frequency=30e9, cell=cell, decay_db=80.0)
+    return lay_out(extent, Settings(frequencies=BAND, design_frequency=30e9, cell=cell, decay_db=80.0))
 
 
 def ring(r_min: float, r_max: float, z_min: float, z_max: float) -> LevelSet:
@@ -74,7 +74,7 @@ def decibels(ratio: np.ndarray) -> float:
 def test_matched(measured: Callable[..., float], precision: str, cell: float) -> None:
     """The tube runs on: nothing comes back."""
     scene = Scene(batch=1, conductors=tube(1.0))
-    found = solve(tube_layout(cell), scene, precision=precision, sweep=SWEEP)[0]
+    found = solve(tube_layout(cell), scene, precision=precision, keep=Keep(sweep=SWEEP))[0]
     name = "reflection of a matched guide"
     measured(name, decibels(found.sweep_s11), "dB", at_most=MATCHED_DB, cell_mm=cell * 1e3, precision=precision)
 
@@ -124,7 +124,7 @@ def test_short(measured: Callable[..., float], cell: float) -> None:
 def test_plate_of_metal(measured: Callable[..., float]) -> None:
     """The same as a body of the scene, plate and wall on lattice lines."""
     scene = Scene(batch=1, conductors=(*tube(1e-3), ring(-np.inf, RADIUS + WALL, 0.0, 2e-3)))
-    found = solve(tube_layout(0.3e-3), scene, precision="float64", sweep=SWEEP)[0]
+    found = solve(tube_layout(0.3e-3), scene, precision="float64", keep=Keep(sweep=SWEEP))[0]
     measured("S11 + 1 of a metal plate at z = 0", decibels(found.sweep_s11 + 1), "dB", at_most=SHORT_DB)
 
 

@@ -31,7 +31,7 @@ import pytest
 
 from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric import simulation
-from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.layout import Extent, Settings, lay_out
 from fdtd.axisymmetric.simulation import Solution, solve
 
 CELL = 0.4e-3
@@ -51,7 +51,7 @@ def solution(design: dict[str, float], **more: Any) -> Solution:
         feed_length=FEED["feed.length"],
         permittivity=design.get("lens.permittivity", 1.0),
     )
-    layout = lay_out(extent, frequencies=(28.5e9, 30e9, 31.5e9), design_frequency=30e9, cell=CELL, **more)
+    layout = lay_out(extent, Settings(frequencies=(28.5e9, 30e9, 31.5e9), design_frequency=30e9, cell=CELL, **more))
     family = FAMILIES["hemispherical_lens" if lens else "conical_horn"]
     return solve(layout, family.scene(stack([FEED | design])), precision="float64")[0]
 

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.layout import Extent, Settings, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import PortMonitor
 from fdtd.axisymmetric.problem import Problem
@@ -49,7 +49,9 @@ EXTENT = Extent(r_max=8e-3, z_min=-10.4e-3, z_max=16e-3, feed_radius=3.6e-3, fee
 
 def horn_and_lens(loss_tangent: float, tensor: bool) -> tuple[Problem, Profile, int]:
     """The problem, the feed's mode and the plane in front of the lens."""
-    layout = lay_out(EXTENT, frequencies=(28.5e9, 30e9, 31.5e9), design_frequency=30e9, cell=CELL, exact_steps=STEPS)
+    layout = lay_out(
+        EXTENT, Settings(frequencies=(28.5e9, 30e9, 31.5e9), design_frequency=30e9, cell=CELL, exact_steps=STEPS)
+    )
     lens = Dielectric(
         distance=lambda index, r, z: np.minimum(5.3e-3 - np.hypot(r, 1.3 * (z - 9.7e-3)), z - 8.3e-3) + 0.0 * index,
         permittivity=np.array([2.53]),
