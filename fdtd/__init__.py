@@ -36,15 +36,7 @@ if TYPE_CHECKING:
     from fdtd.axisymmetric.media import Media
     from fdtd.axisymmetric.monitors import Snapshots
     from fdtd.axisymmetric.problem import Problem, Records
-    from fdtd.axisymmetric.scene import (
-        Dielectric,
-        Rim,
-        Scene,
-        box,
-        capped_cylinder,
-        cone_shell,
-        polar_profile,
-    )
+    from fdtd.axisymmetric.scene import Dielectric, Rim, Scene, box, capped_cylinder, cone_shell, polar_profile
     from fdtd.axisymmetric.simulation import Hooks, Keep, fill, pose, solve
     from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution
     from fdtd.backends import BACKENDS
@@ -71,42 +63,11 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "BACKENDS",
-    "PATTERN_DEG",
-    "AxisymmetricGrid",
-    "ConfigError",
-    "Cylinder",
-    "DeviceError",
-    "Dielectric",
-    "Extent",
-    "FdtdError",
-    "Hooks",
-    "Keep",
-    "Layout",
-    "Media",
-    "PlanarGrid",
-    "PlanarProblem",
-    "PlanarRecords",
-    "Problem",
-    "Records",
-    "Rim",
-    "Scattering",
-    "Scene",
-    "Settings",
-    "Snapshots",
-    "Solution",
-    "Unsuitable",
-    "box",
-    "capped_cylinder",
-    "cone_shell",
-    "directivity",
-    "fill",
-    "lay_out",
-    "polar_profile",
-    "pose",
-    "scatter",
-    "solve",
-]
+    "BACKENDS", "PATTERN_DEG", "AxisymmetricGrid", "ConfigError", "Cylinder", "DeviceError", "Dielectric", "Extent",
+    "FdtdError", "Hooks", "Keep", "Layout", "Media", "PlanarGrid", "PlanarProblem", "PlanarRecords", "Problem",
+    "Records", "Rim", "Scattering", "Scene", "Settings", "Snapshots", "Solution", "Unsuitable", "box",
+    "capped_cylinder", "cone_shell", "directivity", "fill", "lay_out", "polar_profile", "pose", "scatter", "solve",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""Which array library an array belongs to: the same code serves NumPy's and a device's arrays.
+"""Library of an array: the same code serves NumPy's and a device's arrays.
 
-Functions of NumPy applied to device arrays are carried out there (NEP 13 and 18); only new arrays must be asked of the
+Functions of NumPy applied to device arrays are carried out there (NEP 13 and 18); only new arrays must be made with the
 right library.
 """
 

@@ -1,4 +1,4 @@
-"""Where caches are kept: the user's cache folder, or a private temporary one where that cannot be written."""
+"""Folder of the caches: the user's cache folder, or a private temporary one where that cannot be written."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _temporary() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a path is a folder, no link, of this user alone."""
+    """Return whether a path is a folder, no link, of this user alone."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         return False

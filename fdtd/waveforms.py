@@ -34,7 +34,7 @@ class GaussianPulse:
 
 
 def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
-    """A pulse that covers the frequencies asked for and leaves the guide's slow waves near cutoff alone.
+    """Return a pulse that covers the frequencies and leaves the guide's slow waves near cutoff alone.
 
     What the pulse has near cutoff crawls along the feed and hardly radiates: it decides how long a run takes (measured
     on a lens at 28.5-31.5 GHz: 8,000 steps with cutoff at 2.5 standard deviations, 2,400 at 3.7, the same results). So

@@ -95,7 +95,7 @@ def _fields_without(problem: PlanarProblem, parts: Sequence[str]) -> PlanarProbl
         problem = replace(problem, probes=())
     if "media" in parts:
         air = free_space(problem.grid)
-        problem = replace(problem, media=stack(*[air] * problem.batch))
+        problem = replace(problem, media=stack(*[air] * problem.media.batch))
     elif "coupling" in parts:
         problem = replace(problem, media=replace(problem.media, coupling=np.zeros_like(problem.media.coupling)))
     return problem

@@ -107,7 +107,7 @@ def _turned(array: np.ndarray) -> np.ndarray:
 
 
 def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
+    """Return how far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
 
     Positive where the wall is at larger r (or z), zero where there is none. Such a wall must face the node and its
     neighbours to both sides: a wall does not grow past its rim.
@@ -207,7 +207,7 @@ def _edges(metal: _Metal, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.n
 
 
 def headroom(grid: AxisymmetricGrid, far: bool) -> float:
-    """How much more than a whole cell a cut one may drive its H, far from the axis or near it."""
+    """Return how much more than a whole cell a cut one may drive its H, far from the axis or near it."""
     if far:
         return _HEADROOM / grid.courant_number**2
     return _HEADROOM_AT_AXIS * (courant_limit(grid.azimuthal_order) / grid.courant_number) ** 2

@@ -1,4 +1,4 @@
-"""Where everything stands on the lattice, chosen from the antenna's size.
+"""Layouts: place and size of everything on the lattice, chosen from the antenna's size.
 
 Cell, domain, absorbing layers, source, port and contour; and when things are recorded.
 A layout holds whole numbers and SI floats only, so it can be stored, sent to a worker and used again for the same bits.
@@ -30,7 +30,7 @@ _SAMPLES_PER_PERIOD = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """What must fit: the box around every antenna of a study, its feed and its densest medium; m, feed at z < 0."""
+    """Space that a study needs: the box around every antenna, its feed and its densest medium; m, feed at z < 0."""
 
     r_max: float
     z_min: float
@@ -42,10 +42,10 @@ class Extent:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a layout is chosen by.
+    """Settings that a layout is chosen by.
 
     Attributes:
-        frequencies: Where results are wanted, Hz.
+        frequencies: Frequencies of the results, Hz.
         design_frequency: Where loss tangents hold, Hz.
         cells_per_wavelength: In the densest medium at the highest frequency, if `cell` is None.
         cell: Exact cell size, m.
@@ -88,7 +88,7 @@ class Layout:
         contour_column, contour_bottom, contour_top: Huygens box.
         record_every, check_every, steps, settled: See `fdtd.axisymmetric.monitors.Sampling`.
         decay: Energy ratio at which an antenna is done; 0 runs all steps.
-        frequencies: Where results are wanted, Hz.
+        frequencies: Frequencies of the results, Hz.
         design_frequency: Where loss tangents hold, Hz.
         pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
         surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
@@ -165,7 +165,7 @@ class Layout:
 
     @property
     def sampling(self) -> Sampling:
-        """When to record and when to stop."""
+        """Times of recording, and the stop."""
         return Sampling(
             record_every=self.record_every,
             check_every=self.check_every,

@@ -1,4 +1,4 @@
-"""What fills the lattice: permittivity, conductivity and conductor, a batch of antennas at a time."""
+"""Media on the lattice: permittivity, conductivity and conductor, a batch of antennas at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUBCELLS = 4  # a surface cell is split 4 x 4; planes through nodes and half no
 
 @dataclass(frozen=True, kw_only=True)
 class Spans:
-    """Where the media of a whole batch are anything but air, on the host.
+    """Rows and columns in which the media of a whole batch are anything but air, on the host.
 
     Attributes:
         lossy_rows: Rows with conductivity in some antenna, (nz,).

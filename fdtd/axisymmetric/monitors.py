@@ -1,4 +1,4 @@
-"""What is recorded, where on the lattice and when: port plane, Huygens contour, the electric field itself."""
+"""Monitors: port plane, Huygens contour, the electric field itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class HuygensContour:
         return 2 * (4 * self.column + 2) + 4 * (self.top - self.bottom) + 2
 
     def sections(self) -> dict[tuple[str, str], slice]:
-        """Where each (face, component) stands in a sample."""
+        """Return the place of each (face, component) in a sample."""
         n, height = self.column, self.top - self.bottom
         layout = [
             *((("top", name), size) for name, size in (("e_r", n), ("e", n + 1), ("h_r", n + 1), ("h", n))),
@@ -87,13 +87,7 @@ class FieldMap:
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
         """(F, re/im, component e_r / r E_phi / e_z, rows, columns) of the sums of one antenna."""
-        return (
-            len(self.frequencies),
-            2,
-            3,
-            self.rows[1] - self.rows[0],
-            self.columns[1] - self.columns[0],
-        )
+        return (len(self.frequencies), 2, 3, self.rows[1] - self.rows[0], self.columns[1] - self.columns[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +125,7 @@ class Snapshots:
         return slice(*self.rows, self.stride), slice(*self.columns, self.stride)
 
     def due(self, steps: int) -> bool:
-        """Whether a frame is taken once so many steps are done."""
+        """Return whether a frame is taken after this many steps."""
         return steps % self.every == 0 and steps <= self.every * self.frames
 
     def steps_to_next(self, steps: int) -> int | None:
@@ -141,7 +135,7 @@ class Snapshots:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """When things are recorded: after the steps n with (n + 1) a multiple of `record_every`.
+    """Times of recording: after the steps n with (n + 1) a multiple of `record_every`.
 
     Step n = 0, 1, ... takes E from n dt to (n + 1) dt and H from (n + 1/2) dt to (n + 3/2) dt, so a sample of step n
     has E at (n + 1) dt and H at (n + 3/2) dt.

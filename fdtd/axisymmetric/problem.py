@@ -83,19 +83,9 @@ class Problem:
         return BOR
 
     @property
-    def batch(self) -> int:
-        """Antennas stepped side by side."""
-        return self.media.batch
-
-    @property
-    def rows(self) -> int:
-        """Rows of the lattice."""
-        return self.grid.nz
-
-    @property
-    def columns(self) -> int:
-        """Columns of the lattice."""
-        return self.grid.nr
+    def lattices(self) -> tuple[int, int, int]:
+        """Number of lattices stepped side by side, their rows and columns, padding included."""
+        return self.media.batch, self.grid.nz, self.grid.nr
 
     @property
     def steps(self) -> int:
@@ -114,7 +104,7 @@ Watch = Callable[[int, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What a batch left behind; one entry an antenna, of its own length where an antenna stopped early.
+    """Records of a batch; one entry an antenna, of its own length where an antenna stopped early.
 
     A device leaves its records in its own memory: port and contour as one array each, (batch, samples, numbers), zero
     after an antenna's stop.

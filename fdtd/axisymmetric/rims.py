@@ -38,7 +38,7 @@ _LOOKED_AT = 0.2  # cells from the rim at which the media around it are looked a
 _DIRECTIONS = 720
 
 Sectors = tuple[tuple[float, float], ...]
-"""Where each sector around a rim ends, rad from its first wall, and its permittivity."""
+"""End of each sector around a rim, rad from its first wall, and its permittivity."""
 
 
 def edge_conditions(
@@ -70,7 +70,7 @@ def edge_conditions(
 
 
 class _Cells(NamedTuple):
-    """What is corrected, and the open part of the edges; see `edge_conditions`."""
+    """Arrays to correct, and the open part of the edges; see `edge_conditions`."""
 
     permittivity: np.ndarray
     open_length: np.ndarray
@@ -131,7 +131,7 @@ def _one_rim(
 
 
 def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
-    """How much more than a whole cell the coefficients of each column may drive, (nr,); near the axis no more."""
+    """Return how much more than whole cells the coefficients of a column may drive, (nr,); near the axis no more."""
     near, far = (max(headroom(grid, far), 1.0) for far in (False, True))
     return np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)
 
@@ -192,7 +192,7 @@ class _Wedge:
         self._values = [(f / largest, g / largest) for f, g in self._values]
 
     def _smallest_exponent(self, sectors: Sectors) -> float:
-        """By bisection of f on the second wall."""
+        """Bisect f on the second wall."""
         trial = np.linspace(0.3, 1.2, 181)
         ends = self._join(trial, sectors)[-1]
         first = int(np.argmax((ends[:-1] > 0) & (ends[1:] <= 0)))

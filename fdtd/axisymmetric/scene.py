@@ -1,4 +1,4 @@
-"""What stands on the lattice: dielectric bodies and conductors of a batch of antennas, as level sets in (r, z).
+"""Scenes: dielectric bodies and conductors of a batch of antennas, as level sets in (r, z).
 
 A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
 a few cells of the surface. `index` says which antenna of the batch each point belongs to; all three broadcast against

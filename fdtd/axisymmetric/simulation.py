@@ -37,7 +37,7 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     Args:
         layout: The lattice.
         scene: The batch.
-        xp: Array library in whose memory the media are wanted.
+        xp: Array library that the media are made with.
     """
     check_bodies(layout, scene)
     grid = layout.grid
@@ -83,7 +83,7 @@ def _free(open_length: np.ndarray) -> np.ndarray:
 def pose(
     layout: Layout, media: Media, field_map: FieldMap | None = None, snapshots: Snapshots | None = None
 ) -> tuple[Problem, GuideMode]:
-    """The initial-value problem of a batch, and the mode that drives it.
+    """Return the initial-value problem of a batch, and the mode that drives it.
 
     The feed is the same for the whole batch, so the first antenna's shows it.
     """
@@ -112,7 +112,7 @@ def pose(
 
 @dataclass(frozen=True, kw_only=True)
 class Keep:
-    """What a solution holds beyond the figures at the layout's frequencies.
+    """Contents of a solution beyond the figures at the layout's frequencies.
 
     Attributes:
         fields: Electric field of the whole lattice at the frequencies, permittivity and metal.
@@ -127,7 +127,7 @@ class Keep:
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks:
-    """What `solve` calls and fills on its way.
+    """Functions that `solve` calls, and a table that it fills.
 
     Attributes:
         stages: Where to add the seconds of each stage: `rasterise`, `step`, `transform`; on a device also `wait`, for
@@ -168,7 +168,7 @@ def solve(
     Returns:
         One solution an antenna, of those that were chosen.
     """
-    asked = time.perf_counter()
+    called = time.perf_counter()
     with _PREPARING:
         marks = [time.perf_counter()]
         media = fill(layout, scene, ARRAYS[backend]())
@@ -185,14 +185,14 @@ def solve(
     if hooks.stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
         if records.seconds is not None:
-            spent |= {"wait": marks[0] - asked + spent["step"] - records.seconds, "step": records.seconds}
+            spent |= {"wait": marks[0] - called + spent["step"] - records.seconds, "step": records.seconds}
         for name, seconds in spent.items():
             hooks.stages[name] = hooks.stages.get(name, 0.0) + seconds
     return solved
 
 
 def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
-    """The box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
+    """Return the box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
 
     Those stand within the contour, on the feed as a rule. The box is the layout's, not the batch's: sums over other
     boxes round differently, and an antenna must have the same bits in any batch.

@@ -1,6 +1,6 @@
 """From records to answers: spectra, S11, far field and powers of a batch.
 
-Records of a device stay there until all that is asked of them is a few numbers an antenna, which come back in one copy;
+Records of a device stay there until they are reduced to a few numbers an antenna, which come back in one copy;
 records of the CPU are transformed one antenna at a time.
 """
 
@@ -41,10 +41,10 @@ class Solution:
         e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
         accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
             contour, in lossy bodies, (F,).
-        field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), if asked for.
-        permittivity: Of e_phi nodes, (nz, nr), if asked for.
-        metal: Whether each node conducts, (nz, nr), if asked for.
-        snapshots: E_r, E_phi, E_z over time, (frames, 3, rows kept, columns kept), NaN in conductors, if asked for.
+        field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), on request.
+        permittivity: Of e_phi nodes, (nz, nr), on request.
+        metal: Whether each node conducts, (nz, nr), on request.
+        snapshots: E_r, E_phi, E_z over time, (frames, 3, rows kept, columns kept), NaN in conductors, on request.
     """
 
     steps: int
@@ -118,7 +118,7 @@ def solutions(
 
 
 def _figures(layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray) -> Any:
-    """What is left of the records of a part of the batch, one row of numbers an antenna, where the records are.
+    """Reduce the records of a part of the batch to one row of numbers an antenna, where the records are.
 
     Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `PATTERN_DEG`
     (complex, two numbers each); power through the contour; power lost.
@@ -196,7 +196,7 @@ def _stacked(part: Any, group: slice) -> Any:
 
 
 def _near_field(problem: Problem, records: Records, index: int, fields: bool) -> dict[str, Any]:
-    """What else was asked for of one antenna."""
+    """Return the fields of one antenna that were requested."""
     kept, extras = problem.snapshots, {}
     if fields and records.field_map is not None:
         extras |= {
@@ -210,7 +210,7 @@ def _near_field(problem: Problem, records: Records, index: int, fields: bool) ->
 
 
 def _band(layout: Layout) -> tuple[float, float]:
-    """Where the source has enough power for S11: the frequencies asked for, and a little around a single one."""
+    """Return the band in which the source has enough power for S11: the layout's, or a little around a single one."""
     low, high = min(layout.frequencies), max(layout.frequencies)
     spread = max(high - low, 0.05 * layout.pulse_centre) / 2
     middle = (low + high) / 2

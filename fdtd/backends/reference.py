@@ -24,7 +24,7 @@ def run(problem: Problem, *, watch: Watch | None = None) -> Records:
 
     Args:
         problem: What to solve; see `Problem` for the unknowns and the recursion.
-        watch: Told of every look at the energy.
+        watch: Called at every look at the energy.
 
     Returns:
         What was recorded. `energy` is infinite for an antenna whose fields stopped being finite, zero for one that
@@ -125,7 +125,7 @@ class Stepper:
             f[name][:, 0] = 0.0
 
     def _coupled(self, curl_r: np.ndarray, curl_z: np.ndarray) -> dict[str, np.ndarray]:
-        """What the r-z entry of the inverse permittivity makes of the other component's curl, at e_r and at e_z."""
+        """Return what the r-z entry of the inverse permittivity adds to e_r and to e_z from the other one's curl."""
         x = self.problem.media.coupling
         if x is None:
             return {}

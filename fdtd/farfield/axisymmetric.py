@@ -48,7 +48,7 @@ class _Current:
 
 
 def _currents(contour: HuygensContour) -> list[_Current]:
-    """Where each sample radiates from and as what; lengths in cells, z from plane k = 0; factor includes r."""
+    """Return from where each sample radiates, and as what; lengths in cells, z from plane k = 0; factor includes r."""
     n, low, high = contour.column, float(contour.bottom), float(contour.top)
     at = contour.sections()
     node, half = np.arange(n + 1.0), np.arange(n) + 0.5

@@ -81,13 +81,13 @@ class PlanarGrid:
         return COMPONENTS[self.polarisation]
 
     def positions(self, component: str) -> tuple[np.ndarray, np.ndarray]:
-        """Where a component stands: x and y, cells, each of `shape`."""
+        """Return the places of a component: x and y, cells, each of `shape`."""
         half_x, half_y = _HALF[component]
         y, x = np.mgrid[: self.ny + 1, : self.nx + 1].astype(float)
         return x + half_x / 2, y + half_y / 2
 
     def inside(self, component: str) -> np.ndarray:
-        """Where a component is stepped: neither padding nor tangential E in the outer walls, bool of `shape`."""
+        """Return where a component is stepped: neither padding nor tangential E in the outer walls, bool of `shape`."""
         x, y = self.positions(component)
         inside = (x < self.nx) | (x == self.nx) & (_HALF[component][0] == 0)
         inside &= (y < self.ny) | (y == self.ny) & (_HALF[component][1] == 0)
@@ -281,19 +281,9 @@ class PlanarProblem:
         return COUPLED_TEZ if self.media.coupling[:, 1:, 1:].any() else TEZ
 
     @property
-    def batch(self) -> int:
-        """Problems stepped side by side."""
-        return self.media.batch
-
-    @property
-    def rows(self) -> int:
-        """Rows of the lattice, padding included."""
-        return self.grid.ny + 1
-
-    @property
-    def columns(self) -> int:
-        """Columns of the lattice, padding included."""
-        return self.grid.nx + 1
+    def lattices(self) -> tuple[int, int, int]:
+        """Number of lattices stepped side by side, their rows and columns, padding included."""
+        return self.media.batch, *self.grid.shape
 
     @property
     def layer_cells(self) -> int:
@@ -301,7 +291,7 @@ class PlanarProblem:
         return self.layer.cells
 
     def live(self) -> np.ndarray:
-        """Where the fields are stepped, neither padding nor metal, bool (batch, 3, ny + 1, nx + 1)."""
+        """Return where the fields are stepped, neither padding nor metal, bool (batch, 3, ny + 1, nx + 1)."""
         x, y = self.media.open_x > 0, self.media.open_y > 0
         opened = (self.media.open_node, y, x) if self.grid.polarisation == "TM" else (self.media.open_area > 0, x, y)
         inside = np.stack([self.grid.inside(name) for name in self.grid.components])
@@ -342,19 +332,9 @@ class JacobiProblem:
         return JACOBI5
 
     @property
-    def batch(self) -> int:
-        """Lattices stepped side by side."""
-        return len(self.initial)
-
-    @property
-    def rows(self) -> int:
-        """Rows of the lattice."""
-        return self.initial.shape[1]
-
-    @property
-    def columns(self) -> int:
-        """Columns of the lattice."""
-        return self.initial.shape[2]
+    def lattices(self) -> tuple[int, int, int]:
+        """Number of lattices stepped side by side, their rows and columns, padding included."""
+        return self.initial.shape[0], self.initial.shape[1], self.initial.shape[2]
 
     @property
     def layer_cells(self) -> int:
@@ -364,7 +344,7 @@ class JacobiProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarRecords:
-    """What a batch left behind.
+    """Records of a batch.
 
     Attributes:
         samples: Samples of each probe, (batch, steps, points); E, V/m, at (n + 1) dt; H times the impedance of free

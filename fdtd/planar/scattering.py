@@ -1,4 +1,4 @@
-"""A line source beside a cylinder: total field on a ring and scattering width, with the lattice's errors made up for.
+"""A line source beside a cylinder: total field on a ring and scattering width, with the lattice's errors corrected.
 
 The cylinder stands with its axis in the origin and the source on a node of the lattice. Two problems run side by side,
 with the cylinder and without it; their difference is the scattered field. Its far field follows from Green's second
@@ -8,7 +8,7 @@ identity between it and the plane waves of space, w = exp(jk r.rho^), over the l
 
 the lattice's own identity: it does not depend on the contour, and gives the strength of the sources inside.
 
-Two of the lattice's errors are known at a single frequency, and taken out unless told otherwise:
+Two of the lattice's errors are known at a single frequency, and corrected by default:
 
 - waves are too short, by a few tenths of a per cent at 20 cells a wavelength, which adds up across a dielectric:
   `compensated_permittivity` instead of the true one, from the lattice's dispersion relation;
@@ -60,7 +60,7 @@ class Cylinder:
 
 @dataclass(frozen=True, kw_only=True)
 class Mesh:
-    """How finely a cylinder is solved.
+    """Resolution of a cylinder, and length of the run.
 
     Attributes:
         cells_per_wavelength: In the cylinder, or in free space if that is denser.
@@ -99,7 +99,7 @@ class Scattering:
 
 
 def line_source_gain(grid: PlanarGrid, permittivity: float, frequency: float, lattice_permittivity: float) -> float:
-    """By how much the waves of a unit point current on the lattice are stronger than those of a line current.
+    """Return by how much the waves of a unit point current on the lattice are stronger than those of a line current.
 
     Args:
         grid: The lattice.
@@ -134,7 +134,7 @@ def scatter(
         polarisation: "TM" (electric line current, E_z) or "TE" (magnetic line current, H_z).
         frequency: Hz.
         source: Where the current stands, x and y, m.
-        ring: Radius where the total field is wanted, m.
+        ring: Radius at which the total field is returned, m.
         angles: Directions of the scattering width, rad.
         mesh: Lattice and length of the run; `Mesh()` if None.
         run: Backend; the CPU's in float64 if None.

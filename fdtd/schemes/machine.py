@@ -90,7 +90,7 @@ class Machine:
 
     @property
     def limits(self) -> Limits:
-        """What plans need of it."""
+        """Limits that plans need."""
         return Limits(
             capability=self.capability,
             multiprocessors=self.multiprocessors,

@@ -1,4 +1,4 @@
-"""What a block of patches and strips holds (`march.cuh`): the same for tiles and for antennas that stay on chip."""
+"""Contents of a block of patches and strips (`march.cuh`): the same for tiles and for antennas that stay on chip."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MarchPlan:
 
     @property
     def threads(self) -> int:
-        """Of the block."""
+        """Threads of the block."""
         return _LANES * (self.warps + self.radial_warps)
 
     @property

@@ -1,4 +1,4 @@
-"""What one useful cell-step needs of each part of a machine, from the schemes' plans, and what limits its rate."""
+"""Needs of one useful cell-step of each part of a machine, from the schemes' plans, and what limits its rate."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BLOCKS = 2  # of a trapezoidal kernel on a multiprocessor
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """Of one useful cell-step.
+    """Needs of one useful cell-step.
 
     Attributes:
         memory_bytes: Of device memory.
@@ -158,7 +158,7 @@ def cluster_need(machine: Machine, cells: int, batch: int, cluster: int, *, room
 def planar_need(
     work: Workload[PlanarStencil], scheme: str, machine: Machine, choice: Mapping[str, Any]
 ) -> tuple[Need, str]:
-    """Return what one useful planar cell-step needs, and the plan in words; `choice` is what the plan is told.
+    """Return what one useful planar cell-step needs, and the plan in words; `choice` has the plan's keywords.
 
     Raises:
         Unsuitable: The scheme cannot step this lattice on this machine.

@@ -1,4 +1,4 @@
-"""How fast the axisymmetric schemes step whole populations, from their plans: what the choice between them goes by.
+"""Rates of the axisymmetric schemes on whole populations, from their plans: the choice between them goes by these.
 
 A multiprocessor, or a cluster of them, is busy with an antenna or a tile for a time that hardly depends on the lattice:
 a row of the wavefront, a step of a block that holds its rows, a step of a tile. The rest is geometry: columns that
@@ -15,7 +15,7 @@ from fdtd.schemes.trapezoidal.plan import TrapezoidalPlan
 from fdtd.schemes.wavefront.plan import WavefrontPlan
 
 Plan = OneStepPlan | WholeStepPlan | WavefrontPlan | TrapezoidalPlan | ResidentPlan
-"""How a scheme lays an antenna out."""
+"""Plan of any axisymmetric scheme."""
 
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane

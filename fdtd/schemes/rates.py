@@ -53,7 +53,7 @@ def check_pair(stencil: str, scheme: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What one scheme should reach.
+    """Predicted rate of one scheme.
 
     Attributes:
         scheme: Its name.
@@ -104,7 +104,7 @@ def predict(work: Workload[Any], scheme: str, machine: Machine, choice: Mapping[
         work: What is stepped.
         scheme: One of `SCHEMES`.
         machine: Device.
-        choice: What the plan of a planar scheme is told, such as `depth`; of bor, the `launches` of one_step.
+        choice: Keywords of a planar scheme's plan, such as `depth`; of bor, the `launches` of one_step.
 
     Raises:
         ConfigError: No such scheme.
@@ -118,7 +118,7 @@ def predict(work: Workload[Any], scheme: str, machine: Machine, choice: Mapping[
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A scheme and what its plan is told.
+    """A scheme and the keywords of its plan.
 
     Attributes:
         scheme: Its name.

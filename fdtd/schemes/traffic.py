@@ -40,7 +40,7 @@ Count = TypeVar("Count", int, np.ndarray)
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """How many floats a cell of one region of the grid has.
+    """Number of floats of a cell in one region of the grid.
 
     Attributes:
         variables: Of a cell that is computed, V.

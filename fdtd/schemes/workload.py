@@ -1,4 +1,4 @@
-"""What a scheme is planned for: the lattice, its stencil and layers, the device; and how planar rows are stored."""
+"""Workloads that schemes are planned for: lattice, stencil, layers, device; and how planar rows are stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW_LEAD = 4
 
 
 class AnyProblem(Protocol):
-    """What axisymmetric problems, planar ones and five-point sums have in common."""
+    """Interface that axisymmetric problems, planar ones and five-point sums share."""
 
     @property
     def stencil(self) -> Stencil:
@@ -26,18 +26,8 @@ class AnyProblem(Protocol):
         ...
 
     @property
-    def batch(self) -> int:
-        """Lattices stepped side by side."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """Rows of the lattice, padding included."""
-        ...
-
-    @property
-    def columns(self) -> int:
-        """Columns of the lattice, padding included."""
+    def lattices(self) -> tuple[int, int, int]:
+        """Number of lattices stepped side by side, their rows and columns, padding included."""
         ...
 
     @property

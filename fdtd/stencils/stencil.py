@@ -55,7 +55,7 @@ class Stencil:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarStencil(Stencil):
-    """What the planar schemes need to know as well.
+    """A planar stencil, with what the planar schemes need.
 
     Attributes:
         macros: Settings of the text.

@@ -20,12 +20,7 @@ from fdtd.backends.cpu.lanes import family
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
 LEAD = 16
 
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "nsz"},
-    "_nrt": False,
-}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}, "_nrt": False}
 INLINE: dict[str, Any] = {**OPTIONS, "forceinline": True}
 
 _loads, _stores, _get_e = family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))

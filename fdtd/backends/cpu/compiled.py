@@ -34,7 +34,7 @@ from numba.core.registry import cpu_target
 
 from fdtd.cache_folder import cache_folder
 
-config._config_fname = os.devnull  # Numba reads settings from the current folder, whosever that is
+config._config_fname = os.devnull  # Numba reads settings from the current folder, which may be another user's
 config.reload_config()
 
 KEPT = 16
@@ -104,7 +104,7 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 KERNEL_DIGEST = _digest()
-"""Of this process's compiled functions; taken when the package is imported, as its files may change later."""
+"""Digest of this process's compiled functions; taken when the package is imported, as its files may change later."""
 
 
 @lru_cache(maxsize=4)

@@ -35,7 +35,7 @@ def run(
         precision: "float32" or "float64".
         steps_per_sweep: Time levels that follow each other in one trip through memory; does not change the bits.
         threads: Antennas stepped at the same time.
-        watch: Told of every look at the first antenna's energy.
+        watch: Called at every look at the first antenna's energy.
 
     Returns:
         Records in the given precision; those of one antenna do not depend on its neighbours in the batch.
@@ -72,7 +72,7 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Shared:
-    """What all antennas of a batch have in common; the parts that each has of its own are empty."""
+    """Data that all antennas of a batch share; the parts that each has of its own are empty."""
 
     dtype: Any
     lattice: Lattice

@@ -67,7 +67,7 @@ class Contour(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded, after the steps n with (n + 1) a multiple of `every`."""
+    """Recording after the steps n with (n + 1) a multiple of `every`."""
 
     every: int
     port: Port

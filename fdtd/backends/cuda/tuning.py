@@ -138,7 +138,8 @@ def tuned(
         Unsuitable: No scheme runs.
     """
     place = cache_file() if file is None else file
-    stencil, batch = problem.stencil, problem.batch * copies
+    stencil, (batch, rows, columns) = problem.stencil, problem.lattices
+    batch *= copies
     if stencil is BOR:
         antennas: Any = problem
         kind = f"m {antennas.grid.azimuthal_order}, every {antennas.sampling.record_every}"
@@ -146,11 +147,11 @@ def tuned(
     else:
         kind = f"phases {stencil.phases}"
         work = workload(
-            stencil.name, machine, rows=problem.rows, columns=problem.columns, batch=batch, layer=problem.layer_cells,
+            stencil.name, machine, rows=rows, columns=columns, batch=batch, layer=problem.layer_cells,
             size=_BYTES[precision],
         )  # fmt: skip
         found = best_few(work, machine)
-    lattice = f"{stencil.name} {problem.rows}x{problem.columns}x{batch}, layer {problem.layer_cells}"
+    lattice = f"{stencil.name} {rows}x{columns}x{batch}, layer {problem.layer_cells}"
     key = f"{identity}, text {kernel_digest()}, {lattice}, {kind} {precision}"
     known = recall(key, place)
     if known is not None:

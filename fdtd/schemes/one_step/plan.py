@@ -19,7 +19,7 @@ _SIGNAL = 8  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class OneStepPlan:
-    """How two launches a step visit the lattice.
+    """Two launches a step.
 
     Attributes:
         threads: Of a block.
@@ -45,7 +45,7 @@ class OneStepPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class WholeStepPlan:
-    """How one launch a step streams an antenna's rows through a block.
+    """One launch a step, which streams an antenna's rows through a block.
 
     Attributes:
         team: Threads that do E, or H.
@@ -69,24 +69,18 @@ class WholeStepPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block: two teams and a warp that moves rows."""
+        """Threads of a block: two teams and a warp that moves rows."""
         return 2 * self.team + _WARP
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return {
-            "TEAM": self.team,
-            "ROWS": self.rows,
-            "RING": self.ring,
-            "BLOCKS": self.blocks,
-            "REAL_BYTES": self.size,
-        }
+        return {"TEAM": self.team, "ROWS": self.rows, "RING": self.ring, "BLOCKS": self.blocks, "REAL_BYTES": self.size}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarOneStepPlan:
-    """How the baseline visits a planar lattice: one phase of one step a launch.
+    """Baseline on a planar lattice: one phase of one step a launch.
 
     Attributes:
         threads: Of a block, along a row.

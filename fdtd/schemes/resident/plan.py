@@ -12,11 +12,8 @@ from fdtd.stencils import PlanarStencil, Stencil
 
 CLUSTERS = range(1, 17)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
 # Cells and rows a lane and warps of a block, by bytes of a number: eight warps leave each 255 registers, twelve 168.
-_SHAPES = {
-    4: ((4, 4, 8), (4, 3, 12), (8, 2, 12)),
-    8: ((2, 4, 8), (2, 3, 12), (4, 2, 12)),
-}
-_PLANAR_CLUSTERS = (1, 2, 4, 8, 16)  # 16 needs the device's consent, asked for at launch
+_SHAPES = {4: ((4, 4, 8), (4, 3, 12), (8, 2, 12)), 8: ((2, 4, 8), (2, 3, 12), (4, 2, 12))}
+_PLANAR_CLUSTERS = (1, 2, 4, 8, 16)  # 16 needs an attribute at launch
 _WARPS = 12
 _LANES = 32
 _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
@@ -24,7 +21,7 @@ _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 
 @dataclass(frozen=True, kw_only=True)
 class ResidentPlan:
-    """How an antenna lies in a cluster.
+    """Place of an antenna in a cluster.
 
     Attributes:
         march: What a block holds.
@@ -44,7 +41,7 @@ class ResidentPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return self.march.threads
 
     @property
@@ -137,7 +134,7 @@ class PlanarResidentPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return 32 * self.warps
 
     @property

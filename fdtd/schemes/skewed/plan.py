@@ -12,7 +12,7 @@ from fdtd.errors import Unsuitable
 from fdtd.schemes.workload import Workload, row_numbers
 from fdtd.stencils import PlanarStencil
 
-_MOST_LEVELS = 16  # chosen; told, as many as a block has warps
+_MOST_LEVELS = 16  # if the plan chooses; at most as many as a block has warps
 _MOST_WARPS = 32
 _AHEAD = 3  # rows on their way from memory
 _STREAM_WARPS = 4
@@ -41,7 +41,7 @@ class SkewedPlan:
 
     @property
     def threads(self) -> int:
-        """Of the block."""
+        """Threads of the block."""
         return 32 * self.group * self.levels
 
     @property
@@ -87,7 +87,7 @@ def plan(work: Workload[PlanarStencil], *, levels: int | None = None) -> SkewedP
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedPlan:
-    """How a lattice is cut into strips and chunks, one a warp.
+    """Strips and chunks of a lattice, one a warp.
 
     Attributes:
         levels: Time steps a launch.
@@ -107,7 +107,7 @@ class StreamedPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return 32 * _STREAM_WARPS
 
     @property

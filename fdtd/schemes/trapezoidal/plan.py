@@ -30,7 +30,7 @@ _RESERVED = 1024  # bytes of shared memory that a block takes for itself
 
 @dataclass(frozen=True, kw_only=True)
 class TrapezoidalPlan:
-    """How an antenna is cut into tiles.
+    """Tiles of an antenna.
 
     Attributes:
         march: What a block holds.
@@ -56,7 +56,7 @@ class TrapezoidalPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return self.march.threads
 
     @property

@@ -17,7 +17,7 @@ _WARPS = (16, 12, 8)  # warps of a block that leave each of them registers enoug
 
 @dataclass(frozen=True, kw_only=True)
 class WavefrontPlan:
-    """How an antenna streams through one block.
+    """Stream of an antenna through one block.
 
     Attributes:
         cells: Columns a lane.
@@ -60,7 +60,7 @@ class WavefrontPlan:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return _LANES * (self.levels + self.radial_warps)
 
     @property
