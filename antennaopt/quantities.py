@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, Overflow
 from typing import Any
@@ -149,6 +150,36 @@ def format_length(value: float) -> str:
 def format_frequency(value: float) -> str:
     """Write a frequency in Hz for people, `30 GHz`."""
     return format_quantity(value, FREQUENCY)
+
+
+def gigahertz(frequency_hz: float) -> str:
+    """Write a frequency in GHz for people: `28.5 GHz`."""
+    return f"{frequency_hz / 1e9:.6g} GHz"
+
+
+def frequency_span(frequencies_hz: Sequence[float]) -> str:
+    """Write a list of frequencies for people: `30 GHz`, or `28.5 to 31.5 GHz`."""
+    low, high = min(frequencies_hz), max(frequencies_hz)
+    return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """Write a number with `decimals` digits after the point and a real minus sign, never `-0.00`."""
+    if math.isnan(value):
+        return "not a number"
+    rounded = round(value, decimals) + 0.0
+    return f"{rounded:.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def signed(value: float, decimals: int) -> str:
+    """Write a difference with its sign; no sign on zero."""
+    text = number(value, decimals)
+    return f"+{text}" if value > 0.0 and float(f"{value:.{decimals}f}") != 0.0 else text
+
+
+def general(value: float, digits: int = 4) -> str:
+    """Write a number with `digits` significant digits and a real minus sign."""
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _product(number: str, unit: str, dimension: Dimension) -> float:

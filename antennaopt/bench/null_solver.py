@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.metrics import METRICS
+
 NUMBER = "ANTENNAOPT_WORKER"
 """Environment variable with a local worker's number; see `antennaopt.farm.preload`."""
 
@@ -96,18 +98,9 @@ def _template(frequencies: tuple[float, ...], directivity: float) -> dict[str, A
         "cells": 81920,
         "frequency_hz": list(frequencies),
         "s11": [[0.1, -0.05] for _ in frequencies],
-        "s11_db": each(-19.03),
-        "directivity_dbi": each(directivity),
-        "max_directivity_dbi": each(directivity),
+        **{metric.key: each(metric.typical) for metric in METRICS.values()},
+        **dict.fromkeys(("directivity_dbi", "max_directivity_dbi"), each(directivity)),
         "gain_dbi": each(directivity - 0.02),
-        "radiation_efficiency": each(0.995),
-        "hpbw_e_deg": each(14.2),
-        "hpbw_h_deg": each(14.9),
-        "sidelobe_db": each(-21.7),
-        "front_to_back_db": each(27.1),
-        "crosspol_db": each(-31.0),
-        "power_balance": each(1.001),
-        "contour_balance": each(0.999),
         "decay_db": -61.2,
         "theta_deg": list(THETA_DEG),
     }

@@ -18,7 +18,7 @@ from antennaopt.cli.options import (
     warn,
     write_out,
 )
-from antennaopt.cli.tables import aligned
+from antennaopt.cli.tables import aligned, cell
 from antennaopt.errors import ConfigurationError
 
 FEWEST = 2
@@ -74,14 +74,13 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
 
 
 def _table(runs: Sequence[Mapping[str, Any]]) -> str:
-    from antennaopt.report.comparison import worst_text
-    from antennaopt.report.labels import label_of
+    from antennaopt.metrics import Place, reported_in
     from antennaopt.run import duration
 
     def row(title: str, *values: Any) -> list[str]:
         return [title, *("-" if value is None else str(value) for value in values)]
 
-    asked = [name for name in SHOWN if any(name in one["metrics"] for one in runs)]
+    shown = reported_in(Place.COMPARISON, {name for one in runs for name in one["metrics"]})
     rows = [
         row("", *(f"run {place}" for place, _ in enumerate(runs, start=1))),
         row("algorithm", *(one["algorithm"] for one in runs)),
@@ -93,19 +92,21 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
         row("best", *(one["best"] for one in runs)),
         *(
             row(
-                f"{label_of(name).title} ({label_of(name).unit})".replace(" ()", ""),
-                *(worst_text(name, one["metrics"][name]) if name in one["metrics"] else None for one in runs),
+                metric.heading,
+                *(
+                    cell(metric.worst(one["metrics"][metric.key]), metric.decimals, metric.absent_text)
+                    if metric.key in one["metrics"]
+                    else None
+                    for one in runs
+                ),
             )
-            for name in asked
+            for metric in shown
         ),
         row("fitness", *(one["best_fitness"] and f"{one['best_fitness']:.6g}" for one in runs)),
         row("certificate", *(one["certificate"] for one in runs)),
     ]
     names = [f"run {place}: {one['path']}" for place, one in enumerate(runs, start=1)]
     return "\n".join([*names, "", aligned(rows, wrap=True)])
-
-
-SHOWN = ("directivity_dbi", "s11_db", "sidelobe_db", "front_to_back_db", "crosspol_db", "radiation_efficiency")
 
 
 def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import shlex
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from antennaopt.cli.tables import METRIC_LABELS, aligned, cell
+from antennaopt.cli.tables import aligned, cell
 
 if TYPE_CHECKING:
     from antennaopt.report.findings import Findings
     from antennaopt.run import Finalist, RunSummary
-
-COMPARED = ("directivity_dbi", "s11_db", "sidelobe_db", "front_to_back_db")
-LARGEST_IS_WORST = ("s11_db", "sidelobe_db", "crosspol_db")
 
 
 def report_lines(summary: RunSummary) -> list[str]:
@@ -95,13 +91,15 @@ def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
     """Say which figures of the table are worse in the best antenna than in the first one, and why that may be."""
     if first is None:
         return []
+    from antennaopt.metrics import Place, reported_in
+
     worse = []
-    for metric in COMPARED:
-        label, unit, decimals = METRIC_LABELS[metric]
-        old, new = (worst(one.outcome, metric) for one in (first, best))
-        sign = 1.0 if metric in LARGEST_IS_WORST else -1.0
-        if new is not None and (old is None or round(sign * (new - old), decimals) > 0.0):
-            worse.append(f"{label} ({cell(old, decimals)} to {cell(new, decimals)} {unit})")
+    for metric in reported_in(Place.SUMMARY):
+        old, new = (metric.worst(one.outcome.get(metric.key) or ()) for one in (first, best))
+        sign = -1.0 if metric.larger_is_better else 1.0
+        if new is not None and (old is None or round(sign * (new - old), metric.decimals) > 0.0):
+            change = f"{cell(old, metric.decimals)} to {cell(new, metric.decimals)} {metric.unit}".rstrip()
+            worse.append(f"{metric.label} ({change})")
     lines = []
     if worse:
         lines.append(
@@ -126,20 +124,14 @@ def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True) ->
         first: Best of the first generation, or None.
         drawn: Whether that was drawn at random; all of a fork's first generation may be planted.
     """
+    from antennaopt.metrics import Place, reported_in
+
     columns = [("best of the run", best)]
     if first is not None:
         columns.insert(0, ("best of the random first" if drawn else "best of the first", first))
     rows = [["", *(name for name, _ in columns)], ["individual", *(one.individual for _, one in columns)]]
-    for metric in COMPARED:
-        label, unit, decimals = METRIC_LABELS[metric]
-        rows.append([f"{label} ({unit})", *(cell(worst(one.outcome, metric), decimals) for _, one in columns)])
+    for metric in reported_in(Place.SUMMARY):
+        values = (metric.worst(one.outcome.get(metric.key) or ()) for _, one in columns)
+        rows.append([metric.heading, *(cell(value, metric.decimals) for value in values)])
     rows.append(["fitness (0 is all goals met)", *(f"{one.fitness:.4g}" for _, one in columns)])
     return aligned(rows, wrap=True)
-
-
-def worst(outcome: Mapping[str, Any], metric: str) -> float | None:
-    """Return a metric's worst value over the frequencies, None where it is defined at none."""
-    values: Sequence[float] = [value for value in outcome.get(metric) or () if value is not None]
-    if not values:
-        return None
-    return max(values) if metric in LARGEST_IS_WORST else min(values)

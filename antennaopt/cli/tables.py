@@ -8,23 +8,6 @@ from typing import Any
 
 from antennaopt.terminal import one_line
 
-METRIC_LABELS = {
-    "directivity_dbi": ("directivity on axis", "dBi", 2),
-    "max_directivity_dbi": ("largest directivity", "dBi", 2),
-    "gain_dbi": ("gain on axis", "dBi", 2),
-    "radiation_efficiency": ("radiation efficiency", "", 4),
-    "s11_db": ("S11", "dB", 2),
-    "hpbw_e_deg": ("beamwidth, E plane", "deg", 2),
-    "hpbw_h_deg": ("beamwidth, H plane", "deg", 2),
-    "sidelobe_db": ("side lobe", "dB", 2),
-    "front_to_back_db": ("front to back", "dB", 2),
-    "crosspol_db": ("cross-polarisation", "dB", 2),
-    "power_balance": ("power balance", "", 4),
-    "contour_balance": ("contour balance", "", 4),
-}
-"""Label, unit and decimals by metric, in the order of the table."""
-
-
 WIDTH = 80
 """Columns of a terminal that does not say."""
 
@@ -78,14 +61,14 @@ def results_table(outcome: Mapping[str, Any]) -> str:
     Args:
         outcome: As `evaluate` returns it.
     """
+    from antennaopt.metrics import Place, reported_in
+
     rows = [["", *(f"{hz / 1e9:g} GHz" for hz in outcome["frequency_hz"])]]
-    for metric, (label, unit, decimals) in METRIC_LABELS.items():
-        if metric in outcome:
-            name = f"{label} ({unit})" if unit else label
-            rows.append([name, *(cell(value, decimals) for value in outcome[metric])])
+    for metric in reported_in(Place.EVERYWHERE, outcome):
+        rows.append([metric.heading, *(cell(value, metric.decimals) for value in outcome[metric.key])])
     return aligned(rows, wrap=True)
 
 
-def cell(value: float | None, decimals: int) -> str:
-    """Write a number, `none` where it is not defined."""
-    return "none" if value is None else f"{value:.{decimals}f}"
+def cell(value: float | None, decimals: int, absent: str = "none") -> str:
+    """Write a number for a terminal, or what stands in its place where it is not defined."""
+    return absent if value is None else f"{value:.{decimals}f}"

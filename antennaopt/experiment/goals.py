@@ -7,48 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from antennaopt.metrics import GOALS, METRICS, Metric
 from antennaopt.quantities import format_frequency, format_length
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
     from antennaopt.experiment.search import Objective
-
-
-@dataclass(frozen=True, kw_only=True)
-class Usual:
-    """What goals for a metric look like.
-
-    Attributes:
-        usual: In words.
-        unit: Of the metric; empty for a ratio.
-        unusual: The bound that asks for a worse antenna; None where both make sense.
-        floor: No antenna has less.
-        ceiling: No antenna has more.
-        forward: Whether floor and ceiling hold only where the main beam is on boresight: the metric is relative to it.
-    """
-
-    usual: str
-    unit: str = "dB"
-    unusual: str | None = None
-    floor: float = -math.inf
-    ceiling: float = math.inf
-    forward: bool = False
-
-
-USUAL = {
-    "s11_db": Usual(usual="at_most, -10 to -30 dB", unusual="at_least", ceiling=0.0),
-    "sidelobe_db": Usual(usual="at_most, -13 to -30 dB", unusual="at_least", ceiling=0.0, forward=True),
-    "crosspol_db": Usual(usual="at_most, -15 to -40 dB", unusual="at_least", ceiling=0.0, forward=True),
-    "front_to_back_db": Usual(usual="at_least, 10 to 40 dB", unusual="at_most", floor=0.0, forward=True),
-    "radiation_efficiency": Usual(usual="at_least, 0.5 to 0.99", unit="", unusual="at_most", floor=0.0, ceiling=1.0),
-    "hpbw_e_deg": Usual(usual="5 to 120 deg", unit="deg", floor=0.0, ceiling=360.0),
-    "hpbw_h_deg": Usual(usual="5 to 120 deg", unit="deg", floor=0.0, ceiling=360.0),
-}
-DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi", "gain_dbi")
 
 
 def goal_warnings(experiment: Experiment) -> list[str]:
@@ -60,12 +27,12 @@ def goal_warnings(experiment: Experiment) -> list[str]:
 
 
 def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
-    usual = USUAL.get(goal.metric)
-    if usual is not None:
-        wrong = _wrong(goal, usual)
+    metric = METRICS[goal.metric]
+    if metric.usual_text:
+        wrong = _wrong(goal, metric)
         if wrong:
-            yield f"{_written(goal, usual.unit)} {wrong}; usual is {usual.usual}"
-    elif goal.metric in DIRECTIVITIES and goal.at_least is not None:
+            yield f"{_written(goal, metric.unit)} {wrong}; usual is {metric.usual_text}"
+    elif goal.at_least is not None:
         limit = _sphere_limit(experiment, min(goal.frequencies or experiment.solver.frequencies))
         if goal.at_least > limit[0]:
             level, radius, hz = limit
@@ -76,19 +43,20 @@ def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
             )
 
 
-def _wrong(goal: Objective, usual: Usual) -> str:
+def _wrong(goal: Objective, metric: Metric) -> str:
     """Say what is wrong with a goal; empty when nothing is."""
-    low, high, unit = goal.at_least, goal.at_most, f" {usual.unit}" if usual.unit else ""
+    low, high, unit = goal.at_least, goal.at_most, f" {metric.unit}" if metric.unit else ""
+    usual = GOALS[metric.key]
     antenna, never = ("antenna whose main beam is on boresight", "hardly") if usual.forward else ("antenna", "never")
     if low is not None and low > usual.ceiling:
         return f"is {never} met: no {antenna} has more than {usual.ceiling:g}{unit}"
-    if high is not None and (high < usual.floor or (high == usual.floor == 0.0 and usual.unit != "dB")):
+    if high is not None and (high < usual.floor or (high == usual.floor == 0.0 and metric.unit != "dB")):
         return f"is {never} met: no {antenna} has less than {usual.floor:g}{unit}"
     if low is not None and low <= usual.floor:
         return f"is met by every {antenna}: none has less than {usual.floor:g}{unit}"
     if high is not None and high >= usual.ceiling:
         return f"is met by every {antenna}: none has more than {usual.ceiling:g}{unit}"
-    if usual.unusual is not None and getattr(goal, usual.unusual) is not None:
+    if metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
         return "asks for a worse antenna"
     return ""
 

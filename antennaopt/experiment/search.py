@@ -22,8 +22,8 @@ from antennaopt.experiment.fields import (
     is_resolved,
 )
 from antennaopt.families import parameter_of
+from antennaopt.metrics import GOALS
 from antennaopt.search import settings as plain
-from antennaopt.search.objectives import METRICS
 
 MOST_WEIGHT = 1e6
 """Of an objective: beyond it, the other goals are lost in the rounding of the fitness."""
@@ -150,10 +150,10 @@ EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generati
 
 
 def _metric(value: str) -> str:
-    if value not in METRICS:
-        near = get_close_matches(value, METRICS, n=1)
+    if value not in GOALS:
+        near = get_close_matches(value, GOALS, n=1)
         hint = f"did you mean {near[0]!r}? (known: " if near else "use another (known: "
-        raise EntryError(f"is not a known metric; {hint}{', '.join(METRICS)})", value=value)
+        raise EntryError(f"is not a known metric; {hint}{', '.join(GOALS)})", value=value)
     return value
 
 

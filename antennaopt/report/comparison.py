@@ -12,12 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import dress, new_figure, run_style
 from antennaopt.report.figure_file import check_kind, write_figure
-from antennaopt.report.labels import gigahertz, label_of
 from antennaopt.report.patterns import middle_cut
 from antennaopt.report.record import RunRecord, is_number
-from antennaopt.store.schema import FREQUENCY_METRICS
 from antennaopt.terminal import one_line
 
 LONG_NAME = 60
@@ -55,9 +54,7 @@ def compared(record: RunRecord) -> dict[str, Any]:
         "certificate": _text(best.get("certificate")) if best is not None else None,
         "values": {} if best is None else {one.column: float(best[one.column]) for one in record.folder.columns.genes},
         "frequencies_hz": list(record.frequencies),
-        "metrics": {}
-        if best is None
-        else {name: record.metric(best, name) for name in FREQUENCY_METRICS if name not in ("s11_re", "s11_im")},
+        "metrics": {} if best is None else {name: record.metric(best, name) for name in record.folder.columns.metrics},
         "history": history(record),
     }
 
@@ -83,13 +80,6 @@ def same_rows(one: RunRecord, other: RunRecord) -> bool:
     first, second = (record.frame.sort_values(["generation", "slot"]).reset_index(drop=True) for record in (one, other))
     genomes = (frame["genome"].map(tuple) for frame in (first, second))
     return bool(first[columns].equals(second[columns]) and next(genomes).equals(next(genomes)))
-
-
-def worst_text(metric: str, values: Sequence[float | None]) -> str:
-    """Write a metric's worst value over the frequencies, without its unit."""
-    label = label_of(metric)
-    value = label.worst(values)
-    return label.absent if value is None else f"{value:.{label.decimals}f}"
 
 
 def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:

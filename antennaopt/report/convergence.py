@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from antennaopt.metrics import metric_of
 from antennaopt.report.canvas import (
     BEST,
     DASHES,
@@ -20,7 +21,6 @@ from antennaopt.report.canvas import (
     new_figure,
     run_style,
 )
-from antennaopt.report.labels import label_of
 from antennaopt.report.record import Frame, RunRecord
 
 QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9, "best": 0.0}
@@ -100,7 +100,7 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
             color=run_style(place).colour,
             ls=run_style(place).dash,
             lw=1.8,
-            label=f"{label_of(goal.metric).title} {goal.text()}",
+            label=f"{metric_of(goal.metric).title} {goal.text()}",
         )
     axes.axhline(0.0, color=GOAL, lw=1.0)
     top = max(0.5, *(1.08 * float(row[goal.column]) for _, row in holders for goal in goals))

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import INK, colour_bar, dress, new_figure
 from antennaopt.report.exports.field_map import FieldMap
-from antennaopt.report.labels import gigahertz
 from antennaopt.report.outlines import METAL, bled, draw_outlines, mirrored
 
 RANGE_DB = 40.0

@@ -164,11 +164,7 @@ def reused_words(counts: Mapping[str, int]) -> str:
 
 def metrics_of(columns: RunColumns, row: Row) -> dict[str, Any]:
     """Return what goals read of a row, in the form of an outcome."""
-    from antennaopt.store.schema import FREQUENCY_METRICS
-
-    wanted = {
-        metric: [_number(row.get(name)) for name in columns.metric_columns[metric]] for metric in FREQUENCY_METRICS
-    }
+    wanted = {metric: [_number(row.get(name)) for name in names] for metric, names in columns.metric_columns.items()}
     return {"status": row["status"], "frequency_hz": list(columns.frequencies), **wanted}
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.metrics import metric_of
+from antennaopt.quantities import frequency_span, general, gigahertz, number
 from antennaopt.report.findings import OUT_OF_REACH_DB, AtBound, Nearest
-from antennaopt.report.labels import frequency_span, general, gigahertz, label_of, number
 from antennaopt.search.objectives import Standing
 
 MOST_NAMED = 6
@@ -68,9 +69,9 @@ def goals_of(resolved: Mapping[str, Any], columns: tuple[str, ...]) -> tuple[Goa
 
 def level_text(goal: Goal | Standing) -> str:
     """Write the levels of a goal: `at least 18 dBi`."""
-    label = label_of(goal.metric)
+    metric = metric_of(goal.metric)
     return " and ".join(
-        f"{word} {number(level, 4).rstrip('0').rstrip('.')} {label.unit}".rstrip()
+        f"{word} {metric.level(level)}"
         for word, level in (("at least", goal.at_least), ("at most", goal.at_most))
         if level is not None
     )
@@ -79,14 +80,14 @@ def level_text(goal: Goal | Standing) -> str:
 def goal_text(goal: Goal | Standing) -> str:
     """Write a goal with its metric: `S11 at most -10 dB at 28.5, 30 GHz`."""
     where = frequencies_text(goal.frequencies)
-    return f"{label_of(goal.metric).title} {level_text(goal)}" + (f" at {where}" if where else "")
+    return f"{metric_of(goal.metric).title} {level_text(goal)}" + (f" at {where}" if where else "")
 
 
 def value_text(standing: Standing) -> str:
     """Write the worst value of a metric with its unit."""
     if standing.value is None:
-        return label_of(standing.metric).absent if standing.met else "not defined"
-    return label_of(standing.metric).text(standing.value)
+        return metric_of(standing.metric).absent_text if standing.met else "not defined"
+    return metric_of(standing.metric).text(standing.value)
 
 
 def place_text(standing: Standing) -> str:
@@ -99,14 +100,14 @@ def verdict_text(standing: Standing) -> str:
     word = "met" if standing.met else "missed"
     if standing.margin is None or not standing.margin:
         return word
-    return f"{word} by {label_of(standing.metric).amount(abs(standing.margin))}"
+    return f"{word} by {metric_of(standing.metric).amount(abs(standing.margin))}"
 
 
 def goals_table(goals: Sequence[Standing]) -> list[list[str]]:
     """Return the goals as a table: metric, goal, worst value, at which frequency, met or missed by how much."""
     rows = [["", "goal", "best antenna", "worst at", ""]]
     for one in goals:
-        title = label_of(one.metric).title
+        title = metric_of(one.metric).title
         rows.append([title, level_text(one), value_text(one), place_text(one), verdict_text(one)])
         if one.frequencies:
             rows.append([f"  at {frequencies_text(one.frequencies)}", "", "", "", ""])
@@ -118,9 +119,9 @@ def goals_line(goals: Sequence[Standing]) -> str:
     if not goals:
         return "This run has no goals."
     missed = [
-        f"{label_of(one.metric).inline} by {verdict_text(one).removeprefix('missed by ')}"
+        f"{metric_of(one.metric).label} by {verdict_text(one).removeprefix('missed by ')}"
         if one.margin
-        else f"{label_of(one.metric).inline}, which is not defined"
+        else f"{metric_of(one.metric).label}, which is not defined"
         for one in goals
         if not one.met
     ]

@@ -10,13 +10,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from antennaopt.quantities import frequency_span, gigahertz
 from antennaopt.report import settings, summary
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, shortfall_figure
 from antennaopt.report.field_maps import field_map_figure
 from antennaopt.report.findings import reused_words
 from antennaopt.report.genes import gene_figure
-from antennaopt.report.labels import frequency_span, gigahertz
 from antennaopt.report.matching import Reflection, matching_figure
 from antennaopt.report.patterns import middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord, read_run

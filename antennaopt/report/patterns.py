@@ -8,6 +8,7 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import (
     GOAL,
     GREY,
@@ -18,7 +19,6 @@ from antennaopt.report.canvas import (
     new_figure,
 )
 from antennaopt.report.goals import Goal
-from antennaopt.report.labels import gigahertz
 from antennaopt.report.record import Cuts
 
 SHOWN_BELOW_PEAK_DB = 50.0

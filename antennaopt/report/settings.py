@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from antennaopt.families import parameter_of
-from antennaopt.report.labels import general, gigahertz
+from antennaopt.quantities import general, gigahertz
 
 LENGTHS = ("solver.cell", "solver.pml_distance")
 MOST_TEXT = 400

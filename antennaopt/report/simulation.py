@@ -12,6 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.metrics import Place, reported_in
+from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import (
     FAINT,
     GREY,
@@ -25,7 +27,6 @@ from antennaopt.report.canvas import (
 )
 from antennaopt.report.exports.field_map import FieldMap, sweep_of
 from antennaopt.report.field_maps import draw_magnitude, draw_phase
-from antennaopt.report.labels import gigahertz, label_of, number
 from antennaopt.report.matching import Reflection, draw_matching
 from antennaopt.report.patterns import limit_axes
 from antennaopt.report.record import Cuts
@@ -33,18 +34,6 @@ from antennaopt.store.atomic import storing, write_atomically
 from antennaopt.terminal import one_line
 
 KINDS = ("png", "svg", "pdf")
-
-TABLE_METRICS = (
-    "directivity_dbi",
-    "gain_dbi",
-    "s11_db",
-    "hpbw_e_deg",
-    "hpbw_h_deg",
-    "sidelobe_db",
-    "front_to_back_db",
-    "crosspol_db",
-    "radiation_efficiency",
-)
 
 
 def plot_simulation(
@@ -153,10 +142,10 @@ def _draw_table(axes: Axes, outcome: Mapping[str, Any]) -> None:
     axes.set_axis_off()
     places = [int(place) for place in np.argsort(outcome["frequency_hz"])]
     places = [places[one] for one in chosen_places(len(places))]
-    metrics = [metric for metric in TABLE_METRICS if metric in outcome]
+    metrics = reported_in(Place.FIGURE, outcome)
     table = axes.table(
-        cellText=[[_cell(metric, outcome[metric][place]) for place in places] for metric in metrics],
-        rowLabels=[f"{label_of(metric).title} ({label_of(metric).unit})".replace(" ()", "") for metric in metrics],
+        cellText=[[metric.bare(outcome[metric.key][place]) for place in places] for metric in metrics],
+        rowLabels=[metric.heading for metric in metrics],
         colLabels=[gigahertz(outcome["frequency_hz"][place]) for place in places],
         cellLoc="right",
         rowLoc="left",
@@ -172,11 +161,6 @@ def _draw_table(axes: Axes, outcome: Mapping[str, Any]) -> None:
         if row == 0:
             cell.get_text().set_fontweight("bold")
     axes.text(0.0, 0.0, _account(outcome), fontsize=8.5, color=GREY, transform=axes.transAxes)
-
-
-def _cell(metric: str, value: float | None) -> str:
-    label = label_of(metric)
-    return label.absent if value is None else number(value, label.decimals)
 
 
 def _account(outcome: Mapping[str, Any]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.metrics import Place, metric_of, reported_in
+from antennaopt.quantities import frequency_span, general, gigahertz, number, signed
 from antennaopt.report.goals import (
     Goal,
     bounds_line,
@@ -15,16 +17,6 @@ from antennaopt.report.goals import (
     reach_line,
     value_text,
     verdict_text,
-)
-from antennaopt.report.labels import (
-    ALWAYS_SHOWN,
-    LABELS,
-    frequency_span,
-    general,
-    gigahertz,
-    label_of,
-    number,
-    signed,
 )
 from antennaopt.report.record import Row, RunRecord
 from antennaopt.solve.certificate import account, checks_of
@@ -79,10 +71,10 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     if best is None:
         return []
     goals: list[tuple[str, Goal | None]] = []
-    asked = {goal.metric for goal in record.goals}
-    for metric in ALWAYS_SHOWN:
+    always = _headline_metrics(record)
+    for metric in always:
         goals += [(metric, goal) for goal in record.goals if goal.metric == metric] or [(metric, None)]
-    goals += [(goal.metric, goal) for goal in record.goals if goal.metric in asked - set(ALWAYS_SHOWN)]
+    goals += [(goal.metric, goal) for goal in record.goals if goal.metric not in always]
     rows = [_headline_row(record, metric, goal, best, before) for metric, goal in goals]
     old = before["fitness"] if before is not None else None
     change = signed(best["fitness"] - old, 3) if old is not None else "–"
@@ -100,10 +92,15 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     return rows
 
 
+def _headline_metrics(record: RunRecord) -> list[str]:
+    """Return the metrics that are shown whatever the goals."""
+    return [metric.key for metric in reported_in(Place.HEADLINE, record.folder.columns.metrics)]
+
+
 def _headline_row(record: RunRecord, metric: str, goal: Goal | None, best: Row, before: Row | None) -> HeadlineRow:
-    label = label_of(metric)
+    label = metric_of(metric)
     frequencies = goal.frequencies if goal else ()
-    more = goal.at_least is not None if goal else label.more_is_better
+    more = goal.at_least is not None if goal else label.larger_is_better
     values = [worst(record, row, metric, frequencies, more=more) if row is not None else None for row in (best, before)]
     change = "–" if None in values else label.difference(values[0] - values[1])  # type: ignore[operator]
     standing = record.standing(goal) if goal else None
@@ -125,9 +122,9 @@ def _headline_row(record: RunRecord, metric: str, goal: Goal | None, best: Row, 
 def _headline_title(record: RunRecord, metric: str, frequencies: Sequence[float], *, more: bool) -> str:
     wanted = frequencies or record.frequencies
     if len(wanted) == 1:
-        return f"{label_of(metric).title} at {gigahertz(wanted[0])}"
+        return f"{metric_of(metric).title} at {gigahertz(wanted[0])}"
     where = frequencies_text(frequencies) or frequency_span(wanted)
-    return f"{label_of(metric).title}, {'lowest' if more else 'highest'} over {where}"
+    return f"{metric_of(metric).title}, {'lowest' if more else 'highest'} over {where}"
 
 
 def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float] = (), *, more: bool) -> float | None:
@@ -154,10 +151,8 @@ def remarks(record: RunRecord) -> list[str]:
 def band_tables(record: RunRecord, row: Row) -> list[Table]:
     """Return one antenna's figures of merit, a row a metric and a column a frequency, `MOST_BESIDE` to a table."""
     rows = []
-    for metric, label in LABELS.items():
-        values = record.metric(row, metric)
-        title = f"{label.title} ({label.unit})" if label.unit else label.title
-        rows.append([title, *(label.absent if value is None else number(value, label.decimals) for value in values)])
+    for metric in map(metric_of, record.folder.columns.metrics):
+        rows.append([metric.heading, *map(metric.bare, record.metric(row, metric.key))])
     header = ["", *(gigahertz(hz) for hz in record.frequencies)]
     return [
         Table(
@@ -196,8 +191,9 @@ def ten_best(record: RunRecord) -> Table:
     ordered = record.ok.sort_values(["fitness", "generation", "slot"], kind="stable")
     if columns:
         ordered = ordered.drop_duplicates(subset=columns)
-    metrics = list(dict.fromkeys([*ALWAYS_SHOWN, *(goal.metric for goal in record.goals)]))
-    heads = [f"{label_of(metric).title} ({label_of(metric).unit})".replace(" ()", "") for metric in metrics]
+    asked = (goal.metric for goal in record.goals)
+    metrics = [metric_of(key) for key in dict.fromkeys([*_headline_metrics(record), *asked])]
+    heads = [metric.heading for metric in metrics]
     rows = []
     for rank, row in enumerate(ordered.head(MOST_BEST).to_dict("records"), start=1):
         rows.append(
@@ -205,7 +201,7 @@ def ten_best(record: RunRecord) -> Table:
                 str(rank),
                 row["individual"],
                 number(row["fitness"], 3),
-                *(_worst_text(record, row, metric) for metric in metrics),
+                *(metric.bare(metric.worst(record.metric(row, metric.key))) for metric in metrics),
                 *(gene_text(gene, row) for gene in genes),
                 str(row["operator"] or ""),
                 *_verdicts(record, row["individual"]),
@@ -240,12 +236,6 @@ def gene_text(gene: GeneColumn, row: Row) -> str:
     """Write a gene's value: lengths to the micrometre."""
     value = float(row[gene.column])
     return number(value, 3) if gene.dimension == "length" else general(value, 5)
-
-
-def _worst_text(record: RunRecord, row: Row, metric: str) -> str:
-    label = label_of(metric)
-    value = worst(record, row, metric, more=label.more_is_better)
-    return label.absent if value is None else number(value, label.decimals)
 
 
 def status_counts(record: RunRecord) -> Table:

@@ -9,15 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from antennaopt.families import FAMILIES, Parameter
-from antennaopt.store.schema import FREQUENCY_METRICS, PARTS_OF_S11
+from antennaopt.metrics import METRICS
 from antennaopt.terminal import visible
 
-PER_FREQUENCY = (
-    "s11",
-    *(name for name in FREQUENCY_METRICS if name not in PARTS_OF_S11),
-    "e_plane_dbi",
-    "h_plane_dbi",
-)
+PER_FREQUENCY = ("s11", *METRICS, "e_plane_dbi", "h_plane_dbi")
 """What an outcome holds for each frequency: the rows' metrics, with S11 whole, and the patterns."""
 SHARED = ("status", "error", "steps", "seconds", "decay_db")
 

@@ -12,7 +12,6 @@ from antennaopt.run.interfaces import Evaluation, Outcome, Recalled
 from antennaopt.store import RunColumns, RunFolder, generation_of, pattern
 from antennaopt.store.events import read_events
 from antennaopt.store.generations import restoring
-from antennaopt.store.schema import FREQUENCY_METRICS
 
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 
@@ -123,8 +122,8 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
     if row.get("origin") not in (None, "solved", "twin"):
         outcome["origin"] = row["origin"]
     outcome["frequency_hz"] = list(columns.frequencies)
-    for metric in FREQUENCY_METRICS:
-        values = [row[columns.metric_column(metric, hz)] for hz in columns.frequencies]
+    for metric, names in columns.metric_columns.items():
+        values = [row[name] for name in names]
         if row["status"] == "ok" or any(value is not None for value in values):
             outcome[metric] = values
     real, imaginary = outcome.pop("s11_re", None), outcome.pop("s11_im", None)

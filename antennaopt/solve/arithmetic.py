@@ -27,7 +27,12 @@ OF_CUDA = ("cupy-cuda12x", "cupy-cuda13x", "nvidia-cuda-nvrtc-cu12", "nvidia-cud
 """The same, where a device solves."""
 
 TEXT = (".py", ".cu", ".cuh")
-DECIDING = (("fdtd",), ("antennaopt", "families"), ("antennaopt", "solve", "evaluate.py"))
+DECIDING = (
+    ("fdtd",),
+    ("antennaopt", "families"),
+    ("antennaopt", "metrics.py"),
+    ("antennaopt", "solve", "evaluate.py"),
+)
 """Whose text decides an outcome, from the design to the figures of merit."""
 
 OF_THE_SEARCH = (("antennaopt", "search"),)

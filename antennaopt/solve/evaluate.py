@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families import FAMILIES, stack
+from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import left_over
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
 from antennaopt.solve.fit import misfit
@@ -18,15 +19,7 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.simulation import PATTERN_DEG, Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
-from fdtd.farfield.metrics import (
-    cross_polarisation,
-    decibels,
-    directivity,
-    front_to_back,
-    half_power_beamwidth,
-    or_none,
-    side_lobe,
-)
+from fdtd.farfield.metrics import decibels, directivity
 
 _SWEEP_POINTS = 41
 _AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch
@@ -181,25 +174,25 @@ def _figures(solutions: Sequence[Solution]) -> dict[str, list]:
 
     a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
     e_plane, h_plane, _ = directivity(a, b)
-    e_db, h_db = decibels(e_plane), decibels(h_plane)
-    efficiency = radiated / accepted
+    found = Quantities(
+        reflected=np.abs(s11) ** 2,
+        theta_deg=PATTERN_DEG,
+        e_plane_dbi=decibels(e_plane),
+        h_plane_dbi=decibels(h_plane),
+        efficiency=radiated / accepted,
+        a=a,
+        b=b,
+        radiated=radiated,
+        dissipated=stacked("dissipated"),
+        accepted=accepted,
+        through_contour=stacked("through_contour"),
+    )
     return {
         "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
-        "s11_db": decibels(np.abs(s11) ** 2).tolist(),
-        "directivity_dbi": e_db[..., 0].tolist(),
-        "max_directivity_dbi": np.maximum(e_db, h_db).max(axis=-1).tolist(),
-        "gain_dbi": (e_db[..., 0] + decibels(efficiency)).tolist(),
-        "radiation_efficiency": efficiency.tolist(),
-        "hpbw_e_deg": or_none(half_power_beamwidth(e_db, PATTERN_DEG)),
-        "hpbw_h_deg": or_none(half_power_beamwidth(h_db, PATTERN_DEG)),
-        "sidelobe_db": or_none(side_lobe(e_db, h_db, PATTERN_DEG)),
-        "front_to_back_db": front_to_back(e_db).tolist(),
-        "crosspol_db": cross_polarisation(a, b, PATTERN_DEG).tolist(),
-        "power_balance": ((radiated + stacked("dissipated")) / accepted).tolist(),
-        "contour_balance": (radiated / stacked("through_contour")).tolist(),
+        **{metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()},
         "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
-        "e_plane_dbi": e_db.tolist(),
-        "h_plane_dbi": h_db.tolist(),
+        "e_plane_dbi": found.e_plane_dbi.tolist(),
+        "h_plane_dbi": found.h_plane_dbi.tolist(),
     }
 
 

@@ -8,21 +8,20 @@ the field, so that an error of order p in the field is one of order p in the fig
 - Directivity and patterns as power ratios at each angle, not in dB: power is a polynomial in the field and stays
   smooth through a null, where dB and amplitudes are not. The integral of directivity over the sphere is linear in it
   and the same on both meshes, so the result is still normalised.
-- Efficiency, balances: as they are. Cross-polarisation: as a power ratio.
-
-Beamwidths, side lobes, front to back are read from the extrapolated patterns.
+- Every other metric as `antennaopt.metrics` says: computed from these, as it is, or as a power ratio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from antennaopt.families import FAMILIES
+from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
 from fdtd.errors import ConfigError
-from fdtd.farfield.metrics import decibels, front_to_back, half_power_beamwidth, or_none, side_lobe
+from fdtd.farfield.metrics import decibels
 
 COURANT_FRACTION = 0.5
 """Largest fraction of the stable time step for meshes to extrapolate from. A small one lets metal cut cells anywhere,
@@ -35,7 +34,6 @@ ORDERS: dict[str, dict[str, float]] = {
 }
 DEFAULT_ORDERS: dict[str, float] = {"s11": 2.0, "pattern": 2.0, "efficiency": 2.0}
 DEFAULT_FROM = "assumed: that of the scheme away from rims and surfaces; none is fitted for this family"
-_LINEAR = ("radiation_efficiency", "power_balance", "contour_balance")
 
 
 def orders_of(family: str) -> tuple[dict[str, float], str]:
@@ -96,22 +94,23 @@ def extrapolate(
         return decibels(np.where(found > 0, found, second))
 
     s11, theta = limit("s11", "s11"), np.array(fine["theta_deg"])
-    e_plane, h_plane = power("e_plane_dbi"), power("h_plane_dbi")
-    figures = {key: limit(key, "efficiency") for key in _LINEAR}
+    found = Quantities(
+        reflected=(s11**2).sum(axis=-1),
+        theta_deg=theta,
+        e_plane_dbi=power("e_plane_dbi"),
+        h_plane_dbi=power("h_plane_dbi"),
+        efficiency=limit("radiation_efficiency", "efficiency"),
+    )
+    limits: dict[Extrapolation, Callable[[Metric], np.ndarray]] = {
+        Extrapolation.RECOMPUTED: lambda metric: metric.compute(found),
+        Extrapolation.LINEAR: lambda metric: limit(metric.key, "efficiency"),
+        Extrapolation.POWER: lambda metric: power(metric.key),
+    }
     return {
         "frequency_hz": list(fine["frequency_hz"]),
         "s11": s11.tolist(),
-        "s11_db": decibels((s11**2).sum(axis=-1)).tolist(),
-        "directivity_dbi": e_plane[:, 0].tolist(),
-        "max_directivity_dbi": np.maximum(e_plane, h_plane).max(axis=1).tolist(),
-        "gain_dbi": (e_plane[:, 0] + decibels(figures["radiation_efficiency"])).tolist(),
-        "hpbw_e_deg": or_none(half_power_beamwidth(e_plane, theta)),
-        "hpbw_h_deg": or_none(half_power_beamwidth(h_plane, theta)),
-        "sidelobe_db": or_none(side_lobe(e_plane, h_plane, theta)),
-        "front_to_back_db": front_to_back(e_plane).tolist(),
-        "crosspol_db": power("crosspol_db").tolist(),
-        **{key: values.tolist() for key, values in figures.items()},
+        **{metric.key: metric.plain(limits[metric.extrapolation](metric)) for metric in METRICS.values()},
         "theta_deg": theta.tolist(),
-        "e_plane_dbi": e_plane.tolist(),
-        "h_plane_dbi": h_plane.tolist(),
+        "e_plane_dbi": found.e_plane_dbi.tolist(),
+        "h_plane_dbi": found.h_plane_dbi.tolist(),
     }

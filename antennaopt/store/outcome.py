@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.metrics import METRICS
 from antennaopt.store.patterns import CUTS
-from antennaopt.store.schema import FREQUENCY_METRICS, PARTS_OF_S11
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that a duplicate would come to again; the others were the farm's fault and are solved again."""
 
 STATUSES = (*REPEATABLE, "lost", "timeout", "error")
 """All that an outcome can have."""
-
-METRICS = tuple(name for name in FREQUENCY_METRICS if name not in PARTS_OF_S11)
 
 Outcome = dict[str, Any]
 

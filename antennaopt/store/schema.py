@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
-"""2 since rows have the columns of `CERTIFICATE`, 3 since they have those of `ORIGIN`; older runs are read, and resumed
-without them."""
+from antennaopt.metrics import METRICS
 
-FREQUENCY_METRICS = (
-    "s11_re",
-    "s11_im",
+SCHEMA_VERSION = 4
+"""2 since rows have the columns of `CERTIFICATE`, 3 since they have those of `ORIGIN`, 4 since the manifest names the
+metrics; older runs are read, and resumed without them."""
+
+FIRST_METRICS = (
     "s11_db",
     "directivity_dbi",
     "max_directivity_dbi",
@@ -35,10 +35,10 @@ FREQUENCY_METRICS = (
     "power_balance",
     "contour_balance",
 )
-"""Metrics with one column a frequency; the order is the order of the columns."""
+"""Metrics of runs of schema versions 1 to 3, in the order of their columns; later runs name theirs in the manifest."""
 
 PARTS_OF_S11 = ("s11_re", "s11_im")
-"""The two of them that an outcome holds as pairs, `s11`."""
+"""Columns of `s11`, which an outcome holds as pairs; they stand before those of the metrics."""
 
 GENE_UNITS = {"length": ("_mm", 1e3), "number": ("", 1.0)}
 """By a gene's dimension: the ending of its column's name, and what its SI value is multiplied by."""
@@ -78,6 +78,7 @@ class RunColumns:
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
         feed_radius: Inner radius of the feed that all antennas share, m, for their certificates; older runs have none.
+        metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
     """
 
     genes: tuple[GeneColumn, ...]
@@ -86,6 +87,7 @@ class RunColumns:
     certificate: bool = True
     origin: bool = True
     feed_radius: float | None = None
+    metrics: tuple[str, ...] = tuple(METRICS)
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class RunColumns:
             certificate=bool(table.get("certificate", False)),
             origin=bool(table.get("origin", False)),
             feed_radius=None if radius is None else float(radius),
+            metrics=tuple(str(name) for name in table.get("metrics", FIRST_METRICS)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +126,7 @@ class RunColumns:
             "certificate": self.certificate,
             "origin": self.origin,
             "feed_radius": self.feed_radius,
+            "metrics": list(self.metrics),
         }
 
     @property
@@ -132,9 +136,10 @@ class RunColumns:
 
     @cached_property
     def metric_columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns of each metric, one a frequency."""
+        """Columns of each metric and of the parts of S11, one a frequency."""
         return {
-            metric: tuple(self.metric_column(metric, hz) for hz in self.frequencies) for metric in FREQUENCY_METRICS
+            metric: tuple(self.metric_column(metric, hz) for hz in self.frequencies)
+            for metric in (*PARTS_OF_S11, *self.metrics)
         }
 
     def metric_column(self, metric: str, frequency_hz: float) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from antennaopt.metrics import METRICS
 from antennaopt.report.exports import write_field_map
 from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
 
@@ -152,20 +153,15 @@ def outcome(run, quality):
         "status": "ok",
         "frequency_hz": frequencies,
         "s11": [[10 ** (level / 20), 0.0] for level in s11_db],
+        **{metric.key: [metric.typical] * count for metric in METRICS.values()},
         "s11_db": s11_db,
         "directivity_dbi": directivity,
         "max_directivity_dbi": [level + 0.01 for level in directivity],
         "gain_dbi": [level - 0.12 for level in directivity],
-        "radiation_efficiency": [0.973] * count,
-        "hpbw_e_deg": [21.4] * count,
-        "hpbw_h_deg": [23.0] * count,
         "sidelobe_db": [None] * count
         if run.no_side_lobes
         else [-13.0 - 8.0 * quality + index for index in range(count)],
         "front_to_back_db": [24.0] * count,
-        "crosspol_db": [-19.5] * count,
-        "power_balance": [0.997] * count,
-        "contour_balance": [0.999] * count,
         "decay_db": 60.2,
         "theta_deg": THETA,
         "e_plane_dbi": [cut(level, 8.5 * hz / 30e9) for level, hz in zip(directivity, frequencies, strict=True)],

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from antennaopt.metrics import METRICS
 from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
 
 FREQUENCIES = (28.5e9, 30e9)
@@ -30,17 +31,9 @@ def solved(**changes):
     both = {
         name: [value, value + 0.5]
         for name, value in {
+            **{metric.key: metric.typical for metric in METRICS.values()},
             "s11_db": -12.0,
             "directivity_dbi": 18.123456789012345,
-            "max_directivity_dbi": 18.2,
-            "gain_dbi": 18.0,
-            "radiation_efficiency": 0.98,
-            "hpbw_e_deg": 20.0,
-            "hpbw_h_deg": 21.0,
-            "front_to_back_db": 25.0,
-            "crosspol_db": -30.0,
-            "power_balance": 1.001,
-            "contour_balance": 0.999,
         }.items()
     }
     outcome = {
@@ -51,7 +44,6 @@ def solved(**changes):
         "cells": 60000,
         "frequency_hz": list(FREQUENCIES),
         "s11": [[0.1, -0.2], [0.3, 0.4]],
-        "sidelobe_db": [None, -21.0],
         "theta_deg": [0.0, 90.0, 180.0],
         "e_plane_dbi": [[18.0, -5.0, -20.0], [18.5, -5.5, -20.5]],
         "h_plane_dbi": [[18.0, -6.0, -20.0], [18.5, -6.5, -20.5]],
@@ -60,6 +52,7 @@ def solved(**changes):
         "device": "cpu",
         "attempt": 1,
         **both,
+        "sidelobe_db": [None, -21.0],
     }
     return outcome | changes
 

@@ -9,18 +9,20 @@ from made_up_runs import RESOLVED, MadeUpRun, write_run
 from test_study_run import TOML, start
 
 from antennaopt.cli import summaries
+from antennaopt.metrics import GOALS, METRICS
 from antennaopt.report.findings import AtBound, findings_of
 from antennaopt.report.goals import bounds_line, goals_line, goals_table, reach_line, verdict_text
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.run import Finalist
-from antennaopt.search.objectives import METRICS, build, standings
+from antennaopt.search.objectives import build, standings
 from antennaopt.store import RunFolder
 
 GHZ = 1e9
 OUTCOME = {
     "status": "ok",
     "frequency_hz": [28.5 * GHZ, 30 * GHZ, 31.5 * GHZ],
+    **{metric.key: [metric.typical] * 3 for metric in METRICS.values()},
     "directivity_dbi": [18.5, 18.25, 18.75],
     "max_directivity_dbi": [18.5, 18.5, 18.75],
     "gain_dbi": [18.0, 17.75, 18.25],
@@ -51,10 +53,10 @@ def stand(**goal):
         ("front_to_back_db", {"at_least": 20.0}, 25.0, 30.0, "met by 5.00 dB"),
         ("crosspol_db", {"at_most": -20.0}, -25.0, 30.0, "met by 5.00 dB"),
         ("radiation_efficiency", {"at_least": 0.98}, 0.97, 28.5, "missed by 0.0100"),
-        ("hpbw_e_deg", {"at_most": 21.0}, 22.5, 28.5, "missed by 1.5 °"),
-        ("hpbw_e_deg", {"at_least": 18.0}, 20.0, 31.5, "met by 2.0 °"),
+        ("hpbw_e_deg", {"at_most": 21.0}, 22.5, 28.5, "missed by 1.50 °"),
+        ("hpbw_e_deg", {"at_least": 18.0}, 20.0, 31.5, "met by 2.00 °"),
         ("hpbw_h_deg", {"at_most": 30.0}, None, 30.0, "missed"),
-        ("hpbw_h_deg", {"at_most": 30.0, "frequencies": [31.5 * GHZ]}, 22.0, 31.5, "met by 8.0 °"),
+        ("hpbw_h_deg", {"at_most": 30.0, "frequencies": [31.5 * GHZ]}, 22.0, 31.5, "met by 8.00 °"),
     ],
 )
 def test_each_metric_has_its_worst_value_where_it_is_and_its_own_unit(metric, goal, value, ghz, verdict):
@@ -66,11 +68,8 @@ def test_each_metric_has_its_worst_value_where_it_is_and_its_own_unit(metric, go
 
 
 def test_every_metric_that_may_be_a_goal_is_in_the_table():
-    goals = standings(OUTCOME, build([{"metric": name, "at_least": -100.0} for name in METRICS]))
-    assert [row[0] for row in goals_table(goals)[1:]] == [
-        "Directivity", "Largest directivity", "Gain", "S11", "Side lobes", "Front to back", "Cross-polarisation",
-        "Radiation efficiency", "Beamwidth, E plane", "Beamwidth, H plane",
-    ]  # fmt: skip
+    goals = standings(OUTCOME, build([{"metric": name, "at_least": -100.0} for name in GOALS]))
+    assert [row[0] for row in goals_table(goals)[1:]] == [METRICS[name].title for name in GOALS]
 
 
 def test_a_goal_is_met_exactly_when_its_shortfall_is_nothing():

@@ -7,7 +7,8 @@ import cheap_evaluation
 import pytest
 from made_up_runs import MadeUpRun, write_run
 
-from antennaopt.cli.tables import METRIC_LABELS, aligned, results_table
+from antennaopt.cli.tables import aligned, results_table
+from antennaopt.metrics import METRICS
 from antennaopt.report.canvas import run_style
 from antennaopt.report.comparison import comparison_figure
 from antennaopt.report.page import report_text, solved
@@ -37,7 +38,7 @@ def test_nine_frequencies_go_below_each_other_and_none_is_lost(terminal):
     assert [head.strip() for head in heads] == [f"{hz / 1e9:g} GHz" for hz in NINE]
     for block in blocks:
         names = [line.split("  ")[0] for line in block.splitlines()[2:]]
-        assert names == [f"{name} ({unit})" if unit else name for name, unit, _ in METRIC_LABELS.values()]
+        assert names == [metric.heading for metric in METRICS.values()]
     terminal(200)
     assert "\n\n" not in results_table(outcome(NINE))
 

@@ -19,6 +19,7 @@ from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.serial import SerialFarm
 from antennaopt.run import Lines, estimate, resume, run
 from antennaopt.solve.certificate import account, certify, crowned
+from antennaopt.store import RunColumns
 
 COARSE = 3e-4
 SMALL = ("evolution.population=8", "evolution.generations=3")
@@ -171,14 +172,16 @@ def test_the_rows_carry_the_verdict(start, hall):
 
 
 def test_a_run_begun_without_these_columns_reads_and_resumes_without(start):
-    """A folder of schema version 1 has neither the columns nor word of them in its manifest."""
+    """A folder of schema version 1 has neither the columns nor word of them, nor of the metrics, in its manifest."""
     folder = start("strict", Solver()).folder
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["schema_version"], manifest["columns"].pop("certificate")) == (3, True)
+    assert (manifest["schema_version"], manifest["columns"].pop("certificate")) == (4, True)
+    del manifest["columns"]["metrics"]
     (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 1}))
+    then = RunColumns.from_dict(manifest["columns"]).evals_schema().names
     new = ["certificate", "certificate_reason", "mesh_directivity_db", "mesh_s11"]
     for path in (folder / "evals").iterdir():
-        parquet.write_table(parquet.ParquetFile(path).read().drop_columns(new), path)
+        parquet.write_table(parquet.ParquetFile(path).read().select(then), path)
     solver = Solver()
     resume(folder, overrides=["evolution.generations=4"], farm=solver.farm, evaluate=solver, report=True)
     rows = rows_of(folder)

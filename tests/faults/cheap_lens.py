@@ -18,6 +18,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from antennaopt.metrics import METRICS
+
 EXPERIMENT = {
     "name": "cheap_lens",
     "seed": 3,
@@ -52,10 +54,8 @@ def solved(design):
     miss = sum((1e3 * design[f"lens.radii.{place}"] - 12.0 - place) ** 2 for place in range(4))
     directivity = 30.0 - miss / 20.0
     cut = [directivity * math.cos(math.radians(theta)) for theta in THETA]
-    others = "max_directivity_dbi gain_dbi radiation_efficiency hpbw_e_deg hpbw_h_deg sidelobe_db front_to_back_db "
-    others += "crosspol_db s11_db power_balance contour_balance"
     return {
-        **{name: [miss / (3.0 + place)] for place, name in enumerate(others.split())},
+        **{name: [miss / (3.0 + place)] for place, name in enumerate(METRICS)},
         "s11": [[0.1, miss / 7.0]],
         "steps": 4000,
         "decay_db": 60.0,

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from antennaopt.metrics import METRICS
 from antennaopt.store.atomic import storing, write_text
-from antennaopt.store.schema import FREQUENCY_METRICS
-
-METRIC_COLUMNS = tuple(name for name in FREQUENCY_METRICS if name not in ("s11_re", "s11_im"))
-"""The rows' own metrics; S11 stands before them in two columns."""
 
 PATTERN_COLUMNS = ("frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi")
 
@@ -52,7 +49,7 @@ def patterns_file(path: Path) -> Path:
 
 def result_rows(outcome: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the header and one row a frequency; S11 is linear in `s11_re` and `s11_im`, exp(+jwt)."""
-    present = [name for name in METRIC_COLUMNS if outcome.get(name) is not None]
+    present = [name for name in METRICS if outcome.get(name) is not None]
     columns = [outcome[name] for name in present]
     header = ["frequency_hz", "s11_re", "s11_im", *present]
     rows = zip(outcome["frequency_hz"], outcome["s11"], *columns, strict=True)

@@ -3,11 +3,10 @@
 from antennaopt.search.objectives.fitness import fitness, penalty, score, shortfalls
 from antennaopt.search.objectives.goal import MetricGoal
 from antennaopt.search.objectives.objective import WORST_SHORTFALL_DB, Objective
-from antennaopt.search.objectives.registry import METRICS, build
+from antennaopt.search.objectives.registry import build
 from antennaopt.search.objectives.standing import Standing, standings
 
 __all__ = [
-    "METRICS",
     "WORST_SHORTFALL_DB",
     "MetricGoal",
     "Objective",
