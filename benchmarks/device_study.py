@@ -35,8 +35,8 @@ import pandas as pd
 
 from antennaopt.cli.summaries import LARGEST_IS_WORST
 from antennaopt.store import RunFolder, stepping_of
-from antennaopt.store.events import read_events
-from antennaopt.store.versions import source_commit
+from antennaopt.store.logs import read_events
+from antennaopt.store.manifest import source_commit
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "experiments/ten_thousand.toml"

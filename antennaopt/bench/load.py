@@ -32,7 +32,7 @@ class Watch:
             `commit` of the source (`+changes` when it is modified, None outside a checkout), `machine` (its processor),
             `cores`, and `other_cores`: how many cores were busy with other programs, on average.
         """
-        from antennaopt.store.versions import source_commit
+        from antennaopt.store.manifest import source_commit
 
         wall, ours, everything = (now - before for now, before in zip(_so_far(), self._began, strict=True))
         return {

@@ -145,7 +145,7 @@ def sweep(
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.report.throughput import DRAWN, plot_throughput
+        from antennaopt.report.bench_kernels import DRAWN, plot_throughput
 
         draw_measured(context, measured, plot, plot_throughput, DRAWN)
         return
@@ -170,7 +170,7 @@ def sweep(
     if json_file is not None:
         write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
     if plot is not None:
-        from antennaopt.report.throughput import plot_throughput
+        from antennaopt.report.bench_kernels import plot_throughput
 
         plot_throughput(plot, rows)
     if json_file != "-" and not quiet:

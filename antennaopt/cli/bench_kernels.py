@@ -111,7 +111,7 @@ def kernels(
       antennaopt bench kernels --measured results/benchmarks/h200/kernels.json --plot kernels.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.report.kernels import DRAWN, plot_kernels
+        from antennaopt.report.bench_kernels import DRAWN, plot_kernels
 
         draw_measured(context, measured, plot, plot_kernels, DRAWN)
         return
@@ -148,7 +148,7 @@ def kernels(
 
 def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
     if plot is not None:
-        from antennaopt.report.kernels import plot_kernels
+        from antennaopt.report.bench_kernels import plot_kernels
 
         plot_kernels(plot, rows)
 

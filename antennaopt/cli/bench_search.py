@@ -99,7 +99,7 @@ def _finish(rows: Sequence[Mapping[str, Any]], json_file: str | None, plot: Path
         data = {"summary": summary, "searches": with_source(rows)}
         write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
     if plot is not None:
-        from antennaopt.report.waiting import plot_waiting
+        from antennaopt.report.bench_farm import plot_waiting
 
         plot_waiting(plot, rows)
     if json_file == "-" or quiet:

@@ -172,7 +172,7 @@ def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None
 
 
 def _refuse_own_file(run: Path, output: Path) -> None:
-    from antennaopt.store.inside import is_own_file
+    from antennaopt.store.folders import is_own_file
 
     if is_own_file(run, output):
         raise ConfigurationError(f"{output} would overwrite a file of the run {run}; name another file")
@@ -197,7 +197,7 @@ def check_plot(plot: Path | None, json_file: str | None = None, *, inputs: Itera
     check_writable(plot, json_file, inputs=inputs)
     if plot is None:
         return
-    from antennaopt.report.figure_file import check_kind
+    from antennaopt.report.canvas import check_kind
 
     check_kind(plot)
 
@@ -240,7 +240,7 @@ def check_run_folder(path: Path) -> None:
         ConfigurationError: It is not.
         ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
     """
-    from antennaopt.store.inside import refuse_strangers
+    from antennaopt.store.folders import refuse_strangers
 
     refuse_strangers(path)
     if not (path / "manifest.json").is_file():

@@ -85,7 +85,7 @@ class Outputs:
 
             _check_ending("--fields", self.fields, KINDS)
         if self.animate is not None:
-            from antennaopt.report.exports.video import KINDS, check_video
+            from antennaopt.report.film import KINDS, check_video
 
             _check_ending("--animate", self.animate, KINDS)
             check_video(self.animate)
@@ -182,7 +182,7 @@ def written_for(*, csv: Path | None, touchstone: Path | None) -> list[Path]:
 
         files += [csv, patterns_file(csv)]
     if touchstone is not None:
-        from antennaopt.report.exports.touchstone import touchstone_file
+        from antennaopt.report.exports.tables import touchstone_file
 
         files.append(touchstone_file(touchstone))
     return files

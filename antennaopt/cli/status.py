@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, warn, write_out
-from antennaopt.store.events import read_events
+from antennaopt.store.logs import read_events
 
 if TYPE_CHECKING:
-    from antennaopt.report.findings import Findings
+    from antennaopt.report.goals import Findings
 
 
 @click.command(short_help="Say how far a run is.")
@@ -35,7 +35,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
       antennaopt status results/quickstart/RUN --watch
     """  # noqa: D301 - \b is click's
     from antennaopt.cli.tables import aligned
-    from antennaopt.report.findings import reused_words
+    from antennaopt.report.goals import reused_words
     from antennaopt.store import stepping_text
 
     check_writable(json_file, inputs=[run])
@@ -88,7 +88,7 @@ def state_of(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> tuple[dict[str, Any], Findings | None]:
     """Read the state of a run, and the findings on its best antenna."""
-    from antennaopt.report.findings import findings_of, reused
+    from antennaopt.report.goals import findings_of, reused
     from antennaopt.store import RunFolder, crowned_best, damage_lines, stepping_of
 
     check_run_folder(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from antennaopt.cli.tables import aligned, cell
 
 if TYPE_CHECKING:
-    from antennaopt.report.findings import Findings
+    from antennaopt.report.goals import Findings
     from antennaopt.run import Finalist, RunSummary
 
 
@@ -57,7 +57,7 @@ def outcome_lines(summary: RunSummary) -> list[str]:
 
 def antennas_line(summary: RunSummary) -> str:
     """Say how many antennas a run solved and how many outcomes came from elsewhere: in all sessions, as the time is."""
-    from antennaopt.report.findings import reused_words
+    from antennaopt.report.goals import reused_words
 
     solved = summary.evaluations - sum(summary.origins.values())
     counts = ", ".join(f"{count} {status}" for status, count in summary.counts.items())

@@ -173,7 +173,7 @@ def tiles(
         rows = _best_tiles(chosen or REGIONS, shared_floats, frequencies, formulas)
         lines = _table(rows)
     if plot_file is not None:
-        from antennaopt.report.rates import draw_rates
+        from antennaopt.report.bench_kernels import draw_rates
 
         draw_rates(rows, plot_file)
     if json_file is not None:
@@ -356,7 +356,7 @@ def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
     """One line a measured row, best of each kind."""
-    from antennaopt.report.labels import kernel_name
+    from antennaopt.report.bench_kernels import kernel_name
 
     lines = [["stencil", "scheme", "grid", "batch", "predicted", "measured", "quotient", "limit"]]
     for row in rows:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from antennaopt.store.events import events_in, log_of
+from antennaopt.store.logs import events_in, log_of
 from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
 

@@ -1,11 +1,18 @@
-"""Figures, axes and colours that every plot shares. No pyplot, no global state: a figure belongs to who made it."""
+"""Figures, axes, colours, fonts and files that every plot shares.
+
+No pyplot, no global state. What the usual font lacks is drawn with another one that has it.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -13,8 +20,59 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.text import Text
 
-from antennaopt.report.fonts import legible
+from antennaopt.errors import ConfigurationError
+from antennaopt.store.atomic import write_atomically
+
+LAST_RESORT = "Last Resort"
+"""Fonts of this name have a box for each character, as the usual one has for what it lacks."""
+
+
+@contextmanager
+def legible(figure: Figure) -> Iterator[None]:
+    """Give a figure's texts fonts that have their characters, and keep Matplotlib's warnings of others to ourselves.
+
+    A character that no font of this machine has is drawn as a box.
+    """
+    for text in figure.findobj(Text):
+        others = families_for(str(text.get_text())) if isinstance(text, Text) else ()
+        if others:
+            text.set_fontfamily([usual_family(), *others])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")
+        yield
+
+
+def usual_family() -> str:
+    """Return the family that texts are drawn with."""
+    return str(get_font(findfont(FontProperties())).family_name)
+
+
+def families_for(text: str) -> tuple[str, ...]:
+    """Return families of this machine with the characters that the usual one lacks, in order of need."""
+    found = (_family_with(character) for character in text if not character.isascii())
+    return tuple(dict.fromkeys(family for family in found if family is not None))
+
+
+@lru_cache(maxsize=4096)
+def _family_with(character: str) -> str | None:
+    """Return a family with a character; None where the usual one has it, or none has."""
+    if not character.isprintable() or _has(findfont(FontProperties()), character):
+        return None
+    for entry in fontManager.ttflist:
+        if not entry.name.startswith(LAST_RESORT) and entry.style == "normal" and _has(entry.fname, character):
+            return entry.name
+    return None
+
+
+def _has(file: str, character: str) -> bool:
+    try:
+        return get_font(file).get_char_index(ord(character)) != 0
+    except (OSError, RuntimeError):  # gone, or of bitmaps, as fonts of coloured emoji are
+        return False
+
 
 mpl.rcdefaults()  # a file `matplotlibrc` in the current folder would decide how figures look, and run LaTeX
 
@@ -148,3 +206,35 @@ def render(figure: Figure, kind: str, *, dpi: int = 200) -> bytes:
 def data_address(figure: Figure) -> str:
     """Return a figure as a `data:` address, to stand in an HTML file that needs no other file."""
     return "data:image/svg+xml;base64," + base64.b64encode(render(figure, "svg")).decode("ascii")
+
+
+KINDS = ("png", "svg", "pdf")
+
+
+def check_kind(path: Path | str) -> str:
+    """Return a figure's format by its file's ending.
+
+    Raises:
+        ConfigurationError: It is not known.
+    """
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in KINDS:
+        known = ", ".join(f".{one}" for one in KINDS)
+        raise ConfigurationError(f"--plot {path} has no known ending; use one of {known}")
+    return kind
+
+
+def write_figure(path: Path | str, figure: Figure) -> Path:
+    """Write a figure in one step and return its path.
+
+    Args:
+        path: Target; its ending chooses the format.
+        figure: What to write.
+
+    Raises:
+        ConfigurationError: The ending is not known.
+        StorageError: It cannot be written.
+    """
+    data = render(figure, check_kind(path), dpi=160)
+    write_atomically(Path(path), lambda file: file.write(data))
+    return Path(path)

@@ -1,15 +1,201 @@
-"""The goals of a run in words: for tables, for figures, and how the best antenna stands to them."""
+"""What the rows of a run say when it ends: goals met, missed and out of reach, genes at a bound; and that in words."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
+from antennaopt.errors import ResumeRefusedError
 from antennaopt.metrics import metric_of
 from antennaopt.quantities import frequency_span, general, gigahertz, number
-from antennaopt.report.findings import OUT_OF_REACH_DB, AtBound, Nearest
-from antennaopt.search.objectives import Standing
+from antennaopt.search.objectives import Standing, build, standings
+
+if TYPE_CHECKING:
+    from antennaopt.store import RunColumns, RunFolder
+
+
+AT_A_BOUND = 0.01
+"""A gene is at a bound when it is nearer to it than this share of its range."""
+OUT_OF_REACH_DB = 1.0
+"""A goal is out of reach of a run when every `ok` antenna misses it by more: in dB, or for a ratio or an angle by a
+factor of 1.26. Fitness counts the same shortfall."""
+ORIGINS = {"cache": "from the evaluation cache", "cells": "with the cells of another"}
+"""Where an outcome is from that was not solved, in words."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtBound:
+    """A gene of the best antenna that is at an end of its range.
+
+    Attributes:
+        name: Dotted name.
+        dimension: `length` or `number`.
+        value: SI.
+        bound: The end of the range, SI.
+        upper: Whether that is its upper end.
+    """
+
+    name: str
+    dimension: str
+    value: float
+    bound: float
+    upper: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearest:
+    """The antenna that comes nearest to a goal.
+
+    Attributes:
+        individual: Its id.
+        standing: How it stands to the goal.
+    """
+
+    individual: str
+    standing: Standing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What is worth saying beside the figures of the best antenna.
+
+    Attributes:
+        goals: How the best antenna stands to each goal, in the experiment's order.
+        at_bounds: Its genes that are at a bound.
+        out_of_reach: For each goal that no antenna of the run comes near, the nearest one.
+    """
+
+    goals: tuple[Standing, ...]
+    at_bounds: tuple[AtBound, ...]
+    out_of_reach: tuple[Nearest, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data: `goals`, `genes_at_bounds`, `goals_out_of_reach`."""
+        return {
+            "goals": [one.to_dict() for one in self.goals],
+            "genes_at_bounds": [asdict(one) for one in self.at_bounds],
+            "goals_out_of_reach": [
+                {"individual": one.individual, **one.standing.to_dict()} for one in self.out_of_reach
+            ],
+        }
+
+
+def find(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
+    """Return the findings on a run.
+
+    Args:
+        resolved: What `resolved.json` holds.
+        columns: Of the rows.
+        best: Row of the best antenna.
+        nearest: By shortfall column, the row of the `ok` antenna with the least shortfall.
+
+    Raises:
+        ResumeRefusedError: `resolved.json` is damaged.
+    """
+    try:
+        return _found(resolved, columns, best, nearest)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise ResumeRefusedError(f"resolved.json is damaged ({problem!r}); restore it from a copy") from problem
+
+
+def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
+    objectives = build(resolved.get("objectives") or ())
+    out_of_reach = []
+    for objective, column in zip(objectives, columns.shortfall_columns, strict=False):
+        row = nearest.get(column)
+        if row is None:
+            continue
+        standing = objective.standing(metrics_of(columns, row))
+        if standing.shortfall_db > OUT_OF_REACH_DB:
+            out_of_reach.append(Nearest(individual=str(row["individual"]), standing=standing))
+    return Findings(
+        goals=standings(metrics_of(columns, best), objectives),
+        at_bounds=tuple(_at_bounds(resolved.get("genes") or (), columns, best)),
+        out_of_reach=tuple(out_of_reach),
+    )
+
+
+def findings_of(folder: RunFolder, best: str) -> Findings | None:
+    """Return the findings on a run, from its folder; None where the row of its best antenna cannot be read.
+
+    Args:
+        folder: The run.
+        best: Individual that is its best antenna.
+    """
+    columns = folder.columns
+    table = folder.all_rows(["individual", "status", *columns.shortfall_columns])
+    rows = [row for row in table.to_pylist() if row["status"] == "ok"]
+    names = {
+        column: min(rows, key=lambda row: row[column])["individual"]
+        for column in columns.shortfall_columns
+        if rows and all(row[column] is not None for row in rows)
+    }
+    whole = {name: row for name in {best, *names.values()} for row in _rows_of(folder, name)}
+    if best not in whole:
+        return None
+    nearest = {column: whole[name] for column, name in names.items() if name in whole}
+    return find(folder.resolved, columns, whole[best], nearest)
+
+
+def _rows_of(folder: RunFolder, individual: str) -> Sequence[Row]:
+    """Return an individual's row; nothing where its file cannot be read, though some of its columns can."""
+    from antennaopt.store import generation_of
+
+    return folder.read_generation(generation_of(individual), {individual})
+
+
+def origins_of(folder: RunFolder) -> dict[str, int]:
+    """Return how many outcomes of a run were not solved, by `ORIGINS`; copies of duplicates are left out."""
+    if not folder.columns.origin:
+        return {}
+    return reused(folder.all_rows(["origin"]).column("origin").to_pylist())
+
+
+def reused(origins: Sequence[Any]) -> dict[str, int]:
+    """Count the origins of outcomes that were not solved."""
+    return dict(sorted(Counter(origin for origin in origins if origin in ORIGINS).items()))
+
+
+def reused_words(counts: Mapping[str, int]) -> str:
+    """Write counts of outcomes that were not solved; empty when there are none."""
+    return ", ".join(f"{count} {ORIGINS.get(origin, origin)}" for origin, count in counts.items())
+
+
+def metrics_of(columns: RunColumns, row: Row) -> dict[str, Any]:
+    """Return what goals read of a row, in the form of an outcome."""
+    wanted = {metric: [_number(row.get(name)) for name in names] for metric, names in columns.metric_columns.items()}
+    return {"status": row["status"], "frequency_hz": list(columns.frequencies), **wanted}
+
+
+def _number(value: Any) -> float | None:
+    """Return a cell as a float; empty cells are None in rows and NaN in pandas."""
+    return None if value is None or value != value else float(value)
+
+
+def _at_bounds(genes: Sequence[Mapping[str, Any]], columns: RunColumns, best: Row) -> list[AtBound]:
+    """Return the genes at a bound; choices have no neighbours beyond their ends, so they are left out."""
+    found = []
+    for gene, column in zip(genes, columns.genes, strict=False):
+        low, high = float(gene["low"]), float(gene["high"])
+        value = float(best[column.column]) / column.scale
+        near = AT_A_BOUND * (high - low)
+        upper = high - value <= near
+        if gene["kind"] != "choice" and low < high and (upper or value - low <= near):
+            found.append(
+                AtBound(
+                    name=str(gene["name"]),
+                    dimension=str(gene["dimension"]),
+                    value=value,
+                    bound=high if upper else low,
+                    upper=upper,
+                )
+            )
+    return found
+
 
 MOST_NAMED = 6
 """More genes at a bound, or frequencies of a goal, are counted and not named."""

@@ -12,12 +12,11 @@ from typing import Any, TypeGuard
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.reading import read_regular
 from antennaopt.report.exports.field_map import FieldMap, read_field_map
-from antennaopt.report.findings import Findings, find, reused
-from antennaopt.report.goals import Goal, goals_of
+from antennaopt.report.goals import Findings, Goal, find, goals_of, reused
 from antennaopt.search.objectives import Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
-from antennaopt.store.events import read_events
+from antennaopt.store.logs import read_events
 
 Row = Mapping[str, Any]
 

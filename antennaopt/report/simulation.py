@@ -27,8 +27,7 @@ from antennaopt.report.canvas import (
 )
 from antennaopt.report.exports.field_map import FieldMap, sweep_of
 from antennaopt.report.field_maps import draw_magnitude, draw_phase
-from antennaopt.report.matching import Reflection, draw_matching
-from antennaopt.report.patterns import limit_axes
+from antennaopt.report.patterns import Reflection, draw_matching, limit_axes
 from antennaopt.report.record import Cuts
 from antennaopt.store.atomic import storing, write_atomically
 from antennaopt.terminal import one_line

@@ -10,8 +10,8 @@ from typing import Any
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.run.interfaces import Evaluation, Outcome, Recalled
 from antennaopt.store import RunColumns, RunFolder, generation_of, pattern
-from antennaopt.store.events import read_events
 from antennaopt.store.generations import restoring
+from antennaopt.store.logs import read_events
 
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 

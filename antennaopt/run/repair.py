@@ -27,9 +27,9 @@ from antennaopt.search import SteadyState, individual_id
 from antennaopt.search.objectives import Objective
 from antennaopt.store import Checkpoint, RunFolder, generation_of
 from antennaopt.store.checkpoint import canonical
-from antennaopt.store.damage import Damage, damaged_files
 from antennaopt.store.generations import SINGLE, first_generation
 from antennaopt.store.outcome import REPEATABLE, STATUSES
+from antennaopt.store.reading import Damage, damaged_files
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

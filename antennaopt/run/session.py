@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
-from antennaopt.report.findings import findings_of, origins_of
+from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.best import antenna_toml, result_object, to_json
 from antennaopt.run.certification import certify_best
 from antennaopt.run.driver import Driver

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.report.findings import Findings
+from antennaopt.report.goals import Findings
 from antennaopt.run.bookkeeping import Bookkeeping
 from antennaopt.run.interfaces import Outcome
 from antennaopt.search import decode, individual_id

@@ -18,34 +18,32 @@ if TYPE_CHECKING:
         write_certificates,
     )
     from antennaopt.store.checkpoint import Checkpoint
-    from antennaopt.store.damage import damage_lines
-    from antennaopt.store.reading import load, pattern
+    from antennaopt.store.manifest import provenance
+    from antennaopt.store.reading import Stepping, damage_lines, load, pattern, rate_text, stepping_of, stepping_text
     from antennaopt.store.rows import make_row
     from antennaopt.store.run_folder import RunFolder, generation_of
     from antennaopt.store.schema import GeneColumn, RunColumns
-    from antennaopt.store.stepping import Stepping, rate_text, stepping_of, stepping_text
-    from antennaopt.store.versions import provenance
 
 _HOMES = {
     "Checkpoint": "checkpoint",
     "GeneColumn": "schema",
     "RunColumns": "schema",
     "RunFolder": "run_folder",
-    "Stepping": "stepping",
+    "Stepping": "reading",
     "certificate_mode": "certificates",
     "certified": "certificates",
     "crowned_best": "certificates",
-    "damage_lines": "damage",
+    "damage_lines": "reading",
     "generation_of": "run_folder",
     "load": "reading",
     "make_row": "rows",
     "mark_rows": "certificates",
     "pattern": "reading",
-    "provenance": "versions",
+    "provenance": "manifest",
     "read_certificates": "certificates",
-    "rate_text": "stepping",
-    "stepping_of": "stepping",
-    "stepping_text": "stepping",
+    "rate_text": "reading",
+    "stepping_of": "reading",
+    "stepping_text": "reading",
     "write_certificates": "certificates",
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.metrics import METRICS
-from antennaopt.store.patterns import CUTS
+from antennaopt.store.rows import CUTS
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that a duplicate would come to again; the others were the farm's fault and are solved again."""

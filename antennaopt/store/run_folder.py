@@ -23,7 +23,7 @@ from antennaopt.errors import ResumeRefusedError, StorageError
 from antennaopt.reading import read_regular
 from antennaopt.store.atomic import append_line, remove_leftovers, storing, write_text
 from antennaopt.store.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
-from antennaopt.store.folders import new_folder, refuse_links
+from antennaopt.store.folders import FOLDERS, FolderLock, new_folder, refuse_links, refuse_strangers
 from antennaopt.store.generations import (
     by_generation,
     cause_of,
@@ -36,14 +36,10 @@ from antennaopt.store.generations import (
     restoring,
     write_generation,
 )
-from antennaopt.store.inside import FOLDERS, refuse_strangers
-from antennaopt.store.lock import FolderLock
-from antennaopt.store.manifest import columns_of, pretty, read_manifest, read_object
-from antennaopt.store.order import OrderLog
-from antennaopt.store.patterns import in_order, pattern_table, under_other_names, whole_cuts
-from antennaopt.store.rows import EvaluationLike, evals_columns
+from antennaopt.store.logs import OrderLog
+from antennaopt.store.manifest import columns_of, pretty, provenance, read_manifest, read_object
+from antennaopt.store.rows import EvaluationLike, evals_columns, in_order, pattern_table, under_other_names, whole_cuts
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
-from antennaopt.store.versions import provenance
 
 INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.report import kernels
+from antennaopt.report import bench_kernels
 
 STORED = Path(__file__).parents[2] / "results" / "benchmarks" / "h200"
 
@@ -24,8 +24,8 @@ ANY = row("one_step", 40.0) | {"backend": "cuda", "dtype": "float32", "cells": 1
 def drawn(monkeypatch, tmp_path, rows):
     """Return the figure that is written."""
     figures = []
-    monkeypatch.setattr(kernels, "write_figure", lambda _, figure: figures.append(figure))
-    kernels.plot_kernels(tmp_path / "kernels.png", rows)
+    monkeypatch.setattr(bench_kernels, "write_figure", lambda _, figure: figures.append(figure))
+    bench_kernels.plot_kernels(tmp_path / "kernels.png", rows)
     return figures[0]
 
 
@@ -60,12 +60,12 @@ def test_a_plan_that_was_told_something_has_a_bar_of_its_own(monkeypatch, tmp_pa
 
 def test_nothing_whole_is_nothing_to_draw(tmp_path):
     with pytest.raises(ConfigurationError, match="no row is of a whole kernel"):
-        kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0, "layers")])
+        bench_kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0, "layers")])
 
 
 def test_rows_of_two_devices_are_drawn_apart(tmp_path):
     with pytest.raises(ConfigurationError, match="several devices"):
-        kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0), ANY | {"device": "another"}])
+        bench_kernels.plot_kernels(tmp_path / "kernels.png", [row("one_step", 40.0), ANY | {"device": "another"}])
 
 
 @pytest.mark.parametrize("command", ["kernels", "sweep"])

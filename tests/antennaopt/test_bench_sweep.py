@@ -8,7 +8,7 @@ import pytest
 
 from antennaopt.bench import kernels, sweep
 from antennaopt.errors import ConfigurationError
-from antennaopt.report import throughput
+from antennaopt.report import bench_kernels
 from fdtd.backends import planar_reference
 from fdtd.backends.cpu import planar
 from fdtd.errors import Unsuitable
@@ -67,14 +67,14 @@ def test_bad_usage(call, arguments, code, says):
 def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatch):
     """One colour a stencil; a short piece of a dashed curve looks whole in a legend, so markers differ too."""
     drawn = []
-    monkeypatch.setattr(throughput, "write_figure", lambda _, figure: drawn.append(figure))
+    monkeypatch.setattr(bench_kernels, "write_figure", lambda _, figure: drawn.append(figure))
     rows = [
         {"stencil": stencil, "scheme": scheme, "backend": "cpu", "dtype": "float32", "device": "a processor",
          "cells": cells, "million_cells_per_s": 300.0, "spread": 0.01}
         for stencil, scheme in (("tmz", "one_step"), ("bor", "one_step"), ("bor", "skewed")) for cells in (100, 400)
     ]  # fmt: skip
     rows += [one | {"choice": {"launches": 1}} for one in rows[2:4]]
-    throughput.plot_throughput(tmp_path / "sweep.png", rows)
+    bench_kernels.plot_throughput(tmp_path / "sweep.png", rows)
     looks = [
         (container.lines[0].get_color(), container.lines[0].get_marker(), container.lines[0].get_linestyle())
         for container in drawn[0].axes[0].containers
@@ -107,4 +107,4 @@ def test_what_cannot_be_swept_says_so(tmp_path):
     with pytest.raises(Unsuitable, match="no planar kernels"):
         sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="abacus")
     with pytest.raises(ConfigurationError, match="no rows"):
-        throughput.plot_throughput(tmp_path / "none.png", [])
+        bench_kernels.plot_throughput(tmp_path / "none.png", [])

@@ -15,7 +15,7 @@ from antennaopt import run as study
 from antennaopt.cli import demo
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm.serial import SerialFarm
-from antennaopt.store.lock import FolderLock
+from antennaopt.store.folders import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
 

@@ -11,7 +11,7 @@ from scipy.io import netcdf_file
 
 from antennaopt.errors import ConfigurationError, StorageError
 from antennaopt.report.exports import read_field_map, write_csv, write_field_map, write_touchstone
-from antennaopt.report.exports.touchstone import wave_impedance
+from antennaopt.report.exports.tables import wave_impedance
 
 
 def outcome(**changes):

@@ -13,7 +13,7 @@ from PIL import Image
 
 from antennaopt import cli
 from antennaopt.errors import ConfigurationError, StorageError
-from antennaopt.report.exports import video
+from antennaopt.report import film as video
 from antennaopt.report.film import Enlarger, coloured, frames_of, palette, relative, write_film
 
 

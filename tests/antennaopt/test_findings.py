@@ -10,8 +10,7 @@ from test_study_run import TOML, start
 
 from antennaopt.cli import summaries
 from antennaopt.metrics import GOALS, METRICS
-from antennaopt.report.findings import AtBound, findings_of
-from antennaopt.report.goals import bounds_line, goals_line, goals_table, reach_line, verdict_text
+from antennaopt.report.goals import AtBound, bounds_line, findings_of, goals_line, goals_table, reach_line, verdict_text
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.run import Finalist

@@ -8,12 +8,10 @@ from matplotlib.figure import Figure
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.report import plot_simulation
-from antennaopt.report.convergence import convergence_figure, fitness_by_generation
+from antennaopt.report.convergence import convergence_figure, fitness_by_generation, gene_bounds
 from antennaopt.report.exports import FieldMap
-from antennaopt.report.field_maps import draw_magnitude, draw_phase
-from antennaopt.report.genes import gene_bounds
-from antennaopt.report.matching import Reflection, matching_figure
-from antennaopt.report.outlines import draw_outlines, mirrored
+from antennaopt.report.field_maps import draw_magnitude, draw_outlines, draw_phase, mirrored
+from antennaopt.report.patterns import Reflection, matching_figure
 from antennaopt.report.record import read_run
 from antennaopt.store import GeneColumn
 

@@ -14,8 +14,7 @@ from config_files import WAVEGUIDE
 from made_up_runs import MadeUpRun, write_run
 from matplotlib.font_manager import FontProperties, fontManager, get_font
 
-from antennaopt.report.canvas import new_figure, render
-from antennaopt.report.fonts import LAST_RESORT, families_for, usual_family
+from antennaopt.report.canvas import LAST_RESORT, families_for, new_figure, render, usual_family
 from antennaopt.report.simulation import plot_simulation
 
 TITLE = "天线 アンテナ 📡 👩\u200d🔬 κεραία é \\$5 $\\frac{ $x_ \x1b[31m \u202e\n二"

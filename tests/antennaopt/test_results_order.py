@@ -2,7 +2,7 @@
 
 import pytest
 
-from antennaopt.store.order import OrderLog
+from antennaopt.store.logs import OrderLog
 
 
 def written(path, *lines):

@@ -17,7 +17,7 @@ from antennaopt.cli import main
 from antennaopt.store import cache as module
 from antennaopt.store.cache import EvaluationCache, _check_sum
 from antennaopt.store.outcome import outcome_fault, packed
-from antennaopt.store.patterns import pattern_table
+from antennaopt.store.rows import pattern_table
 from antennaopt.store.schema import patterns_schema
 
 INFEASIBLE = {"status": "infeasible", "error": "no aperture", "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0}

@@ -16,11 +16,97 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import netcdf_file
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.report.exports.field_variables import ATTRIBUTES, VARIABLES
-from antennaopt.report.exports.netcdf import netcdf_bytes
 from antennaopt.store.atomic import storing, write_atomically
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One array.
+
+    Attributes:
+        dims: Names of its dimensions; one of its own name makes it a coordinate.
+        units: SI.
+        meaning: In words.
+    """
+
+    dims: tuple[str, ...]
+    units: str
+    meaning: str
+
+
+_PLANE = ("z", "r")
+_FIELD = ("frequency", *_PLANE)
+_FINE = ("outline_z", "outline_r")
+
+VARIABLES = {
+    "frequency": Variable(("frequency",), "Hz", "frequencies of the field"),
+    "r": Variable(("r",), "m", "radius of the nodes"),
+    "z": Variable(("z",), "m", "height of the nodes; the aperture of the feed is z = 0"),
+    "e_r": Variable(_FIELD, "V/m", "complex amplitude of the radial electric field, of cos(phi)"),
+    "e_phi": Variable(_FIELD, "V/m", "complex amplitude of the azimuthal electric field, of sin(phi)"),
+    "e_z": Variable(_FIELD, "V/m", "complex amplitude of the axial electric field, of cos(phi)"),
+    "permittivity": Variable(_PLANE, "1", "relative permittivity on the nodes, averaged at surfaces"),
+    "metal": Variable(_PLANE, "1", "whether the node conducts"),
+    "outline_r": Variable(("outline_r",), "m", "radius of the samples of the outlines"),
+    "outline_z": Variable(("outline_z",), "m", "height of the samples of the outlines"),
+    "outline_metal": Variable(_FINE, "m", "distance into the nearest conductor, cut off near its surface"),
+    "outline_dielectrics": Variable(("body", *_FINE), "m", "distance into each dielectric, cut off near its surface"),
+    "sweep_frequency": Variable(("sweep_frequency",), "Hz", "frequencies of sweep_s11"),
+    "sweep_s11": Variable(("sweep_frequency",), "1", "complex S11 in the plane z = 0"),
+}
+
+ATTRIBUTES = {
+    "title": "Electric field of an axisymmetric antenna",
+    "time_convention": "exp(+jwt), peak values: E(t) = Re(E exp(+jwt))",
+    "azimuthal_dependence": "E_r and E_z times cos(phi), E_phi times sin(phi); E plane phi = 0, H plane 90 degrees",
+    "normalisation": "the wave coming in from the feed carries 1 W; its E is along +x on the axis, phase 0 at z = 0",
+    "region": "the half plane r >= 0 outside the absorbing layers; zero inside conductors",
+}
+
+
+_LARGE = 2**31 - 1  # bytes; version 1 of the format has offsets of 32 bits
+
+
+def netcdf_bytes(variables: Mapping[str, NDArray]) -> bytes:
+    """Return the bytes of a NetCDF file.
+
+    Args:
+        variables: Arrays by the names of `VARIABLES`; others become attributes of the file. An empty one is left out,
+            since the format takes a dimension of length 0 for one that grows.
+    """
+    total = sum(array.nbytes for array in variables.values())
+    buffer = io.BytesIO()
+    with netcdf_file(buffer, "w", version=1 if total < _LARGE else 2) as file:
+        for name, value in ATTRIBUTES.items():
+            setattr(file, name, value)
+        for name, array in variables.items():
+            if name in VARIABLES:
+                if array.size:
+                    _add(file, name, array)
+            elif array.dtype.kind in "iu" or str(array):
+                setattr(file, name, str(array) if array.dtype.kind == "U" else np.int32(array))
+        file.flush()
+        return buffer.getvalue()
+
+
+def _add(file: Any, name: str, array: NDArray) -> None:
+    about = VARIABLES[name]
+    for dim, size in zip(about.dims, array.shape, strict=True):
+        if dim not in file.dimensions:
+            file.createDimension(dim, size)
+    parts = {name: array}
+    if array.dtype.kind == "c":
+        parts = {f"{name}_real": np.real(array), f"{name}_imag": np.imag(array)}
+    elif array.dtype.kind == "b":
+        parts = {name: array.astype(np.int8)}
+    for part, values in parts.items():
+        made = file.createVariable(part, values.dtype, about.dims)
+        made[:] = values
+        made.units, made.long_name = about.units, about.meaning
+
 
 KINDS = ("npz", "nc")
 

@@ -1,13 +1,20 @@
-"""CSV tables of one antenna: its figures of merit, and its patterns. Every column's name carries its unit."""
+"""Results of one antenna for other programs: CSV tables, and one-port Touchstone 1.1 files.
+
+Every CSV column's name carries its unit.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy import constants
+
+from antennaopt.families.feed_modes import cutoff_frequency
 from antennaopt.metrics import METRICS
 from antennaopt.store.atomic import storing, write_text
 
@@ -73,3 +80,106 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
         [repr(float(value)) if isinstance(value, float) else value for value in row] for row in rows
     )
     return buffer.getvalue()
+
+
+VACUUM_IMPEDANCE = math.sqrt(constants.mu_0 / constants.epsilon_0)
+
+HEADER = """\
+S11 of the TE11 mode of the circular waveguide, reference plane z = 0 (aperture), time convention exp(+jwt).
+The waves are normalised to the mode's own wave impedance, which varies with frequency;
+R in the option line is the format's formality and does not enter the numbers."""
+
+
+def write_touchstone(
+    path: Path | str, outcome: Mapping[str, Any], *, title: str = "", feed_radius: float | None = None
+) -> Path:
+    """Write S11 as a one-port Touchstone 1.1 file, real and imaginary parts, frequencies in Hz and ascending.
+
+    Args:
+        path: Target; `.s1p` is added when it has no such ending.
+        outcome: An `ok` outcome as `evaluate` returns it; its `sweep`, where there is one, is written too.
+        title: First line of the file's comments.
+        feed_radius: Inner radius of the waveguide, m; when given, the TE11 wave impedance that the reference stands
+            for is listed in the comments.
+
+    Returns:
+        The file written.
+
+    Raises:
+        StorageError: It cannot be written.
+        ValueError: The outcome has no S11: it was not solved.
+    """
+    points = reflection_points(outcome)
+    if not points:
+        raise ValueError(f"there is no S11 to export: the antenna's status is {outcome.get('status')!r}")
+    path = touchstone_file(Path(path))
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, touchstone_text(points, title=title, feed_radius=feed_radius))
+    return path
+
+
+def touchstone_file(path: Path) -> Path:
+    """Return a path with the ending of a one-port file, added where it has none."""
+    return path if path.suffix.lower() == ".s1p" else path.with_name(path.name + ".s1p")
+
+
+def reflection_points(outcome: Mapping[str, Any]) -> list[tuple[float, float, float]]:
+    """Return (Hz, real, imaginary) of S11 at the requested frequencies and of the sweep, ascending, none twice."""
+    points: dict[float, tuple[float, float]] = {}
+    for source in (outcome.get("sweep"), outcome):
+        for hz, pair in zip((source or {}).get("frequency_hz") or (), (source or {}).get("s11") or (), strict=True):
+            points[float(hz)] = (float(pair[0]), float(pair[1]))
+    return [(hz, *points[hz]) for hz in sorted(points)]
+
+
+def touchstone_text(
+    points: Sequence[tuple[float, float, float]], *, title: str = "", feed_radius: float | None = None
+) -> str:
+    """Return the text of a one-port file.
+
+    Args:
+        points: (Hz, real, imaginary), ascending.
+        title: First comment.
+        feed_radius: See `write_touchstone`, m.
+
+    References:
+        EIA/IBIS Open Forum, Touchstone File Format Specification 1.1: option line, order of frequencies.
+    """
+    comments = [line for line in title.splitlines() if line.strip()] + HEADER.splitlines()
+    if feed_radius is not None:
+        comments += [
+            f"TE11 wave impedance at {hz / 1e9:.6g} GHz: {_impedance_text(hz, feed_radius)}" for hz in _ends(points)
+        ]
+    lines = [f"! {_ascii(line)}" for line in comments]
+    lines += ["# Hz S RI R 50", "! frequency_hz  s11_re  s11_im"]
+    lines += [f"{hz:.12g} {real:+.12e} {imaginary:+.12e}" for hz, real, imaginary in points]
+    return "\n".join(lines) + "\n"
+
+
+def wave_impedance(frequency_hz: float, feed_radius: float) -> float:
+    """Return the TE11 wave impedance of an air-filled circular waveguide above cutoff, ohm.
+
+    References:
+        Pozar, Microwave Engineering, 4th ed., section 3.4: Z_TE = k eta / beta.
+    """
+    cutoff_hz = cutoff_frequency(feed_radius, 1, "TE")
+    if frequency_hz <= cutoff_hz:
+        raise ValueError(
+            f"{frequency_hz / 1e9:g} GHz does not propagate: TE11 is cut off below {cutoff_hz / 1e9:.4g} GHz"
+        )
+    return VACUUM_IMPEDANCE / math.sqrt(1.0 - (cutoff_hz / frequency_hz) ** 2)
+
+
+def _impedance_text(frequency_hz: float, feed_radius: float) -> str:
+    return f"{wave_impedance(frequency_hz, feed_radius):.2f} ohm"
+
+
+def _ends(points: Sequence[tuple[float, float, float]]) -> list[float]:
+    """Return the lowest, middle and highest frequency, Hz."""
+    return sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
+
+
+def _ascii(line: str) -> str:
+    """The format allows ASCII only, and readers stumble over anything else."""
+    return line.encode("ascii", "replace").decode()

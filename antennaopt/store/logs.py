@@ -1,18 +1,38 @@
-"""The order of completion of a steady state, a line an individual, written at the moment it is complete.
-
-What a killed run had not stored yet is solved again; this file says in which order it is to be taken, and how many had
-been bred by each moment, so that everything comes out as it had. A line is `[17,"b000021",24]`: the eighteenth to be
-complete is the twenty-second that was bred, and twenty-four had been bred by then.
-"""
+"""Files that a run appends to: its events, and the order of completion of a steady state."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from antennaopt.store.atomic import storing
+
+
+def log_of(run: Path) -> Path:
+    """Return where a run folder's log lies."""
+    return run / "logs" / "run.jsonl"
+
+
+def events_in(lines: Iterable[str | bytes]) -> list[Mapping[str, Any]]:
+    """Return the events of some lines; one that a crash cut short, or that holds no event, is passed over."""
+    events = []
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            events.append(event)
+    return events
+
+
+def read_events(run: Path) -> list[Mapping[str, Any]]:
+    """Return the events of a run folder's log, none where there is no log; see `events_in`."""
+    path = log_of(run)
+    return events_in(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else []
+
 
 Completion = tuple[str, int]
 """The name of a birth, and how many had been bred when it was complete."""
