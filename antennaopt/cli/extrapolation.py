@@ -11,12 +11,12 @@ import numpy as np
 
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
 from antennaopt.solve.finer_mesh import finer_cell
+from antennaopt.solve.outcome import Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 Plan = dict[str, Any]
-Outcome = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,11 +115,12 @@ def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[
     """
     solved: list[tuple[Plan, Outcome]] = []
     for plan in plans:
-        outcome = solve(plan)
-        if outcome["status"] != "ok":
-            outcome["error"] = f"with cells of {plan['cell'] * 1e3:.4g} mm: {outcome.get('error') or 'no reason given'}"
+        outcome = Outcome.of(solve(plan))
+        if not outcome.ok:
+            why = f"with cells of {plan['cell'] * 1e3:.4g} mm: {outcome.error or 'no reason given'}"
+            outcome = outcome.changed(error=why)
         solved.append((plan, outcome))
-        if "e_plane_dbi" not in outcome:
+        if outcome.e_plane_dbi is None:
             return Meshes(family=family, outcome=outcome, solved=tuple(solved))
     (first, coarse), (second, fine) = solved
     outcome = _extrapolated(coarse, fine, first["cell"] / second["cell"], orders_of(family)[0])
@@ -128,13 +129,19 @@ def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[
 
 def _extrapolated(coarse: Outcome, fine: Outcome, ratio: float, orders: Mapping[str, float]) -> Outcome:
     """Put the extrapolated figures over the finer mesh's outcome; evidence that does not extrapolate is the worse."""
-    made = {**fine, **extrapolate(coarse, fine, ratio=ratio, order=orders)}
-    made["decay_db"] = max(coarse["decay_db"], fine["decay_db"])
-    made["seconds"] = (coarse.get("seconds") or 0.0) + (fine.get("seconds") or 0.0)
+    made = (fine | extrapolate(coarse, fine, ratio=ratio, order=orders)).changed(
+        decay_db=max(_decay(coarse), _decay(fine)),
+        seconds=(coarse.seconds or 0.0) + (fine.seconds or 0.0),
+    )
     for one in (fine, coarse):
-        if one["status"] != "ok":
-            made |= {"status": one["status"], "error": one.get("error")}
-    if "sweep" in coarse and "sweep" in fine:
-        first, second = np.array(coarse["sweep"]["s11"]), np.array(fine["sweep"]["s11"])
-        made["sweep"] = {**fine["sweep"], "s11": richardson(first, second, ratio, orders["s11"]).tolist()}
+        if not one.ok:
+            made = made.changed(status=one.status, error=one.error)
+    if coarse.sweep is not None and fine.sweep is not None:
+        first, second = np.array(coarse.sweep["s11"]), np.array(fine.sweep["s11"])
+        sweep = {**fine.sweep, "s11": richardson(first, second, ratio, orders["s11"]).tolist()}
+        made = made.changed(sweep=sweep)
     return made
+
+
+def _decay(outcome: Outcome) -> float:
+    return 0.0 if outcome.decay_db is None else outcome.decay_db

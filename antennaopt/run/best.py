@@ -9,11 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 from antennaopt.families import FAMILIES, Parameter
-from antennaopt.metrics import METRICS
+from antennaopt.solve.outcome import Outcome
 from antennaopt.terminal import visible
 
-PER_FREQUENCY = ("s11", *METRICS, "e_plane_dbi", "h_plane_dbi")
-"""What an outcome holds for each frequency: the rows' metrics, with S11 whole, and the patterns."""
 SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 
@@ -51,12 +49,7 @@ def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> 
         backend: What solved it.
         about: Further keys for the object.
     """
-    results = []
-    for place, hz in enumerate(outcome["frequency_hz"]):
-        entry: dict[str, Any] = {"frequency_hz": hz}
-        entry |= {name: outcome[name][place] for name in PER_FREQUENCY if name in outcome}
-        entry["theta_deg"] = outcome.get("theta_deg")
-        results.append(entry)
+    results = [one.to_dict() for one in Outcome.of(outcome).results]
     shared = {name: outcome.get(name) for name in SHARED}
     return {**about, "backend": backend, **finite({**shared, "results": results})}
 

@@ -13,7 +13,7 @@ from antennaopt.run.known_designs import Digest, KnownDesigns, design_digest
 from antennaopt.run.progress import GenerationReport, Progress, median
 from antennaopt.search import Candidate, Scored, Search, decode
 from antennaopt.search.objectives import Objective, score
-from antennaopt.store.outcome import REPEATABLE
+from antennaopt.solve.outcome import REPEATABLE
 
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""

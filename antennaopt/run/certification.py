@@ -13,8 +13,8 @@ from antennaopt.run.interrupt import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.run.summary import Finalist
 from antennaopt.solve.certificate import certify, is_trusted
+from antennaopt.solve.outcome import REPEATABLE
 from antennaopt.store import RunFolder, mark_rows, read_certificates, write_certificates
-from antennaopt.store.outcome import REPEATABLE
 
 Certificates = dict[str, dict[str, Any]]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
+from antennaopt.solve.outcome import fault_of
 from antennaopt.store import Checkpoint, RunFolder
 from antennaopt.store.checkpoint import canonical, digest
-from antennaopt.store.outcome import outcome_fault
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -107,10 +107,10 @@ def restore(session: Any, checkpoint: Checkpoint, folder: RunFolder) -> None:
     with of_this_run(checkpoint):
         held = session.driver.restore(checkpoint.state)
         for one in held:
-            fault = outcome_fault(one.outcome)
+            fault = fault_of(one.outcome)
             if fault is not None:
                 raise ValueError(f"the outcome of {one.candidate.individual} is none that a farm gives: {fault}")
-        folder.refuse_unwritable(held)
+        folder.refuse_unwritable([one.row for one in held])
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.run.interfaces import Evaluation, Outcome, Recalled
+from antennaopt.run.interfaces import Evaluation, Recalled
+from antennaopt.solve.outcome import Outcome
 from antennaopt.store import RunColumns, RunFolder, generation_of, pattern
 from antennaopt.store.generations import restoring
 from antennaopt.store.logs import read_events
+from antennaopt.store.schema import PARTS_OF_S11
 
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 
@@ -28,12 +30,14 @@ class FolderStore:
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Write patterns, then rows: a row on disk always has its pattern."""
+        rows = [one.row for one in evaluations]
+        copies = {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None}
         self.folder.write_patterns(
             generation,
-            {one.candidate.individual: one.outcome for one in evaluations if one.copy_of is None},
-            {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None},
+            {one.individual: one.outcome for one in rows if one.individual not in copies},
+            copies,
         )
-        self.folder.write_evaluations(generation, evaluations)
+        self.folder.write_rows(generation, rows)
         self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
@@ -116,20 +120,21 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         row: As `RunFolder.read_generation` returns it.
 
     Returns:
-        An outcome from which `make_row` makes the same row again.
+        An outcome of which the same row is made again.
     """
-    outcome: Outcome = {name: row[name] for name in COPIED if row.get(name) is not None or name == "error"}
-    if row.get("origin") not in (None, "solved", "twin"):
-        outcome["origin"] = row["origin"]
-    outcome["frequency_hz"] = list(columns.frequencies)
-    for metric, names in columns.metric_columns.items():
-        values = [row[name] for name in names]
-        if row["status"] == "ok" or any(value is not None for value in values):
-            outcome[metric] = values
-    real, imaginary = outcome.pop("s11_re", None), outcome.pop("s11_im", None)
-    if real is not None and imaginary is not None:
-        outcome["s11"] = [list(pair) for pair in zip(real, imaginary, strict=True)]
-    return outcome
+    found = {
+        metric: values
+        for metric, names in columns.metric_columns.items()
+        if (values := [row[name] for name in names]) and (row["status"] == "ok" or values.count(None) < len(values))
+    }
+    real, imaginary = (found.pop(part, None) for part in PARTS_OF_S11)
+    return Outcome(
+        **{name: row.get(name) for name in COPIED},
+        origin=row["origin"] if row.get("origin") not in (None, "solved", "twin") else None,
+        frequency_hz=list(columns.frequencies),
+        s11=[list(pair) for pair in zip(real, imaginary, strict=True)] if real and imaginary else None,
+        metrics=found,
+    )
 
 
 def _failure(one: Evaluation) -> dict[str, Any]:

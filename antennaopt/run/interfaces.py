@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from antennaopt.search import Candidate
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store import Row
 
-Outcome = dict[str, Any]
 Job = tuple[str, Mapping[str, float]]
 """An individual's id and its full design, SI."""
 
@@ -43,6 +44,26 @@ class Evaluation:
     fitness: float
     cached: bool
     copy_of: str | None = None
+
+    @property
+    def row(self) -> Row:
+        """What is stored of it."""
+        one = self.candidate
+        return Row(
+            individual=one.individual,
+            generation=one.generation,
+            slot=one.slot,
+            genome=one.genome,
+            parents=one.parents,
+            operator=one.operator,
+            birth=one.birth,
+            bred_after=one.bred_after,
+            values=self.values,
+            outcome=Outcome.of(self.outcome),
+            shortfalls=self.shortfalls,
+            fitness=self.fitness,
+            cached=self.cached,
+        )
 
 
 class Farm(Protocol):

@@ -25,10 +25,10 @@ from antennaopt.run.progress import Quiet
 from antennaopt.run.steady import SteadyDriver
 from antennaopt.search import SteadyState, individual_id
 from antennaopt.search.objectives import Objective
+from antennaopt.solve.outcome import REPEATABLE, STATUSES
 from antennaopt.store import Checkpoint, RunFolder, generation_of
 from antennaopt.store.checkpoint import canonical
 from antennaopt.store.generations import SINGLE, first_generation
-from antennaopt.store.outcome import REPEATABLE, STATUSES
 from antennaopt.store.reading import Damage, damaged_files
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequ
         if number in patterns:
             folder.write_patterns(
                 number,
-                {one.candidate.individual: one.outcome for one in evaluations if one.copy_of is None},
+                {one.candidate.individual: one.row.outcome for one in evaluations if one.copy_of is None},
                 {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None},
             )
         if number in evals:
-            folder.write_evaluations(number, evaluations)
+            folder.write_rows(number, [one.row for one in evaluations])
 
 
 class _Replay:

@@ -19,9 +19,9 @@ import numpy as np
 
 from antennaopt.run.interfaces import Farm, Job, Outcome
 from antennaopt.solve.arithmetic import arithmetic
+from antennaopt.solve.outcome import REPEATABLE
 from antennaopt.solve.recognition import KNOWN, REUSE, beginnings
 from antennaopt.store.cache import Entry, EvaluationCache
-from antennaopt.store.outcome import REPEATABLE
 
 MOST_SENT = 32_768
 """Digests that travel with every batch, eight bytes each; those used last."""

@@ -20,8 +20,8 @@ from antennaopt.run.interfaces import Evaluation, Job, Outcome
 from antennaopt.run.known_designs import design_digest
 from antennaopt.search import Birth, Scored, SteadyState, decode, individual_id
 from antennaopt.search.objectives import score
+from antennaopt.solve.outcome import REPEATABLE
 from antennaopt.store import generation_of
-from antennaopt.store.outcome import REPEATABLE
 
 
 class SteadyDriver(Bookkeeping):

@@ -13,6 +13,7 @@ from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import left_over
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
 from antennaopt.solve.fit import misfit
+from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.plan import SolverPlan
 from antennaopt.solve.recognition import REUSE, Recognition
 from fdtd.axisymmetric.layout import Layout
@@ -36,7 +37,7 @@ def evaluate(
     threads: int = 1,
     stages: dict[str, float] | None = None,
     watch: Callable[[int, float], None] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Outcome]:
     """Solve a batch of antennas.
 
     An antenna's outcome does not depend on the others in its batch, to the bit.
@@ -54,8 +55,7 @@ def evaluate(
         watch: Told of every look at an antenna's energy: steps taken, energy over its peak.
 
     Returns:
-        One outcome a design: `status`, `error`, `seconds`, `stepping_seconds` (its share of the batch's), `steps`,
-        `cells`, and the figures of merit, lists over the frequencies.
+        One outcome a design, in order.
 
     Raises:
         Unsuitable: The backend is not there.
@@ -68,8 +68,8 @@ def evaluate(
         for refusal, design in zip(FAMILIES[family].refusal(stack(designs)), designs, strict=True)
     ]
     cells = solver.layout.grid.cells
-    outcomes: list[dict[str, Any]] = [
-        {"status": "infeasible", "error": refusal, "seconds": 0.0, "stepping_seconds": 0.0, "steps": 0, "cells": cells}
+    outcomes = [
+        Outcome(status="infeasible", error=refusal, seconds=0.0, stepping_seconds=0.0, steps=0, cells=cells)
         for refusal in refusals
     ]
     recognition = None if fields or film or REUSE not in plan else Recognition(plan, backend)
@@ -92,13 +92,14 @@ def evaluate(
         )
         made = _outcomes(solver.layout, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
-            if fields and "s11" in outcome:
-                outcome |= {"field": field_of(solver.layout, scene, index, solution), "sweep": _sweep(solution)}
-            if snapshots is not None and index == snapshots.antenna and "s11" in outcome:
-                outcome["film"] = film_of(solver.layout, scene, solution, snapshots)
+            if fields and outcome.s11 is not None:
+                field = field_of(solver.layout, scene, index, solution)
+                made[index] = outcome.changed(field=field, sweep=_sweep(solution))
+            if snapshots is not None and index == snapshots.antenna and outcome.s11 is not None:
+                made[index] = made[index].changed(film=film_of(solver.layout, scene, solution, snapshots))
         seconds = time.perf_counter() - start
-        timing = {"seconds": seconds / len(places), "stepping_seconds": spent.get("step", 0.0) / max(len(made), 1)}
-        made = [{**outcome, **timing} for outcome in made]
+        stepping = spent.get("step", 0.0) / max(len(made), 1)
+        made = [one.changed(seconds=seconds / len(places), stepping_seconds=stepping) for one in made]
         if recognition is not None:
             made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
         for place, outcome in zip(places, made, strict=True):
@@ -139,35 +140,29 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
-def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
-    """Figures of merit of antennas as plain numbers."""
-    outcomes: list[dict[str, Any]] = []
+def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[Outcome]:
+    """Outcomes of antennas, with figures of merit where anything came to the port."""
+    outcomes = []
     for solution in solutions:
         status, error = _status(layout, solution)
+        frequencies = list(layout.frequencies)
         outcomes.append(
-            {
-                "status": status,
-                "error": error,
-                "steps": solution.steps,
-                "cells": layout.grid.cells,
-                "frequency_hz": list(layout.frequencies),
-            }
+            Outcome(status=status, error=error, steps=solution.steps, cells=layout.grid.cells, frequency_hz=frequencies)
         )
     measured = [
         place
         for place, (outcome, solution) in enumerate(zip(outcomes, solutions, strict=True))
-        if outcome["status"] not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
-    ]  # the others stopped before anything came to the port
+        if outcome.status not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
+    ]
     if measured:
         figures = _figures([solutions[place] for place in measured])
-        for at, place in enumerate(measured):
-            outcomes[place] |= {name: values[at] for name, values in figures.items()}
-            outcomes[place]["theta_deg"] = PATTERN_DEG.tolist()
+        for place, found in zip(measured, figures, strict=True):
+            outcomes[place] = outcomes[place].changed(**found)
     return outcomes
 
 
-def _figures(solutions: Sequence[Solution]) -> dict[str, list]:
-    """Each figure of merit of a batch, one entry an antenna."""
+def _figures(solutions: Sequence[Solution]) -> list[dict[str, Any]]:
+    """Figures of merit of a batch as plain numbers: of each antenna what an outcome holds of them."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(solution, name) for solution in solutions])
@@ -187,13 +182,21 @@ def _figures(solutions: Sequence[Solution]) -> dict[str, list]:
         accepted=accepted,
         through_contour=stacked("through_contour"),
     )
-    return {
+    metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
+    figures = {
         "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
-        **{metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()},
         "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
         "e_plane_dbi": found.e_plane_dbi.tolist(),
         "h_plane_dbi": found.h_plane_dbi.tolist(),
     }
+    return [
+        {
+            **{key: values[place] for key, values in figures.items()},
+            "metrics": {key: values[place] for key, values in metrics.items()},
+            "theta_deg": PATTERN_DEG.tolist(),
+        }
+        for place in range(len(solutions))
+    ]
 
 
 def _sweep(solution: Solution) -> dict[str, Any]:

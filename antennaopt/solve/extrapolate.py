@@ -20,6 +20,7 @@ import numpy as np
 
 from antennaopt.families import FAMILIES
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
+from antennaopt.solve.outcome import Outcome
 from fdtd.errors import ConfigError
 from fdtd.farfield.metrics import decibels
 
@@ -64,7 +65,7 @@ def richardson(coarse: np.ndarray, fine: np.ndarray, ratio: float, order: float)
 
 def extrapolate(
     coarse: Mapping[str, Any], fine: Mapping[str, Any], *, ratio: float, order: float | Mapping[str, float]
-) -> dict[str, Any]:
+) -> Outcome:
     """Extrapolate an outcome's figures of merit.
 
     Args:
@@ -75,7 +76,7 @@ def extrapolate(
             belongs to the pattern.
 
     Returns:
-        The figures of `evaluate`, lists over the frequencies; nothing about steps, cells and time. Where a pattern's
+        An `ok` outcome with the figures of merit, and nothing about steps, cells and time. Where a pattern's
         extrapolated power is not positive (a null that neither mesh resolves) the fine mesh's stands.
 
     Raises:
@@ -106,11 +107,12 @@ def extrapolate(
         Extrapolation.LINEAR: lambda metric: limit(metric.key, "efficiency"),
         Extrapolation.POWER: lambda metric: power(metric.key),
     }
-    return {
-        "frequency_hz": list(fine["frequency_hz"]),
-        "s11": s11.tolist(),
-        **{metric.key: metric.plain(limits[metric.extrapolation](metric)) for metric in METRICS.values()},
-        "theta_deg": theta.tolist(),
-        "e_plane_dbi": found.e_plane_dbi.tolist(),
-        "h_plane_dbi": found.h_plane_dbi.tolist(),
-    }
+    return Outcome(
+        status="ok",
+        frequency_hz=list(fine["frequency_hz"]),
+        s11=s11.tolist(),
+        metrics={metric.key: metric.plain(limits[metric.extrapolation](metric)) for metric in METRICS.values()},
+        theta_deg=theta.tolist(),
+        e_plane_dbi=found.e_plane_dbi.tolist(),
+        h_plane_dbi=found.h_plane_dbi.tolist(),
+    )

@@ -1,4 +1,4 @@
-"""Which antennas of a batch need not be solved, because somebody solved the same cells.
+"""Which antennas of a batch need not be solved, because the same cells were solved before.
 
 The worker rasterises and so knows an antenna's digest; the driver owns what is known and sends the beginnings of those
 digests along with the plan. An antenna whose digest may be known comes back unsolved, as `known`, and the driver puts
@@ -14,6 +14,7 @@ import numpy as np
 
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.digest import digests
+from antennaopt.solve.outcome import Outcome
 from fdtd.axisymmetric.media import Media
 
 REUSE = "reuse"
@@ -35,12 +36,12 @@ class Recognition:
         self._known = np.frombuffer(plan[REUSE]["known"], dtype="<u8")
         self._about = arithmetic(plan, backend)
         self._context = bytes.fromhex(self._about.context)
-        self._solved: dict[bytes, dict[str, Any]] = {}
+        self._solved: dict[bytes, Outcome] = {}
         self._digests: list[bytes] = []
         self._chosen: list[int] = []
 
     def choose(self, media: Media) -> list[int]:
-        """Return which antennas of a group are to be solved: those that nobody knows, the first of equal ones."""
+        """Return which antennas of a group are to be solved: those that are not known, the first of equal ones."""
         self._digests = digests(media, self._context)
         known = np.isin(np.frombuffer(b"".join(one[:8] for one in self._digests), dtype="<u8"), self._known)
         first: dict[bytes, int] = {}
@@ -50,7 +51,7 @@ class Recognition:
         self._chosen = list(first.values())
         return self._chosen
 
-    def spread(self, made: Sequence[dict[str, Any]], seconds: float, look: float) -> list[dict[str, Any]]:
+    def spread(self, made: Sequence[Outcome], seconds: float, look: float) -> list[Outcome]:
         """Return one outcome an antenna of the group, solved or not.
 
         Args:
@@ -62,11 +63,11 @@ class Recognition:
         spared = len(self._digests) - len(made)
         mine = (seconds - spared * each) / max(len(made), 1)
         for place, outcome in zip(self._chosen, made, strict=True):
-            self._solved[self._digests[place]] = {**outcome, "seconds": mine}
+            self._solved[self._digests[place]] = outcome.changed(seconds=mine)
         outcomes = []
         for place, digest in enumerate(self._digests):
-            found = self._solved.get(digest, {"status": KNOWN, "error": None})
+            found = self._solved.get(digest, Outcome(status=KNOWN))
             if place not in self._chosen:
-                found = {**found, "seconds": each, "stepping_seconds": 0.0, "origin": "cells"}
-            outcomes.append({**found, "identity": {"digest": digest.hex(), **self._about.to_dict()}})
+                found = found.changed(seconds=each, stepping_seconds=0.0, origin="cells")
+            outcomes.append(found.changed(identity={"digest": digest.hex(), **self._about.to_dict()}))
         return outcomes

@@ -18,25 +18,26 @@ if TYPE_CHECKING:
         write_certificates,
     )
     from antennaopt.store.checkpoint import Checkpoint
+    from antennaopt.store.generations import generation_of
     from antennaopt.store.manifest import provenance
     from antennaopt.store.reading import Stepping, damage_lines, load, pattern, rate_text, stepping_of, stepping_text
-    from antennaopt.store.rows import make_row
-    from antennaopt.store.run_folder import RunFolder, generation_of
+    from antennaopt.store.rows import Row
+    from antennaopt.store.run_folder import RunFolder
     from antennaopt.store.schema import GeneColumn, RunColumns
 
 _HOMES = {
     "Checkpoint": "checkpoint",
     "GeneColumn": "schema",
     "RunColumns": "schema",
+    "Row": "rows",
     "RunFolder": "run_folder",
     "Stepping": "reading",
     "certificate_mode": "certificates",
     "certified": "certificates",
     "crowned_best": "certificates",
     "damage_lines": "reading",
-    "generation_of": "run_folder",
+    "generation_of": "generations",
     "load": "reading",
-    "make_row": "rows",
     "mark_rows": "certificates",
     "pattern": "reading",
     "provenance": "manifest",
@@ -50,6 +51,7 @@ _HOMES = {
 __all__ = [
     "Checkpoint",
     "GeneColumn",
+    "Row",
     "RunColumns",
     "RunFolder",
     "Stepping",
@@ -59,7 +61,6 @@ __all__ = [
     "damage_lines",
     "generation_of",
     "load",
-    "make_row",
     "mark_rows",
     "pattern",
     "provenance",

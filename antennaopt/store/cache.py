@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from antennaopt.store.outcome import MALFORMED, Outcome, outcome_fault, packed, unpacked
+from antennaopt.solve.outcome import Outcome, fault_of
+from antennaopt.store.outcome import MALFORMED, packed, unpacked
 from fdtd.cache_folder import cache_folder
 
 T = TypeVar("T")
@@ -367,7 +368,7 @@ def _decoded(digest: bytes, check_sum: Any, blob: Any) -> Outcome | None:
         return None
     try:
         outcome = unpacked(blob)
-        return None if outcome_fault(outcome, solved=True) else outcome
+        return None if fault_of(outcome, solved=True) else Outcome.of(outcome)
     except MALFORMED:
         return None
 

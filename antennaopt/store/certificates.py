@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from antennaopt.solve.certificate import checks_of, crowned
+from antennaopt.store.generations import generation_of
 from antennaopt.store.rows import certificate_cells
-from antennaopt.store.run_folder import RunFolder, generation_of
+from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import CERTIFICATE
 
 CERTIFICATES = "best/certificates.json"

@@ -37,6 +37,21 @@ MOST_ROWS = 4096
 FLOATS = ("theta_deg.list.element", "e_plane_dbi.list.element", "h_plane_dbi.list.element")
 
 
+INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
+
+
+def generation_of(individual: str) -> int:
+    """Return the generation that an individual's id names.
+
+    Raises:
+        ValueError: It is not an id.
+    """
+    match = INDIVIDUAL.fullmatch(individual)
+    if match is None:
+        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
+    return int(match[1])
+
+
 def generation_file(generation: int) -> str:
     """Return the name of the file that begins with a generation."""
     return f"gen-{generation:06d}.parquet"
@@ -201,6 +216,14 @@ def damaged(path: Path, problem: Exception) -> ResumeRefusedError:
     """Return the error of a file that cannot be read."""
     return ResumeRefusedError(
         f"{path} is damaged and cannot be read ({first_line(problem)}); {restoring(path.absolute().parent.parent)}"
+    )
+
+
+def other_columns(where: str, run: Path) -> ResumeRefusedError:
+    """Return the error of rows that have other columns than their run."""
+    return ResumeRefusedError(
+        f"the rows in {where} have other columns than the run {run}: the file is damaged, or of another run; "
+        f"{restoring(run)}"
     )
 
 

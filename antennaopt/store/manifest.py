@@ -13,6 +13,7 @@ from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.installed import installed, processor_name
+from antennaopt.reading import read_regular
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns
 
 PACKAGES = (
@@ -120,6 +121,18 @@ def read_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ResumeRefusedError(f"{path} is damaged: it does not hold an object")
     return value
+
+
+def read_source(path: Path) -> str:
+    """Return the experiment file of a run folder, as given.
+
+    Raises:
+        ResumeRefusedError: It is missing or damaged.
+    """
+    try:
+        return read_regular(path).decode().replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ResumeRefusedError(f"{path} cannot be read ({type(problem).__name__}); restore the run folder") from None
 
 
 def pretty(value: Mapping[str, Any]) -> str:

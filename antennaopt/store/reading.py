@@ -23,9 +23,10 @@ from antennaopt.store.generations import (
     files,
     first_generation,
     generation_file,
+    generation_of,
 )
 from antennaopt.store.logs import read_events
-from antennaopt.store.run_folder import RunFolder, generation_of
+from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,43 +6,42 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from antennaopt.solve.certificate import certify, reason
+from antennaopt.solve.outcome import CUTS, Outcome
 from antennaopt.store.generations import damaged
 from antennaopt.store.schema import CERTIFICATE, PARTS_OF_S11, RunColumns
 
-CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 
-
-def pattern_table(run: str, outcomes: Mapping[str, Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) -> pa.Table:
     """Return the patterns of the outcomes that have one, in order of individual and frequency.
 
     Args:
         run: The run folder's name.
-        outcomes: As `evaluate` returns them, by individual; cuts as lists or arrays, (frequencies, angles).
+        outcomes: By individual; cuts as lists or arrays, (frequencies, angles).
         schema: Of `patterns_schema`.
     """
-    names = sorted(name for name, one in outcomes.items() if one["status"] == "ok" and "e_plane_dbi" in one)
+    names = sorted(name for name, one in outcomes.items() if one.ok and one.e_plane_dbi is not None)
     individuals: list[str] = []
     frequencies: list[float] = []
     angles: list[int] = []
     values: dict[str, list[np.ndarray]] = {name: [] for name in CUTS}
     for name in names:
         outcome = outcomes[name]
-        hz = outcome["frequency_hz"]
+        hz = outcome.frequency_hz or ()
         order = sorted(range(len(hz)), key=hz.__getitem__)
-        theta = np.asarray(outcome["theta_deg"], dtype=np.float32)
+        theta = np.asarray(outcome.theta_deg, dtype=np.float32)
         individuals += [name] * len(hz)
         frequencies += [float(hz[place]) for place in order]
         angles += [len(theta)] * len(hz)
         values["theta_deg"] += [theta] * len(hz)
         for plane in CUTS[1:]:
-            cuts = np.asarray(outcome[plane], dtype=np.float32)
+            cuts = np.asarray(getattr(outcome, plane), dtype=np.float32)
             if cuts.shape != (len(hz), len(theta)):
                 raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
             values[plane].append((cuts if order == list(range(len(hz))) else cuts[order]).ravel())
@@ -100,160 +99,89 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
 
 
-class CandidateLike(Protocol):
-    """What a row needs to know of a candidate."""
-
-    @property
-    def individual(self) -> str:
-        """Id, `g0003-s012`."""
-        ...
-
-    @property
-    def generation(self) -> int:
-        """From 0."""
-        ...
-
-    @property
-    def slot(self) -> int:
-        """Place in the generation."""
-        ...
-
-    @property
-    def genome(self) -> Sequence[float]:
-        """Genes, each in [0, 1]."""
-        ...
-
-    @property
-    def parents(self) -> Sequence[str]:
-        """Ids, none in the first generation."""
-        ...
-
-    @property
-    def operator(self) -> str:
-        """What made it."""
-        ...
-
-
-class EvaluationLike(Protocol):
-    """What rows need to know of an evaluation; the study's `Evaluation` has it."""
-
-    @property
-    def candidate(self) -> CandidateLike:
-        """Who was evaluated."""
-        ...
-
-    @property
-    def values(self) -> Mapping[str, float]:
-        """At least the genes' values, SI, by dotted name."""
-        ...
-
-    @property
-    def outcome(self) -> Mapping[str, Any]:
-        """As `evaluate` returned it and the farm annotated it; metrics may be missing when it is not `ok`."""
-        ...
-
-    @property
-    def shortfalls(self) -> Sequence[float]:
-        """dB, one an objective, or empty when there are none to give."""
-        ...
-
-    @property
-    def fitness(self) -> float:
-        """What is minimised."""
-        ...
-
-    @property
-    def cached(self) -> bool:
-        """The outcome was taken over from an equal design and not solved again."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Given:
-    candidate: CandidateLike
+class Row:
+    """One evaluation, as it is stored.
+
+    Attributes:
+        individual: Id, `g0003-s012`.
+        generation: From 0.
+        slot: Place in the generation.
+        genome: Genes, each in [0, 1].
+        parents: Ids, none in the first generation.
+        operator: What made it.
+        birth: In a steady state, the number in order of birth.
+        bred_after: In a steady state, how many individuals were complete when it was bred.
+        values: At least the genes' values, SI, by dotted name.
+        outcome: What came of it; metrics may be missing when it is not `ok`.
+        shortfalls: dB, one an objective, or empty when there are none.
+        fitness: What is minimised.
+        cached: The outcome is copied from an equal design of this run.
+    """
+
+    individual: str
+    generation: int
+    slot: int
+    genome: Sequence[float]
+    parents: Sequence[str] = ()
+    operator: str = ""
+    birth: int | None = None
+    bred_after: int | None = None
     values: Mapping[str, float]
-    outcome: Mapping[str, Any]
+    outcome: Outcome
     shortfalls: Sequence[float]
     fitness: float
-    cached: bool
+    cached: bool = False
+
+    def cells(self, columns: RunColumns, run: str) -> dict[str, Any]:
+        """Return its values by column; see `table_of`."""
+        return {name: values[0] for name, values in table_of(columns, run, [self]).items()}
 
 
-def make_row(
-    columns: RunColumns,
-    *,
-    run: str,
-    candidate: CandidateLike,
-    design: Mapping[str, float],
-    outcome: Mapping[str, Any],
-    shortfalls: Sequence[float],
-    fitness: float,
-    cached: bool = False,
-) -> dict[str, Any]:
-    """Flatten one evaluation into a row with exactly the columns of `RunColumns.evals_schema`.
+def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Return rows as the columns of `RunColumns.evals_schema`.
 
     Args:
         columns: The run's columns.
         run: The run folder's name.
-        candidate: Who was evaluated.
-        design: At least the genes' values, SI, by dotted name.
-        outcome: See `EvaluationLike`.
-        shortfalls: dB, one an objective, or empty when there are none to give.
-        fitness: What is minimised.
-        cached: The outcome was taken over from an equal design and not solved again.
-    """
-    one = _Given(
-        candidate=candidate, values=design, outcome=outcome, shortfalls=shortfalls, fitness=fitness, cached=cached
-    )
-    return {name: values[0] for name, values in evals_columns(columns, run, [one]).items()}
-
-
-def evals_columns(columns: RunColumns, run: str, evaluations: Sequence[EvaluationLike]) -> dict[str, list[Any]]:
-    """Flatten evaluations into the columns of `RunColumns.evals_schema`, one entry an evaluation.
-
-    Args:
-        columns: The run's columns.
-        run: The run folder's name.
-        evaluations: In order of slots.
+        rows: In order of slots.
 
     Returns:
         Plain values. What a failed evaluation does not have is None; an undefined metric (a beamwidth that does not
-        exist) is None too, and NaN stays NaN, so that the file says which of the two it was.
+        exist) is None too, and NaN stays NaN, so that the file tells the two apart.
     """
-    candidates = [one.candidate for one in evaluations]
-    outcomes = [one.outcome for one in evaluations]
+    outcomes = [one.outcome for one in rows]
     table: dict[str, list[Any]] = {
-        "run": [run] * len(evaluations),
-        "generation": [int(one.generation) for one in candidates],
-        "slot": [int(one.slot) for one in candidates],
-        "individual": [one.individual for one in candidates],
-        "parents": [list(one.parents) for one in candidates],
-        "operator": [one.operator for one in candidates],
-        "status": [outcome["status"] for outcome in outcomes],
-        "error": [outcome.get("error") for outcome in outcomes],
-        "genome": [[float(value) for value in one.genome] for one in candidates],
+        "run": [run] * len(rows),
+        "generation": [int(one.generation) for one in rows],
+        "slot": [int(one.slot) for one in rows],
+        "individual": [one.individual for one in rows],
+        "parents": [list(one.parents) for one in rows],
+        "operator": [one.operator for one in rows],
+        "status": [outcome.status for outcome in outcomes],
+        "error": [outcome.error for outcome in outcomes],
+        "genome": [[float(value) for value in one.genome] for one in rows],
     }
     for gene in columns.genes:
-        table[gene.column] = [float(one.values[gene.name]) * gene.scale for one in evaluations]
+        table[gene.column] = [float(one.values[gene.name]) * gene.scale for one in rows]
     table |= _metrics(columns, outcomes)
-    table["decay_db"] = [outcome.get("decay_db") for outcome in outcomes]
+    table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radius = columns.feed_radius
-        cells = [
-            certificate_cells(certify(one, feed_radius=radius) if one["status"] == "ok" else None) for one in outcomes
-        ]
+        cells = [certificate_cells(certify(one, feed_radius=radius) if one.ok else None) for one in outcomes]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):
-        table[name] = [(one.shortfalls or none)[place] for one in evaluations]
-    table["fitness"] = [float(one.fitness) for one in evaluations]
-    table["cached"] = [bool(one.cached) for one in evaluations]
+        table[name] = [(one.shortfalls or none)[place] for one in rows]
+    table["fitness"] = [float(one.fitness) for one in rows]
+    table["cached"] = [bool(one.cached) for one in rows]
     for name in ("seconds", "steps", "worker", "device", "attempt"):
-        table[name] = [outcome.get(name) for outcome in outcomes]
+        table[name] = [getattr(outcome, name) for outcome in outcomes]
     if columns.origin:
-        table["origin"] = ["twin" if one.cached else one.outcome.get("origin") or "solved" for one in evaluations]
-        for name in ("birth", "bred_after"):
-            table[name] = [getattr(one, name, None) for one in candidates]
-        table["stepping_seconds"] = [outcome.get("stepping_seconds") for outcome in outcomes]
+        table["origin"] = ["twin" if one.cached else one.outcome.origin or "solved" for one in rows]
+        table["birth"] = [one.birth for one in rows]
+        table["bred_after"] = [one.bred_after for one in rows]
+        table["stepping_seconds"] = [outcome.stepping_seconds for outcome in outcomes]
     return table
 
 
@@ -273,9 +201,9 @@ def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _metrics(columns: RunColumns, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _metrics(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
     """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
-    places = [_places(columns.frequencies, outcome.get("frequency_hz") or ()) for outcome in outcomes]
+    places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
     table: dict[str, list[Any]] = {}
     for metric, names in columns.metric_columns.items():
         absent: list[Any] = [None] * len(names)
@@ -298,12 +226,12 @@ def _places(wanted: Sequence[float], given: Sequence[float]) -> list[int | None]
     return [at.get(hz) for hz in wanted]
 
 
-def _per_frequency(metric: str, outcome: Mapping[str, Any]) -> Sequence[Any]:
+def _per_frequency(metric: str, outcome: Outcome) -> Sequence[Any]:
     """Return a metric's values, one a frequency of the outcome; empty when the outcome does not have it."""
     if metric in PARTS_OF_S11:
         part = PARTS_OF_S11.index(metric)
-        return [pair[part] for pair in outcome.get("s11") or ()]
-    return outcome.get(metric) or ()
+        return [pair[part] for pair in outcome.s11 or ()]
+    return outcome.metrics.get(metric) or ()
 
 
 def _number(value: Any) -> float | None:

@@ -8,7 +8,6 @@ In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `reso
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
-from antennaopt.reading import read_regular
 from antennaopt.store.atomic import append_line, remove_leftovers, storing, write_text
 from antennaopt.store.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
 from antennaopt.store.folders import FOLDERS, FolderLock, new_folder, refuse_links, refuse_strangers
@@ -28,20 +26,20 @@ from antennaopt.store.generations import (
     by_generation,
     cause_of,
     files,
+    generation_of,
     generations_in,
     holding,
+    other_columns,
     read_columns,
     read_generation,
     read_rows,
-    restoring,
     write_generation,
 )
 from antennaopt.store.logs import OrderLog
-from antennaopt.store.manifest import columns_of, pretty, provenance, read_manifest, read_object
-from antennaopt.store.rows import EvaluationLike, evals_columns, in_order, pattern_table, under_other_names, whole_cuts
+from antennaopt.store.manifest import columns_of, pretty, provenance, read_manifest, read_object, read_source
+from antennaopt.store.rows import Row, in_order, pattern_table, table_of, under_other_names, whole_cuts
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 
-INDIVIDUAL = re.compile(r"g(\d+)-s\d+")
 T = TypeVar("T")
 
 
@@ -201,37 +199,32 @@ class RunFolder:
     @property
     def source(self) -> str:
         """The experiment file as given."""
-        try:
-            return read_regular(self.path / "experiment.toml").decode().replace("\r\n", "\n")
-        except (OSError, UnicodeDecodeError) as problem:
-            raise ResumeRefusedError(
-                f"{self.path / 'experiment.toml'} cannot be read ({type(problem).__name__}); restore the run folder"
-            ) from None
+        return read_source(self.path / "experiment.toml")
 
     @property
     def evals_folder(self) -> Path:
         """Folder for `pandas.read_parquet`."""
         return self.path / "evals"
 
-    def refuse_unwritable(self, evaluations: Sequence[EvaluationLike]) -> None:
-        """Make the rows and patterns of evaluations that a file held, and write nothing.
+    def refuse_unwritable(self, rows: Sequence[Row]) -> None:
+        """Make the table and patterns of rows that a file held, and write nothing.
 
         Raises:
             ValueError, TypeError, LookupError, OverflowError, AttributeError: They could not be written.
         """
         try:
-            self._table(evals_columns(self.columns, self.run_id, evaluations))
-            pattern_table(self.run_id, {one.candidate.individual: one.outcome for one in evaluations}, self._patterns)
+            self._table(table_of(self.columns, self.run_id, rows))
+            pattern_table(self.run_id, {one.individual: one.outcome for one in rows}, self._patterns)
         except pa.ArrowException as problem:
             raise ValueError(str(problem)) from problem
 
-    def write_evaluations(self, generation: int, evaluations: Sequence[EvaluationLike]) -> Path:
-        """Write one generation's evaluations in one step; see `write_generation`."""
-        ordered = sorted(evaluations, key=lambda one: one.candidate.slot)
-        return self._write_columns(generation, evals_columns(self.columns, self.run_id, ordered))
+    def write_rows(self, generation: int, rows: Sequence[Row]) -> Path:
+        """Write one generation's rows in one step; see `write_generation`."""
+        ordered = sorted(rows, key=lambda one: one.slot)
+        return self._write_columns(generation, table_of(self.columns, self.run_id, ordered))
 
     def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """Write one generation's rows (from `make_row`) in one step; the same generation again replaces it.
+        """Write one generation's rows, as they were read, in one step; the same generation again replaces it.
 
         Rows are put in order of their slots, so the file does not depend on the order of completion.
 
@@ -365,10 +358,7 @@ class RunFolder:
     def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""
         if not table.schema.equals(schema, check_metadata=False):
-            raise ResumeRefusedError(
-                f"the rows in {where} have other columns than the run {self.path}: the file is damaged, or of another "
-                f"run; {restoring(self.path)}"
-            )
+            raise other_columns(where, self.path)
         return table
 
     def generations(self) -> list[int]:
@@ -416,15 +406,3 @@ class RunFolder:
     def _must_be_writable(self) -> None:
         if not self.writable:
             raise RuntimeError(f"{self.path} was opened for reading; open it with write=True")
-
-
-def generation_of(individual: str) -> int:
-    """Return the generation that an individual's id names.
-
-    Raises:
-        ValueError: It is not an id.
-    """
-    match = INDIVIDUAL.fullmatch(individual)
-    if match is None:
-        raise ValueError(f"{individual!r} is not an individual's id; ids look like g0003-s012")
-    return int(match[1])

@@ -8,7 +8,8 @@ import numpy as np
 
 from antennaopt.metrics import METRICS
 from antennaopt.report.exports import write_field_map
-from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store import GeneColumn, Row, RunColumns, RunFolder
 
 THETA = [float(degree) for degree in range(181)]
 LOW, HIGH = 8e-3, 20e-3
@@ -93,7 +94,7 @@ def write_run(root, run):
             for slot in range(run.population):
                 row, result = evaluation(run, folder, generation, slot, generator, resolved["objectives"])
                 rows.append(row)
-                outcomes[row["individual"]] = result
+                outcomes[row["individual"]] = Outcome.of(result)
             folder.write_patterns(generation, outcomes)
             folder.write_generation(generation, rows)
             folder.save_checkpoint(generation, {"evolution": {"generation": generation + 1}})
@@ -129,11 +130,11 @@ def evaluation(run, folder, generation, slot, generator, objectives):
             run.best = (fitness, one.individual, result)
     design = {f"lens.radii.{place}": LOW + x * (HIGH - LOW) for place, x in enumerate(genome)}
     result |= {"worker": "w0", "device": "cpu", "attempt": 1, "seconds": 1.25, "steps": 4200}
-    row = make_row(
-        folder.columns, run=folder.run_id, candidate=one, design=design, outcome=result, shortfalls=shortfalls,
-        fitness=fitness, cached=slot == 0 and generation > 0,
+    row = Row(
+        **vars(one), values=design, outcome=Outcome.of(result), shortfalls=shortfalls, fitness=fitness,
+        cached=slot == 0 and generation > 0,
     )  # fmt: skip
-    return row, result
+    return row.cells(folder.columns, folder.run_id), result
 
 
 def shortfall(result, goal):

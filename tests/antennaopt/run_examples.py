@@ -1,9 +1,8 @@
 """Runs for the store's tests: small, with every kind of outcome."""
 
-from dataclasses import dataclass
-
 from antennaopt.metrics import METRICS
-from antennaopt.store import GeneColumn, RunColumns, RunFolder, make_row
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store import GeneColumn, Row, RunColumns, RunFolder
 
 FREQUENCIES = (28.5e9, 30e9)
 COLUMNS = RunColumns(
@@ -13,18 +12,8 @@ COLUMNS = RunColumns(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Someone:
-    individual: str
-    generation: int
-    slot: int
-    genome: tuple = (0.25, 0.1 + 0.2)
-    parents: tuple = ()
-    operator: str = "random"
-
-
-def someone(generation, slot):
-    return Someone(individual=f"g{generation:04d}-s{slot:03d}", generation=generation, slot=slot)
+def individual(generation, slot):
+    return f"g{generation:04d}-s{slot:03d}"
 
 
 def solved(**changes):
@@ -61,14 +50,17 @@ def row(columns=COLUMNS, run="a-run", generation=0, slot=0, outcome=None, **chan
     outcome = outcome or solved()
     ok = outcome["status"] == "ok"
     arguments = {
-        "run": run,
-        "candidate": someone(generation, slot),
-        "design": {"lens.radii.0": 0.0171, "lens.permittivity": 2.53, "feed.length": 0.02, "lens.extension": 0.003},
-        "outcome": outcome,
+        "individual": individual(generation, slot),
+        "generation": generation,
+        "slot": slot,
+        "genome": (0.25, 0.1 + 0.2),
+        "operator": "random",
+        "values": {"lens.radii.0": 0.0171, "lens.permittivity": 2.53, "feed.length": 0.02, "lens.extension": 0.003},
+        "outcome": Outcome.of(outcome),
         "shortfalls": [1.5] * len(columns.objectives) if ok else [],
         "fitness": 3.0 if ok else 800.0,
     }
-    return make_row(columns, **(arguments | changes))
+    return Row(**(arguments | changes)).cells(columns, run)
 
 
 def new_run(root, columns=COLUMNS, name="quick", **changes):
@@ -84,7 +76,7 @@ def new_run(root, columns=COLUMNS, name="quick", **changes):
 def fill(folder, generation, outcomes):
     """Write a generation of outcomes, patterns first, as the driver does."""
     folder.write_patterns(
-        generation, {someone(generation, slot).individual: outcome for slot, outcome in enumerate(outcomes)}
+        generation, {individual(generation, slot): Outcome.of(outcome) for slot, outcome in enumerate(outcomes)}
     )
     rows = [
         row(folder.columns, run=folder.run_id, generation=generation, slot=slot, outcome=outcome)

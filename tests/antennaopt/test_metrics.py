@@ -20,8 +20,8 @@ from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.search.objectives import build, shortfalls
 from antennaopt.solve.extrapolate import extrapolate
+from antennaopt.solve.outcome import fault_of
 from antennaopt.store import RunColumns, RunFolder
-from antennaopt.store.outcome import outcome_fault
 from antennaopt.store.schema import FIRST_METRICS
 from fdtd.farfield.metrics import decibels, directivity
 
@@ -84,9 +84,9 @@ def test_each_has_columns_and_is_required_of_a_solver(metric: Metric) -> None:
     assert [row(outcome=outcome)[name] for name in names] == outcome[metric.key]
     account = {"worker", "device", "attempt"}
     whole = {key: value for key, value in outcome.items() if key not in account}
-    assert outcome_fault(whole, solved=True) is None
+    assert fault_of(whole, solved=True) is None
     del whole[metric.key]
-    assert outcome_fault(whole, solved=True) == f"it has no {metric.key}"
+    assert fault_of(whole, solved=True) == f"it has no {metric.key}"
 
 
 @EVERY
@@ -136,7 +136,7 @@ def test_every_metric_is_reported(tmp_path) -> None:
 
 def test_the_bench_without_a_solver_gives_every_metric() -> None:
     (outcome,) = null_evaluate("any", [{"a": 0.01}], {"frequencies_hz": [3e10]}, backend="cpu")
-    assert outcome_fault(outcome, solved=True) is None
+    assert fault_of(outcome, solved=True) is None
 
 
 def test_rows_have_the_metrics_that_their_manifest_names(tmp_path) -> None:

@@ -5,7 +5,7 @@ import time
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from run_examples import new_run, row, someone
+from run_examples import individual, new_run, row
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.run.folder_store import FolderStore
@@ -35,7 +35,7 @@ def test_generations_share_files_and_every_row_is_there_once(tmp_path, shared_ea
         names = [path.name for path in layout.files(folder.evals_folder)]
         assert names == [f"gen-{first:06d}.parquet" for first in (0, 1, 2, 4, 6, 8)]
         frame = pd.read_parquet(folder.evals_folder)
-        assert list(frame["individual"]) == [someone(g, s).individual for g in range(9) for s in range(3)]
+        assert list(frame["individual"]) == [individual(g, s) for g in range(9) for s in range(3)]
         assert folder.generations() == list(range(9))
         assert [(number, table.num_rows) for number, table in folder.generation_tables()] == [(g, 3) for g in range(9)]
         assert [one["individual"] for one in folder.read_generation(5, {"g0005-s001"})] == ["g0005-s001"]

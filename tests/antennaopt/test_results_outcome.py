@@ -14,9 +14,10 @@ from run_examples import COLUMNS, row, solved
 from test_results_cache import digest, entry, outcome
 
 from antennaopt.cli import main
+from antennaopt.solve.outcome import fault_of
 from antennaopt.store import cache as module
 from antennaopt.store.cache import EvaluationCache, _check_sum
-from antennaopt.store.outcome import outcome_fault, packed
+from antennaopt.store.outcome import packed
 from antennaopt.store.rows import pattern_table
 from antennaopt.store.schema import patterns_schema
 
@@ -201,22 +202,22 @@ def test_mutated_entries_are_outcomes_that_rows_and_patterns_can_be_made_of_or_n
         assert cache.damaged == 1 - len(found)
         assert cache.fault == ""
     for one in found.values():
-        assert outcome_fault(one, solved=True) is None
+        assert fault_of(one, solved=True) is None
         pa.Table.from_pylist([row(outcome=one)], COLUMNS.evals_schema())
         pattern_table("r", {"g0000-s000": one}, patterns_schema())
 
 
 def test_what_a_checkpoint_holds_is_judged_by_the_same(tmp_path):
     """Lists in place of arrays, the farm's statuses, keys of another evaluation function."""
-    assert outcome_fault(solved()) is None
-    assert outcome_fault({"status": "timeout", "error": "took longer", "attempt": 2, "worker": "0"}) is None
-    assert outcome_fault(solved(other=7)) is None
-    assert outcome_fault(solved(other=7), solved=True) == "it has 'other', which no outcome has"
-    assert outcome_fault(solved(status="known")) == "its status is 'known'"
-    assert outcome_fault([]) == "it is not a table"
+    assert fault_of(solved()) is None
+    assert fault_of({"status": "timeout", "error": "took longer", "attempt": 2, "worker": "0"}) is None
+    assert fault_of(solved(other=7)) is None
+    assert fault_of(solved(other=7), solved=True) == "it has 'other', which no outcome has"
+    assert fault_of(solved(status="known")) == "its status is 'known'"
+    assert fault_of([]) == "it is not a table"
     short = copy.deepcopy(solved())
     short["gain_dbi"].pop()
-    assert outcome_fault(short) == "its gain_dbi has not one value a frequency"
+    assert fault_of(short) == "its gain_dbi has not one value a frequency"
 
 
 def test_a_column_of_another_type_is_no_traceback(tmp_path, capsys):

@@ -1,0 +1,305 @@
+"""What came of solving one antenna: the one definition of what an outcome may hold.
+
+Outcomes are plain dictionaries in messages of workers and in files only. `Outcome.of` reads one there, `to_dict` makes
+one, and `fault_of` says what is wrong with one that may have been damaged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from dataclasses import field as attribute
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from antennaopt.metrics import METRICS
+
+REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
+"""Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
+
+STATUSES = (*REPEATABLE, "lost", "timeout", "error")
+"""All that a complete outcome can have."""
+
+CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
+"""Keys of the pattern: angles (T,), and directivity in dBi (frequencies, T)."""
+
+LARGEST = 2**63 - 1
+"""Whole numbers are stored with 64 bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtFrequency:
+    """An outcome at one frequency, as in the list `results` of `simulate --json`.
+
+    A metric is an attribute too: `result.directivity_dbi`; None where it is not defined.
+
+    Attributes:
+        frequency_hz: Hz.
+        s11: Real and imaginary part, time convention exp(+jwt), reference plane z = 0.
+        metrics: Values by the keys of `antennaopt.metrics.METRICS`.
+        theta_deg: Angles of the cuts; None without patterns.
+        e_plane_dbi: Directivity in the E plane, dBi; None without patterns.
+        h_plane_dbi: Directivity in the H plane, dBi; None without patterns.
+    """
+
+    frequency_hz: float
+    s11: Sequence[float] | None
+    metrics: Mapping[str, float | None]
+    theta_deg: Sequence[float] | None = None
+    e_plane_dbi: Sequence[float] | None = None
+    h_plane_dbi: Sequence[float] | None = None
+
+    def __getattr__(self, name: str) -> float | None:
+        if name in METRICS:
+            return self.metrics.get(name)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry that `simulate --json` writes."""
+        entry: dict[str, Any] = {"frequency_hz": self.frequency_hz}
+        if self.s11 is not None:
+            entry["s11"] = self.s11
+        entry |= self.metrics
+        if self.e_plane_dbi is not None:
+            entry |= {"e_plane_dbi": self.e_plane_dbi, "h_plane_dbi": self.h_plane_dbi}
+        return entry | {"theta_deg": self.theta_deg}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome(Mapping[str, Any]):
+    """What came of one antenna. Also a mapping, read only, of what is there by its key; metrics have keys of their own.
+
+    Attributes:
+        status: One of `STATUSES`, or `known` (see `antennaopt.solve.recognition`).
+        error: Why it is not `ok`.
+        steps: Time steps done.
+        cells: Of the lattice.
+        seconds: Wall time that it took of its worker.
+        stepping_seconds: Its share of the time in which fields were stepped.
+        decay_db: Energy left at the last step over its peak.
+        frequency_hz: Frequencies of all lists below, Hz.
+        s11: Real and imaginary part a frequency.
+        metrics: By key, one value a frequency; None where a metric is not defined.
+        theta_deg: Angles of the cuts, list or array.
+        e_plane_dbi: Directivity in the E plane, dBi, list of lists or array, (frequencies, angles).
+        h_plane_dbi: Directivity in the H plane, the same.
+        worker: Name of the worker that solved it.
+        device: What it solved it with.
+        attempt: Which attempt succeeded, from 1.
+        batch_seconds: Wall time of its whole batch.
+        origin: `cells` or `cache` for one that was not solved.
+        identity: Digest of its cells and what else decides it.
+        field: Electric field, of `evaluate(..., fields=True)`.
+        sweep: S11 across the band, of the same.
+        film: Field over time, of `evaluate(..., film=True)`.
+    """
+
+    status: str
+    error: str | None = None
+    steps: int | None = None
+    cells: int | None = None
+    frequency_hz: Sequence[float] | None = None
+    s11: Sequence[Sequence[float]] | None = None
+    metrics: Mapping[str, Sequence[float | None]] = attribute(default_factory=dict)
+    decay_db: float | None = None
+    theta_deg: Any = None
+    e_plane_dbi: Any = None
+    h_plane_dbi: Any = None
+    seconds: float | None = None
+    stepping_seconds: float | None = None
+    batch_seconds: float | None = None
+    worker: str | None = None
+    device: str | None = None
+    attempt: int | None = None
+    origin: str | None = None
+    identity: Mapping[str, str] | None = None
+    field: Mapping[str, Any] | None = None
+    sweep: Mapping[str, Any] | None = None
+    film: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Outcome:
+        """Return the outcome that a message or file holds; an outcome as it is.
+
+        Raises:
+            ValueError: It has no status, or a key that no outcome has.
+        """
+        if isinstance(plain, Outcome):
+            return plain
+        if odd := [key for key in plain if key not in KEYS]:
+            raise ValueError(f"it has {odd[0]!r:.40}, which no outcome has")
+        if not isinstance(plain.get("status"), str):
+            raise ValueError("it has no status")
+        metrics = {key: value for key, value in plain.items() if key in METRICS}
+        return cls(metrics=metrics, **{key: value for key, value in plain.items() if key not in METRICS})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is there by key, for a message or a file."""
+        return dict(self)
+
+    def changed(self, **changes: Any) -> Outcome:
+        """Return a copy with other values."""
+        return replace(self, **changes)
+
+    def without(self, *keys: str) -> Outcome:
+        """Return a copy that lacks some keys."""
+        return replace(self, **dict.fromkeys(keys))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the antenna was solved and can be believed as far as its fields decayed."""
+        return self.status == "ok"
+
+    @cached_property
+    def results(self) -> tuple[AtFrequency, ...]:
+        """One entry a frequency; none when the antenna was not solved."""
+        cut = self.e_plane_dbi is not None
+        return tuple(
+            AtFrequency(
+                frequency_hz=hz,
+                s11=None if self.s11 is None else self.s11[place],
+                metrics={key: values[place] for key, values in self.metrics.items()},
+                theta_deg=self.theta_deg,
+                e_plane_dbi=self.e_plane_dbi[place] if cut else None,
+                h_plane_dbi=self.h_plane_dbi[place] if cut else None,
+            )
+            for place, hz in enumerate(self.frequency_hz or ())
+        )
+
+    def __getitem__(self, key: str) -> Any:
+        if key in METRICS:
+            return self.metrics[key]
+        value = getattr(self, key) if key in _FIELDS else None
+        if value is None and key != "error":
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        for key in _FIELDS:
+            if key == "error" or getattr(self, key) is not None:
+                yield key
+        yield from self.metrics
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __or__(self, changes: Mapping[str, Any]) -> Outcome:
+        return Outcome.of({**self, **changes})
+
+
+_FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
+KEYS = frozenset((*_FIELDS, *METRICS))
+"""All keys of an outcome."""
+
+
+def fault_of(outcome: Any, *, solved: bool = False) -> str | None:
+    """Return what is wrong with an outcome of a file, None when a row can be made of it.
+
+    Args:
+        outcome: What the file held.
+        solved: Whether it must be as the solver returns it: an `ok` one with all metrics and patterns, no other keys,
+            none of the statuses that a farm gives.
+    """
+    if not isinstance(outcome, Mapping) or not all(isinstance(key, str) for key in outcome):
+        return "it is not a table"
+    if outcome.get("status") not in (REPEATABLE if solved else STATUSES):
+        return f"its status is {outcome.get('status')!r:.40}"
+    if solved and (odd := outcome.keys() - _OF_A_SOLVER):
+        return f"it has {min(odd)!r:.40}, which no outcome has"
+    wrong = next((name for name, fits in _SCALARS.items() if name in outcome and not fits(outcome[name])), None)
+    if wrong is not None:
+        return f"its {wrong} is {outcome[wrong]!r:.40}"
+    return _fault_of_lists(outcome, solved=solved)
+
+
+def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
+    present = [name for name in ("s11", *METRICS) if name in outcome]
+    cuts = [name for name in CUTS if name in outcome]
+    ok = outcome["status"] == "ok"
+    if ok and solved and (len(present) <= len(METRICS) or len(cuts) < len(CUTS)):
+        missing = next(name for name in ("s11", *METRICS, *CUTS) if name not in outcome)
+        return f"it has no {missing}"
+    if not (ok or present or cuts or "frequency_hz" in outcome):
+        return None
+    frequencies = outcome.get("frequency_hz")
+    if not (_is_list(frequencies, _is_positive) and frequencies and len(set(frequencies)) == len(frequencies)):
+        return "its frequency_hz are not different frequencies"
+    for name in present:
+        fits = _is_pair if name == "s11" else _is_metric
+        if not _is_list(outcome[name], fits) or len(outcome[name]) != len(frequencies):
+            return f"its {name} has not one value a frequency"
+    return _fault_of_cuts(outcome, cuts, len(frequencies))
+
+
+def _fault_of_cuts(outcome: Mapping[str, Any], present: Sequence[str], frequencies: int) -> str | None:
+    if not present:
+        return None
+    if len(present) < len(CUTS):
+        return f"it has {present[0]} without the other cuts"
+    try:
+        theta, *planes = (np.asarray(outcome[name], dtype=np.float32) for name in CUTS)
+    except (TypeError, ValueError, OverflowError):
+        return "its cuts are not numbers"
+    if theta.ndim != 1 or not theta.size or not np.isfinite(theta).all():
+        return "its theta_deg are not angles"
+    if any(plane.shape != (frequencies, theta.size) for plane in planes):
+        return "its cuts have not one value an angle and frequency"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that float64 holds, finite or not."""
+    return type(value) is float or (type(value) is int and abs(value) <= 2**53)
+
+
+def _is_metric(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_number(value) and math.isfinite(value) and value > 0.0
+
+
+def _is_seconds(value: Any) -> bool:
+    return value is None or (_is_number(value) and math.isfinite(value) and value >= 0.0)
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (type(value) is int and 0 <= value <= LARGEST)
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is text that UTF-8 holds, or none."""
+    if not isinstance(value, str):
+        return value is None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_number, value))
+
+
+def _is_list(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+_SCALARS: dict[str, Callable[[Any], bool]] = {
+    "error": _is_text,
+    "worker": _is_text,
+    "device": _is_text,
+    "origin": _is_text,
+    "steps": _is_count,
+    "cells": _is_count,
+    "attempt": _is_count,
+    "seconds": _is_seconds,
+    "stepping_seconds": _is_seconds,
+    "decay_db": _is_metric,
+}
+_OF_A_SOLVER = frozenset(("status", "frequency_hz", "s11", *METRICS, *CUTS, *_SCALARS)) - {"origin"}
