@@ -294,7 +294,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             key="sidelobe_db",
-            label="side lobes",
+            label="side lobe",
             unit="dB",
             larger_is_better=False,
             compute=lambda q: side_lobe(q.e_plane_dbi, q.h_plane_dbi, q.theta_deg),

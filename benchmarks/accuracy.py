@@ -184,8 +184,8 @@ def extrapolated(name, coarse, fine, outcomes, order):
     """The row of one antenna from two meshes; its times are the sums of both."""
     first, second = outcomes[coarse], outcomes[fine]
     found = extrapolate(first, second, ratio=coarse.cell / fine.cell, order=order)
-    found["times"] = [sum(both) for both in zip(first["times"], second["times"], strict=True)]
-    return row(name, EXTRAPOLATED, fine.cell, found)
+    times = [sum(both) for both in zip(first["times"], second["times"], strict=True)]
+    return row(name, EXTRAPOLATED, fine.cell, {**found, "times": times})
 
 
 def all_rows(names, outcomes, pair, order):

@@ -145,9 +145,9 @@ def sweep(
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.report.bench_kernels import DRAWN, plot_throughput
+        from antennaopt.report.bench_kernels import SWEEP_ROW, plot_throughput
 
-        draw_measured(context, measured, plot, plot_throughput, DRAWN)
+        draw_measured(context, measured, plot, plot_throughput, SWEEP_ROW)
         return
     check_plot(plot, json_file)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core

@@ -111,9 +111,9 @@ def kernels(
       antennaopt bench kernels --measured results/benchmarks/h200/kernels.json --plot kernels.png
     """  # noqa: D301 - \b is click's
     if measured is not None:
-        from antennaopt.report.bench_kernels import DRAWN, plot_kernels
+        from antennaopt.report.bench_kernels import KERNEL_ROW, plot_kernels
 
-        draw_measured(context, measured, plot, plot_kernels, DRAWN)
+        draw_measured(context, measured, plot, plot_kernels, KERNEL_ROW)
         return
     check_plot(plot, json_file)
     _check_names(stencils, schemes)

@@ -11,6 +11,7 @@ from antennaopt.errors import ConfigurationError, ResumeRefusedError
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
+    from antennaopt.solve.outcome import Outcome
 
 BEST = "best"
 
@@ -36,7 +37,7 @@ class Individual:
     design: dict[str, float]
     plan: dict[str, Any]
     backend: str
-    outcome: dict[str, Any]
+    outcome: Outcome
     fitness: float
 
 

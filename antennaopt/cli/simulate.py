@@ -28,6 +28,7 @@ from antennaopt.errors import ConfigurationError, TooManyFailuresError
 if TYPE_CHECKING:
     from antennaopt.cli.extrapolation import Meshes
     from antennaopt.experiment import Experiment
+    from antennaopt.solve.outcome import Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +186,7 @@ def _plan(subject: Subject) -> dict[str, Any]:
 
 def _solve(
     subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool, mesh: str = ""
-) -> dict[str, Any]:
+) -> Outcome:
     from antennaopt.solve.evaluate import evaluate
 
     check_room(plan, backend)

@@ -66,12 +66,12 @@ class FolderStore:
         for individual in individuals:
             born.setdefault(generation_of(individual), set()).add(individual)
         return {
-            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row))
+            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row).to_dict())
             for generation, names in born.items()
             for row in self.folder.read_generation(generation, names)
         }
 
-    def patterns(self, individual: str) -> Outcome:
+    def patterns(self, individual: str) -> dict[str, Any]:
         """Return the pattern part of an individual's outcome, empty when it has none; float32 values."""
         table = pattern(self.folder, individual)
         if table.empty:
@@ -129,7 +129,8 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
     }
     real, imaginary = (found.pop(part, None) for part in PARTS_OF_S11)
     return Outcome(
-        **{name: row.get(name) for name in COPIED},
+        status=row["status"],
+        **{name: row.get(name) for name in COPIED if name != "status"},
         origin=row["origin"] if row.get("origin") not in (None, "solved", "twin") else None,
         frequency_hz=list(columns.frequencies),
         s11=[list(pair) for pair in zip(real, imaginary, strict=True)] if real and imaginary else None,

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from antennaopt.search import Candidate
-from antennaopt.solve.outcome import Outcome
+from antennaopt.solve import outcome as solved
 from antennaopt.store import Row
+
+Outcome = dict[str, Any]
+"""As a farm sends it; `Evaluation.row` has it as `antennaopt.solve.outcome.Outcome`."""
 
 Job = tuple[str, Mapping[str, float]]
 """An individual's id and its full design, SI."""
@@ -59,7 +62,7 @@ class Evaluation:
             birth=one.birth,
             bred_after=one.bred_after,
             values=self.values,
-            outcome=Outcome.of(self.outcome),
+            outcome=solved.Outcome.of(self.outcome),
             shortfalls=self.shortfalls,
             fitness=self.fitness,
             cached=self.cached,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +18,7 @@ class Evaluate(Protocol):
 
     def __call__(
         self, family: str, designs: list[dict[str, float]], plan: dict[str, Any], *, backend: str, fields: bool = False
-    ) -> list[dict[str, Any]]:
+    ) -> Sequence[Mapping[str, Any]]:
         """Return one outcome a design."""
         ...
 

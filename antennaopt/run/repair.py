@@ -190,7 +190,7 @@ class _Replay:
             raise self._refusal(f"there is no row of {individual}")
         if number in self._patterns and row["status"] == "ok":
             return None, True
-        return outcome_of_row(self._folder.columns, row), False
+        return outcome_of_row(self._folder.columns, row).to_dict(), False
 
     def _rows_of(self, number: int) -> dict[str, dict[str, Any]]:
         if self._rows[0] != number:
@@ -226,7 +226,7 @@ class _Replay:
                     kept = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
                     found[name] = one.candidate.genome, kept
             elif (row := self._rows_of(number).get(name)) is not None:
-                found[name] = tuple(row["genome"]), outcome_of_row(self._folder.columns, row)
+                found[name] = tuple(row["genome"]), outcome_of_row(self._folder.columns, row).to_dict()
         return found
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:

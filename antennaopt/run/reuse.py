@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.run.interfaces import Farm, Job, Outcome
+from antennaopt.solve import outcome as solved
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.outcome import REPEATABLE
 from antennaopt.solve.recognition import KNOWN, REUSE, beginnings
@@ -163,7 +164,7 @@ class ReusingFarm:
         digests = self._cache.digests_of([key for some in keys.values() for key in some])
         digests |= {key: digest for key, digest in self._names.items() if key not in digests}
         outcomes = self._find(list({*digests.values()} - self._fresh.keys())) if digests else {}
-        outcomes |= {digest: entry.outcome for digest, entry in self._fresh.items()}
+        outcomes |= {digest: entry.outcome.to_dict() for digest, entry in self._fresh.items()}
         left = []
         for individual, design in jobs:
             known = (digests[key] for key in keys[individual] if key in digests)
@@ -180,7 +181,8 @@ class ReusingFarm:
 
     def _find(self, digests: Sequence[bytes]) -> dict[bytes, Outcome]:
         """Look outcomes of the plan's frequencies up."""
-        return self._cache.find(digests, self._frequencies)
+        found = self._cache.find(digests, self._frequencies)
+        return {digest: outcome.to_dict() for digest, outcome in found.items()}
 
     def _answer(self, digest: bytes, outcome: Outcome) -> Outcome:
         """An outcome as if it had just been solved, but for its account."""
@@ -198,7 +200,7 @@ class ReusingFarm:
         digest = bytes.fromhex(identity["digest"])
         if outcome["status"] == KNOWN:
             entry = self._fresh.get(digest)
-            found = entry.outcome if entry else self._find([digest]).get(digest)
+            found = entry.outcome.to_dict() if entry else self._find([digest]).get(digest)
             if found is None:
                 self._forget(digest)
                 return None
@@ -210,7 +212,7 @@ class ReusingFarm:
         return outcome
 
     def _remember(self, digest: bytes, identity: Mapping[str, str], outcome: Outcome) -> None:
-        kept = {name: value for name, value in outcome.items() if name not in ("batch_seconds", "origin")}
+        kept = solved.Outcome.of(outcome).without("batch_seconds", "origin")
         self._here.add(digest)
         self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
         self._sent["known"] = _with(self._sent["known"], digest)

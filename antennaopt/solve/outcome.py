@@ -62,7 +62,7 @@ class AtFrequency:
         entry: dict[str, Any] = {"frequency_hz": self.frequency_hz}
         if self.s11 is not None:
             entry["s11"] = self.s11
-        entry |= self.metrics
+        entry |= {key: self.metrics[key] for key in METRICS if key in self.metrics}
         if self.e_plane_dbi is not None:
             entry |= {"e_plane_dbi": self.e_plane_dbi, "h_plane_dbi": self.h_plane_dbi}
         return entry | {"theta_deg": self.theta_deg}
@@ -133,7 +133,7 @@ class Outcome(Mapping[str, Any]):
             raise ValueError(f"it has {odd[0]!r:.40}, which no outcome has")
         if not isinstance(plain.get("status"), str):
             raise ValueError("it has no status")
-        metrics = {key: value for key, value in plain.items() if key in METRICS}
+        metrics = {key: plain[key] for key in METRICS if key in plain}
         return cls(metrics=metrics, **{key: value for key, value in plain.items() if key not in METRICS})
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
+from antennaopt.solve.outcome import Outcome
 from antennaopt.store.atomic import append_line, remove_leftovers, storing, write_text
 from antennaopt.store.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
 from antennaopt.store.folders import FOLDERS, FolderLock, new_folder, refuse_links, refuse_strangers
@@ -249,7 +250,7 @@ class RunFolder:
         return pa.Table.from_arrays(arrays, schema=self._evals)
 
     def write_patterns(
-        self, generation: int, outcomes: Mapping[str, Mapping[str, Any]], duplicates: Mapping[str, str] | None = None
+        self, generation: int, outcomes: Mapping[str, Outcome], duplicates: Mapping[str, str] | None = None
     ) -> Path:
         """Write one generation's patterns in one step; to be called before `write_generation`.
 

@@ -145,7 +145,7 @@ def test_undecayed(steps: int) -> None:
     assert outcome["status"] == "undecayed"
     assert outcome["steps"] == steps
     assert f"after {steps} steps" in outcome["error"] and "max_steps" in outcome["error"]
-    assert json.loads(json.dumps(outcome, allow_nan=False)) == outcome
+    assert json.loads(json.dumps(outcome.to_dict(), allow_nan=False)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,7 @@ def test_reference_backend_agrees() -> None:
 def test_fields() -> None:
     """Asked for, the field map covers the lattice inside the layers and S11 the band; the figures stay as they are."""
     (outcome,) = solved(SMALL, fields=True)
-    field = outcome.pop("field")
-    sweep = outcome.pop("sweep")
+    field, sweep = outcome.field, outcome.sweep
     shape = (len(field["z_m"]), len(field["r_m"]))
     assert all(field[key].shape == shape for key in ("permittivity", "metal"))
     assert field["e"].shape == (BANDS, 3, *shape) and np.isfinite(field["e"]).all()

@@ -78,7 +78,7 @@ def test_headline_numbers_are_those_of_the_files(tmp_path):
         assert f"−{-worst:.2f} dB" in words
         assert f"{row.fitness:.3f}" in words
     missed = best.shortfall_2_sidelobe_db
-    assert missed > 0 and f"side lobes by {missed:.2f} dB" in words
+    assert missed > 0 and f"side lobe by {missed:.2f} dB" in words
     assert "at least 18 dBi" in words and "at most −10 dB" in words
     assert f"unfinished, {run.generations} of 10 generations" in words
 

@@ -145,7 +145,7 @@ def test_entries_with_wrong_content_are_dropped_and_their_antennas_solved(tmp_pa
     with EvaluationCache(tmp_path / "cache") as cache:
         digests = [row[0] for row in cache._connection.execute("SELECT digest FROM entries").fetchall()]
         for one, (digest, known) in enumerate(sorted(cache.find(digests).items())):
-            blob = packed(known | kinds[one % len(kinds)])
+            blob = packed(dict(known) | kinds[one % len(kinds)])
             values = (blob, _check_sum(digest, blob), digest)
             cache._connection.execute("UPDATE entries SET outcome = ?, check_sum = ? WHERE digest = ?", values)
     told = Told()
