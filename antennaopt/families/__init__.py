@@ -5,7 +5,7 @@ A family's file is all that the program knows of it: parameters, scene, size, li
 
 from __future__ import annotations
 
-from antennaopt.families import conical_horn, hemispherical_lens, open_waveguide, shaped_lens
+from antennaopt.families import conical_horn, dielectric_rod, hemispherical_lens, open_waveguide, shaped_lens
 from antennaopt.families.family import Designs, Family, stack
 from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part
 
@@ -16,6 +16,7 @@ FAMILIES: dict[str, Family] = {
         hemispherical_lens,
         shaped_lens,
         conical_horn,
+        dielectric_rod,
     )
 }
 

@@ -64,5 +64,21 @@ CASES = {
         limit=3.6e-3,
         limited_by="feed.inner_radius",
     ),
+    "dielectric_rod": Case(
+        design={
+            **FEED,
+            "rod.permittivity": 2.1,
+            "rod.radius": 4.3e-3,
+            "rod.length": 14e-3,
+            "rod.taper": 9e-3,
+            "rod.tip_radius": 1.5e-3,
+        },
+        gene="rod.tip_radius",
+        low=1e-3,
+        high=3e-3,
+        refused={"rod.radius": 3.5e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
 }
 DESIGNS = {family: case.design for family, case in CASES.items()}

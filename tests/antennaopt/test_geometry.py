@@ -134,6 +134,30 @@ def test_refusals(family: str) -> None:
     assert kind.refusal(stack([case.design | {name: case.limit}])) == [None]
 
 
+def test_dielectric_rod() -> None:
+    """A cylinder of 5 mm and a cut cone of 9 mm, whose volume over pi is (R^2 + R t + t^2) h / 3."""
+    (rod,) = built("dielectric_rod")[2].dielectrics
+    radius, tip, cylinder, cone = 4.3e-3, 1.5e-3, 5e-3, 9e-3
+    area, volume = section(rod.distance, 5e-3, -1e-3, 15e-3, cell=1e-5)
+    assert area == pytest.approx(radius * cylinder + (radius + tip) * cone / 2, rel=1e-3)
+    expected = radius**2 * cylinder / 2 + (radius**2 + radius * tip + tip**2) * cone / 6
+    assert volume == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"rod.tip_radius": 4.4e-3}, "rod.radius = 4.3 mm is smaller than rod.tip_radius = 4.4 mm"),
+        ({"rod.taper": 15e-3}, "rod.length = 14 mm is smaller than rod.taper = 15 mm"),
+    ],
+)
+def test_what_else_a_rod_must_reach(changes: dict[str, float], says: str) -> None:
+    kind, designs, _ = built("dielectric_rod", **changes)
+    assert kind.refusal(designs) == [says]
+    (whole,) = kind.refusal(stack([DESIGNS["dielectric_rod"] | {"rod.taper": 14e-3, "rod.tip_radius": 4.3e-3}]))
+    assert whole is None
+
+
 def test_open_waveguide_refuses_nothing() -> None:
     assert FAMILIES["open_waveguide"].refusal(stack([FEED] * 2)) == [None, None]
 
