@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.backends.cuda.dry import DryDevice
+from fdtd.backends.cuda.device import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
 from fdtd.planar.bodies import free_space
 from fdtd.planar.problem import JacobiProblem, PlanarGrid, PlanarLayer, PlanarProblem
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.rates import SCHEMES as ALL_SCHEMES
 from fdtd.schemes.rates import check_pair

@@ -229,7 +229,7 @@ def _is_base(variant: Variant) -> bool:
 
 
 def _numbers(device: Any) -> Machine:
-    from fdtd.backends.cuda.description import describe
+    from fdtd.backends.cuda.device import describe
 
     return describe(device)
 

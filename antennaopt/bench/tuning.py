@@ -67,7 +67,7 @@ def tune(
 
 
 def _here(device: Any) -> Machine:
-    from fdtd.backends.cuda.description import describe
+    from fdtd.backends.cuda.device import describe
 
     return describe(device)
 

@@ -248,7 +248,7 @@ def _device(name: str) -> Any:
         return H200
     if name == "this":
         _check_device("--device this", "--device h200")
-        from fdtd.backends.cuda.description import describe
+        from fdtd.backends.cuda.device import describe
 
         return describe()
     try:

@@ -46,7 +46,7 @@ def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[st
         Unsuitable: No scheme can step these antennas.
     """
     from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
-    from fdtd.backends.cuda.schemes import SCHEMES
+    from fdtd.schemes.antennas import SCHEMES
 
     solver = SolverPlan.from_dict(plan)
     problem = outline(solver.layout)

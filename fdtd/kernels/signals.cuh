@@ -115,7 +115,7 @@ __device__ inline void copy_16_or_zeros(void *shared, const void *global, bool t
                  : "memory");
 }
 
-// Asynchronous copy of 8 aligned bytes from device to shared memory; of a group as in machine.cuh.
+// Asynchronous copy of 8 aligned bytes from device to shared memory; of a group as in kernels/intrinsics.cuh.
 __device__ inline void copy_8_bytes(void *shared, const void *global) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_place(shared)), "l"(global) : "memory");
 }

@@ -4,7 +4,7 @@ from fdtd.stencils.stencil import Stencil
 
 BOR = Stencil(
     name="bor",
-    text="kernels/axisymmetric/lanes.cuh",
+    text="kernels/axisymmetric/curl.cuh",
     fields=("e_r", "e", "e_z", "h_r", "h", "h_z"),
     coefficients=6,
     phases=2,

@@ -45,7 +45,9 @@ class Stencil:
     def disagreements(self) -> list[str]:
         """Compare this table with the CUDA text: what differs, one line each; empty if they agree."""
         text = _code(self.text)
-        found = [f"{self.text} declares no {name}[CELLS]" for name in self.fields if f"{name}[CELLS]" not in text]
+        listed = re.search(r"enum Component \{([\w\s,]*)\}", text)
+        declared = tuple(name.strip().lower().removesuffix("_phi") for name in listed[1].split(",")) if listed else ()
+        found = [] if declared == self.fields else [f"{self.text} declares {declared}, not {self.fields}"]
         strides = _code("kernels/axisymmetric/parameters.cuh")
         for array, count in (("fields", len(self.fields)), ("media", self.coefficients)):
             if f"P.{array} + (((long long)antenna * P.nz + k) * {count} + component)" not in strides:

@@ -12,8 +12,8 @@ from antennaopt.solve.plan import plan
 from antennaopt.solve.room import room_of
 from antennaopt.solve.within_memory import evaluate_within_memory
 from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import OutOfMemory, Unsuitable
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
 
 ROOT = Path(__file__).parents[2]

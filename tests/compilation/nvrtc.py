@@ -23,12 +23,13 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(paths["libnvrtc"])
 
 
-def compile_for(text: str, architecture: str) -> bytes:
+def compile_for(text: str, architecture: str, *more: str) -> bytes:
     """Machine code of a flattened text.
 
     Args:
         text: CUDA C++.
         architecture: Such as "sm_90".
+        more: Further options of the compiler.
 
     Raises:
         RefusedError: It does not compile.
@@ -36,7 +37,8 @@ def compile_for(text: str, architecture: str) -> bytes:
     nvrtc, program = library(), ctypes.c_void_p()
     code = nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
     assert code == 0, f"nvrtcCreateProgram: {code}"
-    options = (ctypes.c_char_p * 2)(f"--gpu-architecture={architecture}".encode(), b"-std=c++17")
+    given = [f"--gpu-architecture={architecture}", "-std=c++17", *more]
+    options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     try:
         if nvrtc.nvrtcCompileProgram(program, len(options), options):
             raise RefusedError(_text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode())

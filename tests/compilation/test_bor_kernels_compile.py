@@ -13,7 +13,7 @@ from nvrtc import RefusedError, compile_for
 from antennaopt.bench.problems import full_problem
 from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda import SCHEMES
-from fdtd.backends.cuda.kernel_text import flatten
+from fdtd.backends.cuda.text import flatten
 from fdtd.errors import Unsuitable
 from fdtd.schemes.machine import HOPPER
 

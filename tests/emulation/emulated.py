@@ -11,8 +11,8 @@ import numpy as np
 from host_device import HostDevice
 
 from fdtd.axisymmetric.problem import Problem, Records
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))

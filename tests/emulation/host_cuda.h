@@ -220,7 +220,7 @@ inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 using std::max;
 using std::min;
 
-// What fdtd/kernels/machine.cuh spells in PTX.
+// What fdtd/kernels/intrinsics.cuh spells in PTX.
 inline unsigned char *shared_base() { return host::aligned(host::shared_memory[host::now->rank]); }
 inline void copy_16_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 16}); }
 inline void prefetch(const void *) {}

@@ -1,10 +1,10 @@
 """Every axisymmetric scheme is written to round as `one_step` does: from noise, through all that a cell can be.
 
-Each sum of two products says which of them is fused (`rounded` in machine.cuh), coefficients are multiplied in one
-order, and a radial factor is what the scheme that computes it gets. Without that 2 to 15 % of all numbers differed
-after one step, and after 10,000 on a device the schemes were 2.5e-5 of the largest magnitude apart. What a compiler
-fuses is its own affair: the emulation is built with and without fused multiply-adds. On an H200 `trapezoidal` and
-`resident` have the bits of `one_step` after 10,000 steps, `wavefront` is 4.7e-6 away (benchmarks/gpu_proof.py).
+Each sum of two products says which of them is fused (`rounded` in kernels/intrinsics.cuh), coefficients are multiplied
+in one order, and a radial factor is what the scheme that computes it gets. Without that 2 to 15 % of all numbers
+differed after one step, and after 10,000 on a device the schemes were 2.5e-5 of the largest magnitude apart. What a
+compiler fuses is its own affair: the emulation is built with and without fused multiply-adds. On an H200 `trapezoidal`
+and `resident` have the bits of `one_step` after 10,000 steps, `wavefront` is 4.7e-6 away (benchmarks/gpu_proof.py).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import pytest
 from emulated import agree, stepped
 
 from fdtd.backends import reference
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
 from fdtd.schemes.one_step import plan as one_step
 from fdtd.schemes.workload import Workload

@@ -11,8 +11,8 @@ import pytest
 from emulated import agree, diagonal, stepped
 
 from fdtd.backends import reference
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))

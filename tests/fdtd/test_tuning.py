@@ -9,9 +9,9 @@ import pytest
 from antennaopt.bench.kernels import reference_problem
 from antennaopt.bench.tuning import tune
 from fdtd.backends.cuda import tuning
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import H200, HOPPER
 from fdtd.schemes.rates import SCHEMES as PAIRED
 from fdtd.schemes.rates import Candidate, best_few, workload

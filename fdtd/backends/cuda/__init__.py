@@ -16,9 +16,9 @@ import numpy as np
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cuda.choice import choose
 from fdtd.backends.cuda.device import CudaDevice, Device
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError
+from fdtd.schemes.antennas import SCHEMES
 
 _PRECISIONS = ("float32", "float64")
 

@@ -1,4 +1,4 @@
-"""What the stepping needs of a device, and the CUDA device itself. CuPy is imported when a device is asked for."""
+"""What the stepping needs of a device, the CUDA device itself (CuPy is imported when it is made), and a dry one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
-from fdtd.schemes.machine import Limits
+from fdtd.schemes.machine import HOPPER, Limits, Machine
+
+# cudaDeviceAttr: clock (kHz), memory clock (kHz), bus width (bits), second-level cache (bytes).
+_CLOCK, _MEMORY_CLOCK, _BUS, _CACHE = 13, 36, 37, 38
+_COPY = 0.9  # of the memory's peak that a long copy reaches
+_CACHE_BYTES_A_CYCLE = 27  # a multiprocessor
 
 
 class Program(Protocol):
@@ -212,3 +217,80 @@ class CudaProgram:
         """Registers, spilled bytes and static shared memory of a kernel."""
         function = self._module.get_function(kernel)
         return {name: getattr(function, name) for name in ("num_regs", "local_size_bytes", "shared_size_bytes")}
+
+
+def describe(device: CudaDevice | None = None) -> Machine:
+    """Query a device.
+
+    The memory's rate is nine tenths of clock times bus width at two transfers a clock; the cache's, which no query
+    tells, what each multiprocessor can take from it.
+
+    Args:
+        device: The current one if None.
+
+    Raises:
+        DeviceError: There is none.
+    """
+    found = CudaDevice() if device is None else device
+    clock = 1e3 * found.attribute(_CLOCK)
+    return Machine(
+        name=found.name,
+        capability=found.limits.capability,
+        multiprocessors=found.limits.multiprocessors,
+        clock_hz=clock,
+        registers=found.limits.registers,
+        shared_bytes=found.limits.shared_bytes,
+        l2_bytes=found.attribute(_CACHE),
+        memory_bytes_per_s=_COPY * 2 * 1e3 * found.attribute(_MEMORY_CLOCK) * found.attribute(_BUS) / 8,
+        l2_bytes_per_s=_CACHE_BYTES_A_CYCLE * found.limits.multiprocessors * clock,
+        memory_bytes=found.limits.memory_bytes,
+    )
+
+
+class DryDevice:
+    """Takes everything that a device takes, and keeps only the texts of programs.
+
+    Attributes:
+        limits: Of the device that it stands for.
+        texts: Flattened kernel texts, in the order in which they were asked for.
+    """
+
+    def __init__(self, limits: Limits = HOPPER) -> None:
+        self.limits = limits
+        self.texts: list[str] = []
+
+    def upload(self, array: np.ndarray, copies: int = 1) -> Any:
+        """Nothing."""
+        del array, copies
+
+    def address(self, buffer: Any) -> int:
+        """No place."""
+        del buffer
+        return 0
+
+    def download(self, buffer: Any) -> np.ndarray:
+        """Refused: there is nothing to look at."""
+        raise NotImplementedError("a device that only plans holds no numbers")
+
+    def start_download(self, buffer: Any) -> Callable[[], np.ndarray]:
+        """Refused likewise."""
+        return lambda: self.download(buffer)
+
+    def program(self, text: str) -> DryProgram:
+        """Note a text."""
+        self.texts.append(text)
+        return DryProgram()
+
+
+class DryProgram:
+    """Launches nothing."""
+
+    def set_parameters(self, data: bytes) -> None:
+        """Nothing."""
+        del data
+
+    def launch(
+        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+    ) -> None:
+        """Nothing."""
+        del kernel, grid, threads, arguments, shared, cluster

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from fdtd.axisymmetric.problem import Problem
-from fdtd.backends.cuda.device import Device
-from fdtd.backends.cuda.dry import DryDevice
-from fdtd.backends.cuda.kernel_text import flatten
+from fdtd.backends.cuda.device import Device, DryDevice
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
-from fdtd.backends.cuda.schemes import SCHEMES
 from fdtd.backends.cuda.stepping import Batch
+from fdtd.backends.cuda.text import flatten
 from fdtd.errors import ConfigError
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import Limits
 from fdtd.schemes.rates import check_pair
 from fdtd.schemes.workload import AnyProblem

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.device import Device, Program
-from fdtd.backends.cuda.kernel_text import flatten
-from fdtd.backends.cuda.parameters import pack_parameters
 from fdtd.backends.cuda.planar_packing import pack, unpack
+from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.errors import ConfigError
 from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
 from fdtd.schemes.one_step import plan as one_step

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem, Records
-from fdtd.backends.cuda.device import Device, Program
-from fdtd.backends.cuda.kernel_text import flatten
+from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.packing import Packed, pack
-from fdtd.backends.cuda.parameters import pack_parameters
+from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.schemes.scheme import Scheme
 
 _LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in looks.cu
 _RECORD_THREADS = 256
-
-Advance = Callable[[Program, int, int, int], None]
-"""Take a batch from one step to a later one: the scheme's program, antennas, first step, end."""
 
 # Arrays that hold something of every antenna along their first axis.
 _OF_ANTENNAS = (
@@ -28,34 +24,6 @@ _OF_ANTENNAS = (
 )  # fmt: skip
 # What a scheme with two buffers has twice, the second after the first.
 _DOUBLED = ("fields", "radial_psi", "axial_psi")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scheme:
-    """A scheme ready for one problem.
-
-    Attributes:
-        name: As the command line spells it.
-        text: Kernel file.
-        macros: Its settings.
-        lead, pitch: Layout of the rows.
-        advance: Starts the launches.
-        records: Whether its launches record; if not, `advance` is never taken past a sample.
-        doubled: Whether it has two buffers of fields; `advance` ends in the first.
-        at_once: Antennas that the device steps at a time; 1 where any number keeps it busy.
-        pace: Cell-steps a second of a large batch, by the plan.
-    """
-
-    name: str
-    text: str
-    macros: dict[str, int]
-    lead: int
-    pitch: int
-    advance: Advance
-    records: bool
-    doubled: bool = False
-    at_once: int = 1
-    pace: float = 0.0
 
 
 class Batch:
@@ -109,7 +77,10 @@ class Batch:
             if not self._scheme.records:
                 stops.append((self.steps // sampling.record_every + 1) * sampling.record_every)
             stop = min(stops)
-            self._scheme.advance(self._stepper, batch, self.steps, stop)
+            for one in self._scheme.launches(batch, self.steps, stop):
+                self._stepper.launch(
+                    one.kernel, one.grid, one.threads, *one.arguments, shared=one.shared, cluster=one.cluster
+                )
             self.steps = stop
             if not self._scheme.records and stop % sampling.record_every == 0:
                 sample = stop // sampling.record_every - 1

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from fdtd.axisymmetric.problem import Problem
-from fdtd.backends.cuda.kernel_text import kernel_texts
 from fdtd.backends.cuda.marching import Marching, marching
-from fdtd.backends.cuda.schemes import SCHEMES
+from fdtd.backends.cuda.text import kernel_texts
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
+from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import Machine
 from fdtd.schemes.rates import Candidate, best_few, predict, workload
 from fdtd.schemes.workload import AnyProblem

@@ -4,16 +4,27 @@
 // A row is sent as soon as its half step is done and asked for as late as possible. One slot an edge is enough: two
 // neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
 //
-// Settings: those of patch.cuh; WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial layer); CLUSTERED (1:
-// the blocks of a cluster stand one above the other, and send across).
-#if !defined(WARPS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
-#error "WARPS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
+// Settings: those of lanes.cuh; ROWS (of a patch); WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial
+// layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across). Provides the signals and slots,
+// and the step of a strip.
+#if !defined(WARPS) || !defined(ROWS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
+#error "WARPS, ROWS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
 #endif
-#include "kernels/axisymmetric/patch.cuh"
+#include "kernels/axisymmetric/lanes.cuh"
+#include "kernels/signals.cuh"
+
+// What an axial layer needs of a row: 1/kappa, b, c and the columns that it covers (0 in rows without), for E or for H.
+struct LayerRow {
+    real keep, b, c, columns;
+};
 #if RADIAL_WARPS
 #include "kernels/axisymmetric/strip.cuh"
 #endif
 
+// A number that all lanes hold, in a way that tells the compiler so: branches on it do not divide the warp.
+__device__ inline int agreed(int number) { return __shfl_sync(ALL_LANES, number, 0); }
+
+#define WIDE (32 * CELLS)  // columns of a patch
 #define HEIGHT (WARPS * ROWS)
 #define THREADS (32 * (WARPS + RADIAL_WARPS))
 #if RADIAL_WARPS
@@ -61,27 +72,23 @@ __device__ inline void prepare_signals() {
 
 // Two lane-wise components of a row in a slot, free of bank conflicts.
 __device__ inline void load_slot(const real *slot, int lane, real *first, real *second) {
-    const piece *from = reinterpret_cast<const piece *>(slot) + lane;
-#pragma unroll
-    for (int v = 0; v < CELLS / PIECE; ++v)
-        spread(from[v * 32], first + v * PIECE), spread(from[(CELLS / PIECE + v) * 32], second + v * PIECE);
+    const vector *from = reinterpret_cast<const vector *>(slot);
+    read_component(from, 0, lane, first), read_component(from, 1, lane, second);
 }
 __device__ inline void write_slot(real *slot, int lane, const real *first, const real *second) {
-    piece *to = reinterpret_cast<piece *>(slot) + lane;
-#pragma unroll
-    for (int v = 0; v < CELLS / PIECE; ++v)
-        to[v * 32] = gather(first + v * PIECE), to[(CELLS / PIECE + v) * 32] = gather(second + v * PIECE);
+    vector *to = reinterpret_cast<vector *>(slot);
+    write_component(to, 0, lane, first), write_component(to, 1, lane, second);
 }
 // To a warp of this block or, `by` blocks above, of another.
 __device__ inline void send_slot(real *slot, signal_word *signal, int by, int lane, const real *first, const real *second) {
 #if CLUSTERED
     if (by) {
-        piece *to = reinterpret_cast<piece *>(slot) + lane;
+        vector *to = reinterpret_cast<vector *>(slot) + lane;
         const int rank = cluster_rank() + by;
 #pragma unroll
-        for (int v = 0; v < CELLS / PIECE; ++v) {
-            send(to + v * 32, rank, gather(first + v * PIECE), signal);
-            send(to + (CELLS / PIECE + v) * 32, rank, gather(second + v * PIECE), signal);
+        for (int v = 0; v < VECTORS; ++v) {
+            send(to + v * 32, rank, packed(first + v * WIDTH), signal);
+            send(to + (VECTORS + v) * 32, rank, packed(second + v * WIDTH), signal);
         }
         return;
     }
@@ -115,16 +122,16 @@ __device__ inline void send_strip(
     if (hold) slot[g.column] = first, slot[RADIAL_COLUMNS + g.column] = second, give_signal(signal);
 }
 
-__device__ inline void send_strip_h(const StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+__device__ inline void send_strip_h(const LayerCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
     if (!c.above) return;
     const int by = c.warp == RADIAL_WARPS - 1, to = by ? 0 : c.warp + 1;
-    send_strip(strip_slot(to, 1), signal_of(STRIP_H_ROW, to), by, g, g.works && g.top, x[STRIP_ROWS - 1].h_r,
-               x[STRIP_ROWS - 1].h);
+    send_strip(strip_slot(to, 1), signal_of(STRIP_H_ROW, to), by, g, g.works && g.top, x[STRIP_ROWS - 1].at[H_R],
+               x[STRIP_ROWS - 1].at[H_PHI]);
 }
 
-template <int KIND> __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
-    real hr_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h_r, RADIAL_COLUMNS);
-    real h_below = __shfl_up_sync(WHOLE_WARP, x[STRIP_ROWS - 1].h, RADIAL_COLUMNS);
+template <int KIND> __device__ inline void strip_half_e(LayerCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+    real hr_below = __shfl_up_sync(ALL_LANES, x[STRIP_ROWS - 1].at[H_R], RADIAL_COLUMNS);
+    real h_below = __shfl_up_sync(ALL_LANES, x[STRIP_ROWS - 1].at[H_PHI], RADIAL_COLUMNS);
     if (g.group == 0) hr_below = h_below = 0;
     await_signal(signal_of(H_COLUMN, c.warp), c.turn);
     if (c.below) {
@@ -136,21 +143,21 @@ template <int KIND> __device__ inline void strip_half_e(StripCell (&x)[STRIP_ROW
     for (int r = STRIP_ROWS - 1; r >= 0; --r) {
         real edge_hz = 0, edge_h = 0;
         if (g.works && g.column == 0) edge_hz = edge_slot(g.row + r, 1)[0], edge_h = edge_slot(g.row + r, 1)[1];
-        strip_e<KIND>(x[r], r ? x[r - 1].h_r : hr_below, r ? x[r - 1].h : h_below, edge_hz, edge_h, g, r);
+        strip_e<KIND>(x[r], r ? x[r - 1].at[H_R] : hr_below, r ? x[r - 1].at[H_PHI] : h_below, edge_hz, edge_h, g, r);
         if (g.works && g.column == 0) {
-            edge_slot(g.row + r, 0)[0] = x[r].e_z, edge_slot(g.row + r, 0)[1] = x[r].e;
+            edge_slot(g.row + r, 0)[0] = x[r].at[E_Z], edge_slot(g.row + r, 0)[1] = x[r].at[E_PHI];
             if (COLUMN_GIVERS > 1 || r % ROWS == 0) give_signal(signal_of(E_COLUMN, (g.row + r) / ROWS));
         }
     }
     if (c.below) {
         const int by = c.warp == 0 ? -1 : 0, to = by ? RADIAL_WARPS - 1 : c.warp - 1;
-        send_strip(strip_slot(to, 0), signal_of(STRIP_E_ROW, to), by, g, g.group == 0, x[0].e_r, x[0].e);
+        send_strip(strip_slot(to, 0), signal_of(STRIP_E_ROW, to), by, g, g.group == 0, x[0].at[E_R], x[0].at[E_PHI]);
     }
 }
 
-template <int KIND> __device__ inline void strip_half_h(StripCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
-    real er_above = __shfl_down_sync(WHOLE_WARP, x[0].e_r, RADIAL_COLUMNS);
-    real e_above = __shfl_down_sync(WHOLE_WARP, x[0].e, RADIAL_COLUMNS);
+template <int KIND> __device__ inline void strip_half_h(LayerCell (&x)[STRIP_ROWS], const Strip &g, const Course &c) {
+    real er_above = __shfl_down_sync(ALL_LANES, x[0].at[E_R], RADIAL_COLUMNS);
+    real e_above = __shfl_down_sync(ALL_LANES, x[0].at[E_PHI], RADIAL_COLUMNS);
     if (g.top) er_above = e_above = 0;
     if (c.above) {
         await_signal(signal_of(STRIP_E_ROW, c.warp), c.turn);
@@ -159,8 +166,8 @@ template <int KIND> __device__ inline void strip_half_h(StripCell (&x)[STRIP_ROW
     }
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r)
-        strip_h<KIND>(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e_r : er_above,
-                r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].e : e_above, g, r);
+        strip_h<KIND>(x[r], r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].at[E_R] : er_above,
+                r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].at[E_PHI] : e_above, g, r);
 }
 
 // What other blocks will send a warp in this step.
@@ -173,7 +180,7 @@ __device__ inline void expect_strips(const Course &c, int lane) {
 }
 
 // One step of a strip.
-__device__ inline void march_strip(StripCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
+__device__ inline void march_strip(LayerCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
     expect_strips(c, g.lane);
     if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
     else if (g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);

@@ -1,7 +1,10 @@
 // What every kernel of the axisymmetric stencil needs: the batch in device memory. One copy in constant memory.
 //
-// The host builds the same structure from this text (fdtd/backends/cuda/parameters.py), so a line holds one member.
+// The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
 // `real` is float or double. Columns are stored at `lead` + i; everything before `lead` and after lead + nr is zero.
+//
+// Settings: REAL; MOVE_ONLY, ROW_PITCH and RADIAL_PITCH where a scheme knows them. Provides P and the places of an antenna's
+// numbers in it.
 #ifndef REAL
 #error "REAL must be float or double"
 #endif
@@ -140,4 +143,5 @@ __device__ inline real *layer_memory(int antenna, int layer, int filter) {
     return P.axial_psi + (((long long)antenna * P.axial_count + (layer >> 16)) * 4 + filter) * ROW_PITCH;
 }
 
-__device__ inline int row_word(int antenna, int k) { return P.rows[(long long)antenna * (P.nz + 1) + k]; }
+__device__ inline const int *row_words(int antenna, int k) { return P.rows + (long long)antenna * (P.nz + 1) + k; }
+__device__ inline int row_word(int antenna, int k) { return *row_words(antenna, k); }

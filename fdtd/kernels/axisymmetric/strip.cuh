@@ -1,19 +1,17 @@
 // The columns of the radial layer: a lane holds STRIP_ROWS cells of one column with the memories of their filters, all in
 // registers; a warp holds GROUPS groups of lanes, one above the other.
 //
-// Settings: RADIAL_COLUMNS (1 to 32), STRIP_ROWS.
+// Settings: RADIAL_COLUMNS (1 to 32), STRIP_ROWS. Provides a strip's place and needs (`survey`) and its cells' update
+// (layer.cuh); needs LayerRow (march.cuh), and layer_of
+// and memory_of: where tables and axial memories lie (slab.cuh).
 #if RADIAL_COLUMNS < 1 || RADIAL_COLUMNS > 32 || !defined(STRIP_ROWS)
 #error "RADIAL_COLUMNS (1 to 32) and STRIP_ROWS must be set"
 #endif
-#include "kernels/axisymmetric/patch.cuh"
+#include "kernels/axisymmetric/lanes.cuh"
+#include "kernels/axisymmetric/layer.cuh"
 
 #define GROUPS (32 / RADIAL_COLUMNS)
 #define STRIP_HEIGHT (GROUPS * STRIP_ROWS)  // rows of a warp
-
-// Filters 0-3 belong to E, 4-7 to H.
-struct StripCell {
-    real e_r, e, e_z, h_r, h, h_z, psi[8];
-};
 
 // What a strip needs beyond the radial layer's own filters: nothing; axial layers over all of its columns; everything.
 enum StripKind { STRIP_AIR, STRIP_AXIAL, STRIP_FULL };
@@ -26,7 +24,7 @@ struct Strip {
     int kind;                          // of the warp's update
     int table;                         // where the tables of the block's rows start
     int word[STRIP_ROWS];
-    real gain[6], b[8], c[8];
+    LayerColumn factors;
 };
 
 // For warp `warp` of a block whose lowest row is `origin` and that has `height` rows.
@@ -51,91 +49,46 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
     g.kind = full || (rich && narrow) ? STRIP_FULL : rich ? STRIP_AXIAL : STRIP_AIR;
 }
 
-__device__ inline void read_factors(Strip &g) {
-#pragma unroll
-    for (int n = 0; n < 6; ++n) g.gain[n] = P.gains[n * P.pitch + g.at];
-#pragma unroll
-    for (int n = 0; n < 8; ++n) {
-        g.b[n] = P.filters[2 * n * P.radial_pitch + g.column];
-        g.c[n] = P.filters[(2 * n + 1) * P.radial_pitch + g.column];
-    }
+// A lane's cell of one row, from where the row and its memories start, or back.
+template <bool WRITE> __device__ inline void move_strip_cell(LayerCell &cell, real *row, real *psi, const Strip &g) {
+    if (WRITE) store_layer_cell(cell, row + g.at, P.pitch, psi + g.column, P.radial_pitch);
+    else load_layer_cell(cell, row + g.at, P.pitch, psi + g.column, P.radial_pitch);
 }
 
-__device__ inline void load_strip_cell(StripCell &cell, const real *row, const real *psi) {
-    cell.e_r = row[0], cell.e = row[P.pitch], cell.e_z = row[2 * P.pitch];
-    cell.h_r = row[3 * P.pitch], cell.h = row[4 * P.pitch], cell.h_z = row[5 * P.pitch];
-#pragma unroll
-    for (int n = 0; n < 8; ++n) cell.psi[n] = psi[n * P.radial_pitch];
-}
-
-__device__ inline void store_strip_cell(const StripCell &cell, real *row, real *psi) {
-    row[0] = cell.e_r, row[P.pitch] = cell.e, row[2 * P.pitch] = cell.e_z;
-    row[3 * P.pitch] = cell.h_r, row[4 * P.pitch] = cell.h, row[5 * P.pitch] = cell.h_z;
-#pragma unroll
-    for (int n = 0; n < 8; ++n) psi[n * P.radial_pitch] = cell.psi[n];
-}
-
-__device__ inline void clear(StripCell &cell) {
-    cell.e_r = cell.e = cell.e_z = cell.h_r = cell.h = cell.h_z = 0;
-#pragma unroll
-    for (int n = 0; n < 8; ++n) cell.psi[n] = 0;
-}
-
-// What the axial layers need of a row, and the memory of one filter.
+// What an axial layer needs of a row, and the memory of one filter.
 __device__ inline LayerRow layer_of(const Strip &g, int r, int half);
 __device__ inline real *memory_of(const Strip &g, int r, int filter);
 
-// Stretches two of a row's differences along z, if the layer covers the column, and advances their memories. Without
-// branches where each row has a layer to show: one of no effect and memories of zero.
-template <int KIND> __device__ inline void stretch(const Strip &g, int r, int half, real &first, real &second) {
-    if (KIND == STRIP_AIR || (KIND == STRIP_FULL && !(g.works && g.word[r] & ROW_AXIAL))) return;
-    const LayerRow t = layer_of(g, r, half);
-    if (KIND == STRIP_FULL && real(g.at) >= t.columns) return;
-    real *memory[2] = {memory_of(g, r, 2 * half), memory_of(g, r, 2 * half + 1)};
-    const real a = t.b * *memory[0] + rounded(t.c, first), b = t.b * *memory[1] + rounded(t.c, second);
-    first = t.keep * first + a, second = t.keep * second + b;
-    if (g.works) *memory[0] = a, *memory[1] = b;
-}
+// Accessor of layer.cuh: row r of a lane, in half step HALF.
+template <int KIND, int HALF> struct StripHere : LayerHere {
+    const Strip &g;
+    int r;
+    // Without branches where each row has a layer to show: one of no effect and memories of zero.
+    __device__ void stretch(real &rise_r, real &rise_phi) const {
+        if (KIND == STRIP_AIR || (KIND == STRIP_FULL && !(g.works && g.word[r] & ROW_AXIAL))) return;
+        const LayerRow t = layer_of(g, r, HALF);
+        if (KIND == STRIP_FULL && real(g.at) >= t.columns) return;
+        real *memory[2] = {memory_of(g, r, 2 * HALF), memory_of(g, r, 2 * HALF + 1)};
+        const real a = remembered(*memory[0], t.b, t.c, rise_r), b = remembered(*memory[1], t.b, t.c, rise_phi);
+        rise_r = stretched(t.keep, rise_r, a), rise_phi = stretched(t.keep, rise_phi, b);
+        if (g.works) *memory[0] = a, *memory[1] = b;
+    }
+    __device__ bool filled() const { return KIND == STRIP_FULL && g.works && g.word[r] & ROW_RADIAL; }
+    __device__ const real *media() const { return medium(g.antenna, g.first + r, 0) + g.at; }
+    __device__ bool conducts() const { return KIND != STRIP_AIR && g.word[r] & ROW_PLANE; }
+};
 
-// `edge_hz`, `edge_h`: the main column before the layer's first. 
+// `edge_hz`, `edge_h`: the main column before the layer's first.
 template <int KIND> __device__ inline void strip_e(
-    StripCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r
+    LayerCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r
 ) {
-    const real m = P.order;
-    real hz_before = __shfl_up_sync(WHOLE_WARP, x.h_z, 1), h_before = __shfl_up_sync(WHOLE_WARP, x.h, 1);
+    real hz_before = __shfl_up_sync(ALL_LANES, x.at[H_Z], 1), h_before = __shfl_up_sync(ALL_LANES, x.at[H_PHI], 1);
     if (g.column == 0) hz_before = edge_hz, h_before = edge_h;
-    real up_hr = x.h_r - hr_below, up_h = x.h - h_below;
-    const int word = g.word[r];
-    stretch<KIND>(g, r, 0, up_hr, up_h);
-    const real curl_r = m * x.h_z - up_h, curl_phi = up_hr - (x.h_z - hz_before), curl_z = (x.h - h_before) - m * x.h_r;
-    x.psi[0] = g.b[0] * x.psi[0] + rounded(g.c[0], curl_r);
-    x.psi[1] = g.b[1] * x.psi[1] + rounded(g.c[1], curl_phi);
-    x.psi[2] = g.b[2] * x.psi[2] + rounded(g.c[2], curl_z);
-    x.psi[3] = g.b[3] * x.psi[3] + rounded(g.c[3], curl_z);
-    const real drive_r = g.gain[0] * curl_r + x.psi[0], drive_phi = g.gain[1] * curl_phi + x.psi[1];
-    const real drive_z = g.gain[2] * curl_z + (x.psi[2] + x.psi[3]);
-    if (KIND == STRIP_FULL && g.works && word & ROW_RADIAL) {
-        const real *media = medium(g.antenna, g.first + r, 0) + g.at;
-        x.e_r = rounded(media[0], x.e_r) + media[3 * P.pitch] * drive_r;
-        x.e = rounded(media[P.pitch], x.e) + media[4 * P.pitch] * drive_phi;
-        x.e_z = rounded(media[2 * P.pitch], x.e_z) + media[5 * P.pitch] * drive_z;
-    } else x.e_r += drive_r, x.e += drive_phi, x.e_z += drive_z;
-    if (KIND != STRIP_AIR && word & ROW_PLANE) x.e_r = x.e = 0;
+    layer_e(StripHere<KIND, 0>{{x, g.factors, hr_below, h_below, hz_before, h_before}, g, r});
 }
 
-template <int KIND> __device__ inline void strip_h(StripCell &x, real er_above, real e_above, const Strip &g, int r) {
-    const real m = P.order;
-    real ez_after = __shfl_down_sync(WHOLE_WARP, x.e_z, 1), e_after = __shfl_down_sync(WHOLE_WARP, x.e, 1);
+template <int KIND> __device__ inline void strip_h(LayerCell &x, real er_above, real e_above, const Strip &g, int r) {
+    real ez_after = __shfl_down_sync(ALL_LANES, x.at[E_Z], 1), e_after = __shfl_down_sync(ALL_LANES, x.at[E_PHI], 1);
     if (g.column == RADIAL_COLUMNS - 1) ez_after = e_after = 0;
-    real up_er = er_above - x.e_r, up_e = e_above - x.e;
-    const int word = g.word[r];
-    stretch<KIND>(g, r, 1, up_er, up_e);
-    const real curl_r = up_e + m * x.e_z, curl_phi = (ez_after - x.e_z) - up_er, curl_z = (e_after - x.e) + m * x.e_r;
-    x.psi[4] = g.b[4] * x.psi[4] + rounded(g.c[4], curl_r);
-    x.psi[5] = g.b[5] * x.psi[5] + rounded(g.c[5], curl_phi);
-    x.psi[6] = g.b[6] * x.psi[6] + rounded(g.c[6], curl_z);
-    x.psi[7] = g.b[7] * x.psi[7] + rounded(g.c[7], curl_z);
-    x.h_r += g.gain[3] * curl_r + x.psi[4];
-    x.h += g.gain[4] * curl_phi + x.psi[5];
-    x.h_z -= g.gain[5] * curl_z + (x.psi[6] + x.psi[7]);
+    layer_h(StripHere<KIND, 1>{{x, g.factors, er_above, e_above, ez_after, e_after}, g, r});
 }

@@ -1,6 +1,6 @@
 // What every kernel of the planar stencils needs: the batch in device memory. One copy in constant memory.
 //
-// The host builds the same structure from this text (fdtd/backends/cuda/parameters.py), so a line holds one member.
+// The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
 // `real` is float or double. All planes are [rows + 2, pitch] with one row of zeros below and above; column i is
 // stored at LEAD + i, with zeros on both sides.
 #ifndef REAL

@@ -10,7 +10,7 @@
 #if !defined(TEAM) || !defined(ROWS) || !defined(RING) || !defined(BLOCKS)
 #error "TEAM, ROWS, RING and BLOCKS must be set"
 #endif
-#include "kernels/axisymmetric/cells.cuh"
+#include "schemes/one_step/cells.cuh"
 #include "kernels/signals.cuh"
 
 #define THREADS (2 * TEAM + 32)
@@ -70,35 +70,13 @@ __device__ inline void carry(const Ring &s, int antenna, int n, int lane) {
 
 __device__ inline void row_e(const Ring &s, const Spot &spot, int step) {
     for (int k = max(spot.k - 1, 0); k <= spot.k; ++k) await_signal(s.arrivals + k % RING, k / RING);
-    real *state = s.row(spot.k) + spot.j;
-    Cells x;
-    real hr_below[WIDTH], h_below[WIDTH];
-    load_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z), load_three(state, x.e_r, x.e, x.e_z);
-    const real h_left = state[4 * P.pitch - 1], hz_left = state[5 * P.pitch - 1];
-    clear(hr_below), clear(h_below);
-    if (spot.k > 0) {
-        const real *below = s.row(spot.k - 1) + spot.j;
-        load(below + 3 * P.pitch, hr_below), load(below + 4 * P.pitch, h_below);
-    }
-    real *radial = s.row(spot.k) + s.fields;
-    advance_e(x, hr_below, h_below, h_left, hz_left, spot, radial, s.words[spot.k], s.words[spot.k + 1], step);
-    store_three(state, x.e_r, x.e, x.e_z);
+    real *row = s.row(spot.k);
+    step_e(row + spot.j, [&] { return s.row(spot.k - 1) + spot.j; }, spot, row + s.fields, s.words + spot.k, step);
 }
 
 __device__ inline void row_h(const Ring &s, const Spot &spot) {
-    real *state = s.row(spot.k) + spot.j;
-    Cells x;
-    real er_above[WIDTH], e_above[WIDTH];
-    load_three(state, x.e_r, x.e, x.e_z), load_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z);
-    const bool last = spot.j + WIDTH >= P.pitch;
-    const real e_right = last ? real(0) : state[P.pitch + WIDTH], ez_right = last ? real(0) : state[2 * P.pitch + WIDTH];
-    clear(er_above), clear(e_above);
-    if (spot.k + 1 < P.nz) {
-        const real *above = s.row(spot.k + 1) + spot.j;
-        load(above, er_above), load(above + P.pitch, e_above);
-    }
-    advance_h(x, er_above, e_above, ez_right, e_right, spot, s.row(spot.k) + s.fields, s.words[spot.k]);
-    store_three(state + 3 * P.pitch, x.h_r, x.h, x.h_z);
+    real *row = s.row(spot.k);
+    step_h(row + spot.j, [&] { return s.row(spot.k + 1) + spot.j; }, spot, row + s.fields, s.words + spot.k);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole_step(int step) {

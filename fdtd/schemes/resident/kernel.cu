@@ -8,30 +8,24 @@
 #error "CLUSTER must be set"
 #endif
 #define CLUSTERED 1
-#include "kernels/axisymmetric/slab.cuh"
-#include "kernels/axisymmetric/lanes.cuh"
+#include "kernels/axisymmetric/patch.cuh"
 #include "kernels/axisymmetric/recording.cuh"
+#if CELLS * REAL_BYTES % 16
+#error "CELLS must be a whole number of 16-byte vectors"
+#endif
 
 static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
 
 __device__ inline void move_patch(Patch &f, const Rows &g, bool write) {
-    const int n = P.pitch;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
         if (g.first + r >= P.nz) {
-#pragma unroll
-            for (int j = 0; j < CELLS; ++j)
-                f.e_r[r][j] = f.e[r][j] = f.e_z[r][j] = f.h_r[r][j] = f.h[r][j] = f.h_z[r][j] = 0;
+            clear(f.row[r]);
             continue;
         }
         real *at = field(g.antenna, g.first + r, 0) + g.column;
-        if (write) {
-            store_lane(at, f.e_r[r]), store_lane(at + n, f.e[r]), store_lane(at + 2 * n, f.e_z[r]);
-            store_lane(at + 3 * n, f.h_r[r]), store_lane(at + 4 * n, f.h[r]), store_lane(at + 5 * n, f.h_z[r]);
-        } else {
-            load_lane(at, f.e_r[r]), load_lane(at + n, f.e[r]), load_lane(at + 2 * n, f.e_z[r]);
-            load_lane(at + 3 * n, f.h_r[r]), load_lane(at + 4 * n, f.h[r]), load_lane(at + 5 * n, f.h_z[r]);
-        }
+        if (write) store_row(at, f.row[r]);
+        else load_row(at, f.row[r]);
     }
 }
 
@@ -44,10 +38,10 @@ __device__ inline void move_memories(const Rows &g, bool write) {
         if (!memories.there) continue;
 #pragma unroll 1
         for (int filter = 0; filter < 4; ++filter) {
-            piece *away = reinterpret_cast<piece *>(axial_memory(g.antenna, g.first + r, filter) + g.column);
-            piece *here = memories.of(filter);
+            vector *away = reinterpret_cast<vector *>(axial_memory(g.antenna, g.first + r, filter) + g.column);
+            vector *here = memories.of(filter);
 #pragma unroll
-            for (int v = 0; v < PIECES; ++v)
+            for (int v = 0; v < VECTORS; ++v)
                 write ? void(away[v] = here[v * memories.lanes]) : void(here[v * memories.lanes] = away[v]);
         }
     }
@@ -64,9 +58,7 @@ __device__ inline void record_patch(const Patch &f, const Rows &g, int warp, int
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (g.word[r] & ROW_RECORDED) {
-            write_component(to, 0, g.lane, f.e_r[r]), write_component(to, 1, g.lane, f.e[r]);
-            write_component(to, 2, g.lane, f.e_z[r]), write_component(to, 3, g.lane, f.h_r[r]);
-            write_component(to, 4, g.lane, f.h[r]), write_component(to, 5, g.lane, f.h_z[r]);
+            write_shared(to, g.lane, f.row[r]);
             record_desk(warp, g.antenna, g.first + r, sample);
         }
 }
@@ -115,13 +107,13 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
     const int warp = warp_index() - WARPS, lane = threadIdx.x % 32, count = agreed(steps), rank = cluster_rank();
     Strip g;
     survey(g, blockIdx.y, warp, lane, rank * HEIGHT, HEIGHT);
-    read_factors(g);
+    read_column(g.factors, g.column);
     Course c{warp, warp > 0 || rank > 0, warp < RADIAL_WARPS - 1 || rank < cluster_blocks() - 1, 0};
-    StripCell x[STRIP_ROWS];
+    LayerCell x[STRIP_ROWS];
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
-        if (g.works && k < P.nz) load_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
+        if (g.works && k < P.nz) move_strip_cell<false>(x[r], field(g.antenna, k, 0), radial_memory(g.antenna, k, 0), g);
         else clear(x[r]);
         if (g.works)
             for (int filter = 0; filter < 4; ++filter)
@@ -138,14 +130,14 @@ __device__ __noinline__ void strip_warp(int first, int steps) {
 #pragma unroll
                 for (int r = 0; r < STRIP_ROWS; ++r)
                     if (g.first + r >= P.map_bottom && g.first + r < P.map_top)
-                        record_map(g.antenna, g.first + r, i, sample, x[r].e_r, x[r].e, x[r].e_z);
+                        record_map(g.antenna, g.first + r, i, sample, x[r].at[E_R], x[r].at[E_PHI], x[r].at[E_Z]);
             due = P.record_every, ++sample;
         }
     }
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
-        if (g.works && k < P.nz) store_strip_cell(x[r], field(g.antenna, k, 0) + g.at, radial_memory(g.antenna, k, 0) + g.column);
+        if (g.works && k < P.nz) move_strip_cell<true>(x[r], field(g.antenna, k, 0), radial_memory(g.antenna, k, 0), g);
         if (g.works && g.word[r] & ROW_AXIAL)
             for (int filter = 0; filter < 4; ++filter)
                 axial_memory(g.antenna, k, filter)[g.at] = *memory_of(g, r, filter);

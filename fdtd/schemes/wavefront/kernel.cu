@@ -6,13 +6,13 @@
 // two rows in registers, which change roles. After the last row of the lattice comes a row of zeros, the conductor in the
 // plane k = nz, and right behind it the first row again, LEVELS steps later.
 //
-// Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory,
-// recording. Radial warps do it, in step with the others: every fourth warp, so that they share one of the
+// Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory and
+// recording (fetch.cuh). Radial warps do it, in step with the others: every fourth warp, so that they share one of the
 // multiprocessor's four parts and its instruction cache.
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
-// FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (bor.cuh); ROW_PITCH, RADIAL_PITCH.
+// FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
 // levels for them (an even number; an argument, since registers are dear and constants free).
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
@@ -25,7 +25,7 @@
 #define RING 4  // rows on their way from memory
 #define MEDIUM_VECTORS (6 * VECTORS * STAGED_LANES)
 #define FACE_VECTORS (3 * VECTORS * CUT_LANES)
-#include "kernels/axisymmetric/bor.cuh"
+#include "schemes/wavefront/rows.cuh"
 #include "kernels/axisymmetric/recording.cuh"
 
 // Rows that level l is behind the first: 2 from an even level to the odd one after it, 4 from an odd one to the next.
@@ -115,7 +115,7 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     return s;
 }
 __device__ inline const real *axial_row(const Shared &s, int k) { return s.axial + (s.layers[k] >> 16) * 6; }
-#include "kernels/axisymmetric/radial.cuh"
+#include "schemes/wavefront/radial.cuh"
 
 // One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
 __device__ inline void advance(
@@ -156,11 +156,11 @@ __device__ inline void iterate(
     advance(row, below, at, c, p, s, t);
     if (RADIAL_COLUMNS && p.lane == 31) {
         real *edge = s.chain + (((t - lag(p.level) - 1) & 3) * LEVELS + p.level) * CHAIN + 14 * INLET_RUN * WIDTH;
-        edge[0] = below.h_z[CELLS - 1], edge[1] = below.h[CELLS - 1];
+        edge[0] = below.at[H_Z][CELLS - 1], edge[1] = below.at[H_PHI][CELLS - 1];
     }
     if (odd) __syncthreads();  // see below
     if (p.level + 1 < LEVELS) write_shared(s.links + (p.level * 2 + now) * ROW_VECTORS, p.lane, below);
-    else if (valid(at) && at.k > 0) write_global(field(afresh(p.antenna), at.k - 1, 0), afresh(p.lane), below);
+    else if (valid(at) && at.k > 0) store_row(field(afresh(p.antenna), at.k - 1, 0) + afresh(p.lane) * CELLS, below);
     move_on(at, passes, s.words);
     const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
                                  : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;

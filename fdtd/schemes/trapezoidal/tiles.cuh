@@ -1,0 +1,123 @@
+// Tiles of the trapezoidal scheme: a block's way through them, the buffers that a launch reads and writes, and the stage in
+// shared memory through which rows come and go.
+//
+// Settings: those of kernel.cu. Provides Tile, Tour, Buffers, and `ask`, `exchange` and `send_out` of a warp's rows.
+#if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)
+#error "DEPTH, TILES, STRIDE and CLUSTER must be set"
+#endif
+#include "kernels/axisymmetric/patch.cuh"
+
+static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
+
+// Given when a warp's rows have come: at the end of shared memory.
+__device__ inline signal_word *arrival(int warp) {
+    return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
+}
+
+// A block's place in its cluster, and the cluster's in the grid.
+#if CLUSTERED
+__device__ inline int rank() { return cluster_rank(); }
+#else
+__device__ inline int rank() { return 0; }
+#endif
+__device__ inline int cluster_index() { return blockIdx.x / CLUSTER; }
+__device__ inline int clusters() { return gridDim.x / CLUSTER; }
+
+// A tile: the block's lowest row, and the rows that are written.
+struct Tile {
+    int antenna, row, bottom, top;
+};
+
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
+
+__device__ inline Tile tile_of(int n) {
+    // Each antenna starts with another of its tiles, so that blocks meet all kinds however many blocks there are.
+    const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
+    return {antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+}
+
+// A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
+// the next 32 are read together, one a lane.
+#define ALL_TILES (P.batch * TILES)
+struct Tour {
+    int n, passed, flags;
+};
+__device__ inline int flags_from(int n) {
+    const int there = n + int(threadIdx.x % 32) * clusters();
+    return there < ALL_TILES ? P.active[there / TILES] : 0;
+}
+__device__ inline void skip_stopped(Tour &t) {
+    while (t.n < ALL_TILES && !__shfl_sync(ALL_LANES, t.flags, t.passed % 32)) {
+        t.n += clusters();
+        if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    }
+}
+__device__ inline void set_out(Tour &t) { t.n = cluster_index(), t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
+__device__ inline void go_on(Tour &t) {
+    t.n += clusters();
+    if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
+    skip_stopped(t);
+}
+
+// The buffers that a launch reads and writes.
+struct Buffers {
+    bool odd;
+    __device__ int antenna(bool write, int antenna) const { return antenna + (odd != write ? P.batch : 0); }
+    __device__ real *fields(bool write, int n, int k) const { return field(antenna(write, n), k, 0); }
+    __device__ real *axial(bool write, int n, int k) const { return axial_memory(antenna(write, n), k, 0); }
+    __device__ real *radial(bool write, int n, int k) const { return radial_memory(antenna(write, n), k, 0); }
+};
+
+// A warp's rows in the stage: number n is component n % 6 of row n / 6; lane n asks for it and returns it.
+#define STAGED (6 * ROWS)
+static_assert(STAGED <= 32, "a lane moves one row of one component");
+__device__ inline real *staged(int warp, int n) { return desk<real>(warp) + n * WIDE; }
+
+// Asks for a warp's part of a tile. Rows beyond the lattice stay what they are, zeros.
+__device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, count = 6 * max(0, min(ROWS, P.nz - first));
+    if (lane < count)
+        copy_in(staged(warp, lane), buffers.fields(false, t.antenna, first) + lane * P.pitch, WIDE * REAL_BYTES, arrival(warp));
+    if (lane == 0) announce_copies(arrival(warp), count * WIDE * REAL_BYTES);
+}
+
+// Sends a warp's part of the tile proper to the other buffer.
+__device__ inline void send_out(const Tile &t, int warp, int lane, const Buffers &buffers) {
+    const int first = t.row + warp * ROWS, k = first + lane / 6;
+    if (lane < STAGED && k >= t.bottom && k < t.top)
+        copy_out(buffers.fields(true, t.antenna, first) + lane * P.pitch, staged(warp, lane), WIDE * REAL_BYTES);
+}
+
+// Takes a component of a row from the stage, and leaves there what was stepped. Lanes of wide patches take their pieces in
+// an order of their own, which keeps them out of each other's banks.
+__device__ inline void exchange_component(real *row, int lane, real *cells, bool takes) {
+    vector *place = reinterpret_cast<vector *>(row) + lane * VECTORS, next[VECTORS];
+    const int turned = VECTORS == 2 ? lane / 4 % 2 : 0;
+    if (takes) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) next[v] = place[v ^ turned];
+    }
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        real out[WIDTH];
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w)
+            out[w] = VECTORS == 2 && turned ? cells[(VECTORS - 1 - v) * WIDTH + w] : cells[v * WIDTH + w];
+        place[v ^ turned] = packed(out);
+    }
+    if (!takes) return;
+    real in[CELLS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) unpack(next[v], in + v * WIDTH);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) cells[j] = VECTORS == 2 && turned ? in[(j + CELLS / 2) % CELLS] : in[j];
+}
+__device__ inline void exchange(Patch &f, int warp, int lane, bool takes) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (int c = 0; c < 6; ++c) exchange_component(staged(warp, r * 6 + c), lane, f.row[r].at[c], takes);
+    }
+    publish_to_copies();
+    __syncwarp();  // the stage is what all lanes left
+}
