@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+from antennaopt.metrics import METRICS
 from antennaopt.solver_settings import SolverSettings
 
 CALLS = []
@@ -48,6 +49,7 @@ def outcome(design, plan):
         "frequency_hz": list(frequencies),
         "s11": [[0.1, -0.1] for _ in frequencies],
         "s11_db": [20.0 * math.log10(math.hypot(0.1, 0.1)) for _ in frequencies],
+        **{metric.key: each(metric.typical) for metric in METRICS.values()},
         "directivity_dbi": each(width),
         "max_directivity_dbi": each(width + 0.01),
         "gain_dbi": each(width - 0.1),
