@@ -249,6 +249,15 @@ METRICS: dict[str, Metric] = {
             place=Place.FIGURE,
         ),
         Metric(
+            key="realized_gain_dbi",
+            label="realised gain on axis",
+            unit="dBi",
+            larger_is_better=True,
+            compute=lambda q: _directivity(q) + decibels(q.efficiency * (1.0 - q.reflected)),
+            typical=19.93,
+            goal=GoalKind(),
+        ),
+        Metric(
             key="radiation_efficiency",
             label="radiation efficiency",
             unit="",

@@ -106,6 +106,8 @@ def test_figures_hang_together() -> None:
     assert column["s11_db"] == pytest.approx(20 * np.log10(reflected), abs=1e-9)
     gain = column["directivity_dbi"] + 10 * np.log10(column["radiation_efficiency"])
     assert column["gain_dbi"] == pytest.approx(gain, abs=1e-9)
+    realised = gain + 10 * np.log10(1 - reflected**2)
+    assert outcome["realized_gain_dbi"] == pytest.approx(realised, abs=1e-9)
     assert (column["max_directivity_dbi"] >= column["directivity_dbi"] - 1e-9).all()
     e_plane, h_plane = np.array(outcome["e_plane_dbi"]), np.array(outcome["h_plane_dbi"])
     assert e_plane[:, [0, -1]] == pytest.approx(h_plane[:, [0, -1]], abs=1e-4)
