@@ -144,7 +144,7 @@ def test_goals_that_no_antenna_came_near_are_named_with_the_nearest(tmp_path):
     with RunFolder.open(path) as folder:
         assert findings_of(folder, record.best["individual"]) == record.findings
     line = reach_line(record.findings.out_of_reach)
-    assert line.startswith("No antenna came within 1 dB of: Directivity at least 30 dBi (nearest: ")
+    assert line.startswith("No antenna came within 1 dB of: Directivity on axis at least 30 dBi (nearest: ")
     assert one.individual in line
     text = report_text(record)
     assert line in text
@@ -162,13 +162,13 @@ def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys):
     assert best["goals"][1]["value"] == -19.0
     assert done.to_dict()["findings"]["goals"] == best["goals"]
     text = "\n".join(summaries.report_lines(done))
-    assert "Side lobe   at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in text
+    assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in text
     assert all(len(line) <= 80 for line in text.splitlines() if line.startswith(("Side", "Direct", "---")))
 
     from antennaopt.cli import main
 
     assert main(["status", str(done.folder)]) == 0
-    assert "Side lobe   at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in capsys.readouterr().out
+    assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in capsys.readouterr().out
     assert main(["status", str(done.folder), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["goals"] == best["goals"]
 
