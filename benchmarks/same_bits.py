@@ -25,6 +25,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from antennaopt.metrics import METRICS
+
 HERE = Path(__file__).resolve().parents[1]
 SEEDS = (7, 11)
 
@@ -143,9 +145,14 @@ def same(one: Any, other: Any) -> bool:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return what differs, one line each: a figure that is missing, or has another value."""
+    """Return what differs, one line each: a figure that is missing, or has another value.
+
+    A metric that the older commit does not have at all is no difference.
+    """
     lines = []
     moved = {renamed(place): value for place, value in old.items()}
+    added = tuple(f"{key}_" for key in METRICS if not any(_leaf(place).startswith(f"{key}_") for place in moved))
+    new = {place: _without(value, added) for place, value in new.items() if not _leaf(place).startswith(added)}
     for place in sorted(moved.keys() | new.keys()):
         if place not in new:
             lines.append(f"{place}: only in the old run")
@@ -154,6 +161,17 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         elif not same(moved[place], new[place]):
             lines.append(f"{place}: {_short(moved[place])} -> {_short(new[place])}")
     return lines
+
+
+def _leaf(place: str) -> str:
+    return place.rsplit("/", 1)[-1]
+
+
+def _without(value: Any, added: tuple[str, ...]) -> Any:
+    """Return a list of results without the metrics that were added."""
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        return [{key: entry for key, entry in one.items() if f"{key}_" not in added} for one in value]
+    return value
 
 
 def _short(value: Any) -> str:

@@ -70,6 +70,16 @@ def test_what_is_missing_on_either_side_is_a_difference() -> None:
     assert same_bits.differences({}, {"evals/a/x": None}) == ["evals/a/x: only in the new run"]
 
 
+def test_a_metric_that_the_old_commit_does_not_have_is_none(folder: Path) -> None:
+    new = same_bits.figures(folder) | {"best/result.json/results": [{"gain_dbi": 1.0, "realized_gain_dbi": 2.0}]}
+    old = {place: value for place, value in new.items() if "/realized_gain_dbi_" not in place}
+    old["best/result.json/results"] = [{"gain_dbi": 1.0}]
+    assert same_bits.differences(old, new) == []
+    place = next(place for place in old if "/gain_dbi_" in place)
+    lost = {other: value for other, value in old.items() if other != place}
+    assert same_bits.differences(lost, new) == [f"{place}: only in the new run"]
+
+
 def test_renamed_columns_are_matched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(same_bits.RENAMED, "gain_30000mhz", "gain_dbi_30000mhz")
     old, new = {"evals/a/gain_30000mhz": 1.0}, {"evals/a/gain_dbi_30000mhz": 1.0}
