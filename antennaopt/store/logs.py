@@ -39,7 +39,12 @@ Completion = tuple[str, int]
 
 
 class OrderLog:
-    """`logs/order.jsonl` of one run. The file is made with its first line."""
+    """`logs/order.jsonl` of one run: the order of completion of a steady state. The file is made with its first line.
+
+    What a killed run had not stored yet is solved again; this file gives the order in which it is to be taken, and how
+    many had been bred by each moment, so that everything comes out as it had. A line is `[17,"b000021",24]`: the
+    eighteenth to be complete is the twenty-second that was bred, and twenty-four had been bred by then.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

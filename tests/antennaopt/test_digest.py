@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from antennaopt.solve import digest as module
-from antennaopt.solve.digest import digests
+from antennaopt.solve import recognition as module
+from antennaopt.solve.recognition import digests
 from fdtd.axisymmetric.media import Media
 
 SHAPE = (3, 3, 14, 11)

@@ -71,7 +71,9 @@ _LARGE = 2**31 - 1  # bytes; version 1 of the format has offsets of 32 bits
 
 
 def netcdf_bytes(variables: Mapping[str, NDArray]) -> bytes:
-    """Return the bytes of a NetCDF file.
+    """Return the bytes of a NetCDF classic file, which xarray, ParaView, MATLAB and IDL read.
+
+    The format has no complex numbers: `e_r` becomes `e_r_real` and `e_r_imag`.
 
     Args:
         variables: Arrays by the names of `VARIABLES`; others become attributes of the file. An empty one is left out,
