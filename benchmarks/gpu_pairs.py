@@ -202,7 +202,8 @@ def _timed(sides: Sequence[Side], steps: int, rounds: int, ready: Sequence[dict[
     """One row: both sides in turns, old first in even rounds."""
     seconds: list[list[float]] = [[], []]
     for side in sides:  # wakes the clock, and fills what first launches fill
-        side.ask("time", steps=steps), side.answer()
+        side.ask("time", steps=steps)
+        side.answer()
     for n in range(rounds):
         for which in (0, 1, 1, 0) if n % 2 == 0 else (1, 0, 0, 1):
             sides[which].ask("time", steps=steps)
@@ -283,7 +284,7 @@ def listing(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
         from fdtd.schemes.machine import HOPPER
     except ImportError:  # before the cut of the scheme modules
         from fdtd.schemes.limits import HOPPER  # pyright: ignore[reportMissingImports]
-    from nvrtc import compile_for
+    from nvrtc import compile_for  # pyright: ignore[reportMissingImports]
 
     from fdtd.backends.cuda.marching import kernel_texts
     from fdtd.errors import Unsuitable

@@ -17,19 +17,18 @@ import matplotlib as mpl
 mpl.use("agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Rectangle
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from fdtd.schemes.machine import HOPPER
 
 from antennaopt.bench.problems import full_problem
 from fdtd.axisymmetric.problem import Problem
 from fdtd.schemes.antennas import SCHEMES
+from fdtd.schemes.machine import HOPPER
 from fdtd.schemes.wavefront.plan import lag
 
 SHAPE = (256, 320)
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee")
 PALE = "#dddddd"
 
 
@@ -40,7 +39,7 @@ def main() -> None:
     problem = full_problem("bor", SHAPE, 160, 1)
     assert isinstance(problem, Problem)
     plans = {name: make(problem, "float32", HOPPER).macros for name, make in SCHEMES.items() if name != "one_step"}
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), constrained_layout=True)
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.6), constrained_layout=True)
     wavefront(axes[0], plans["wavefront"])
     trapezoidal(axes[1], plans["trapezoidal"])
     resident(axes[2], plans["resident"])
@@ -57,8 +56,8 @@ def wavefront(axes: Axes, plan: dict[str, int]) -> None:
     for level in range(levels):
         for row in range(shown):
             iteration = row + lag(level)
-            axes.add_patch(_square(row, level, COLOURS[iteration % 6] if iteration % 6 == 0 else PALE))
-    for iteration in range(0, shown, 6):
+            axes.add_patch(_square(row, level, COLOURS[0] if iteration % 6 == 0 else PALE))
+    for iteration in range(0, shown + lag(levels - 1), 6):
         done = [(iteration - lag(level), level) for level in range(levels) if 0 <= iteration - lag(level) < shown]
         axes.plot([k + 0.5 for k, _ in done], [v + 0.5 for _, v in done], color=COLOURS[0], linewidth=0.8)
     axes.annotate("", (shown, -1.3), (shown - 14, -1.3), arrowprops={"arrowstyle": "->"}, annotation_clip=False)
@@ -67,57 +66,50 @@ def wavefront(axes: Axes, plan: dict[str, int]) -> None:
         xlim=(0, shown), ylim=(-2, levels + 1.2), yticks=[0.5, levels - 0.5], yticklabels=["n", f"n + {levels - 1}"]
     )
     axes.set_title(
-        f"wavefront: a block an antenna, a warp each of {levels} time levels.\n"
-        "Blue: every sixth iteration; the next one is a row further",
+        f"wavefront: one block an antenna, one warp a time level,\n{levels} levels. Blue: what is stepped together in "
+        "every\nsixth iteration; the next iteration is a row further",
         fontsize=9,
     )
 
 
 def trapezoidal(axes: Axes, plan: dict[str, int]) -> None:
-    """Tiles of whole rows that lose a row at each end in every step; pale: computed and thrown away."""
+    """Tiles of whole rows that lose a row at each end in every step; darker: stepped by two tiles."""
     height, depth, stride = plan["WARPS"] * plan["ROWS"] * plan["CLUSTER"], plan["DEPTH"], plan["STRIDE"]
     for tile in range(3):
-        low = tile * stride
+        low, colour = tile * stride, COLOURS[tile]
         for step in range(depth):
-            start, end = (low + step if tile else low), low + height - step - 1
-            axes.add_patch(Rectangle((start, step + 0.06 + 0.0 * tile), end - start, 0.88, color=PALE, linewidth=0))
-        kept = (low + depth if tile else low, low + height - depth)
-        for step in range(depth):
-            axes.add_patch(
-                Rectangle((kept[0], step + 0.06), kept[1] - kept[0], 0.88, color=COLOURS[tile], alpha=0.75, linewidth=0)
-            )
-        slope = [(low, 0), (low + height, 0), (low + height - depth, depth), (low + depth * (tile > 0), depth)]
-        axes.add_patch(Polygon(slope, closed=True, fill=False, edgecolor=COLOURS[tile], linewidth=1.4))
-        axes.text(sum(kept) / 2, depth + 0.25, f"tile {tile + 1}", ha="center", fontsize=8, color=COLOURS[tile])
+            start, end = low + step if tile else low, low + height - step - 1
+            axes.add_patch(Rectangle((start, step + 0.06), end - start, 0.88, color=colour, alpha=0.4, linewidth=0))
+        kept = low + depth if tile else low, low + height - depth
+        axes.plot(kept, [depth + 0.15] * 2, color=colour, linewidth=4, solid_capstyle="butt")
+        axes.text(sum(kept) / 2, depth + 0.35, f"tile {tile + 1} writes", ha="center", fontsize=8, color=colour)
     axes.set(xlim=(0, 2 * stride + height), ylim=(0, depth + 1), yticks=[0.5, depth - 0.5])
     axes.set_yticklabels(["n", f"n + {depth - 1}"])
     axes.set_title(
-        f"trapezoidal: {plan['TILES']} tiles of {height} rows an antenna ({plan['CLUSTER']} blocks each),\n"
-        f"{depth} steps a launch, {stride} rows kept; grey: computed twice",
+        f"trapezoidal: {plan['TILES']} tiles of {height} rows an antenna,\n"
+        f"{plan['CLUSTER']} blocks a tile, {depth} steps a launch, {stride} rows kept.\nDarker: stepped by two tiles",
         fontsize=9,
     )
 
 
 def resident(axes: Axes, plan: dict[str, int]) -> None:
     """Blocks of a cluster that keep their rows for all steps and exchange edge rows in each."""
-    height, blocks, steps = plan["WARPS"] * plan["ROWS"], plan["CLUSTER"], 6
-    for block in range(blocks):
-        colour = COLOURS[block % 6]
-        axes.add_patch(Rectangle((block * height, 0), height, steps, color=colour, alpha=0.35, linewidth=0))
+    height, blocks, steps, shown = plan["WARPS"] * plan["ROWS"], plan["CLUSTER"], 6, min(plan["CLUSTER"], 8)
+    for block in range(shown):
+        colour, edge = COLOURS[block % 2 * 4], block * height
         for step in range(steps):
-            axes.plot([block * height + 1, (block + 1) * height - 1], [step + 0.5] * 2, color=colour, linewidth=1.6)
+            axes.add_patch(Rectangle((edge, step + 0.06), height, 0.88, color=colour, alpha=0.55, linewidth=0))
             if block:
-                edge = block * height
                 for offset, way in ((0.3, -1), (0.7, 1)):
                     axes.annotate(
                         "", (edge + 5 * way, step + offset), (edge - 5 * way, step + offset),
-                        arrowprops={"arrowstyle": "->", "linewidth": 0.6},
+                        arrowprops={"arrowstyle": "->", "linewidth": 0.7},
                     )  # fmt: skip
-    axes.set(xlim=(0, min(blocks * height, 8 * height)), ylim=(0, steps), yticks=[0.5, steps - 0.5])
+    axes.set(xlim=(0, shown * height), ylim=(0, steps + 0.5), yticks=[0.5, steps - 0.5])
     axes.set_yticklabels(["n", f"n + {steps - 1}"])
     axes.set_title(
-        f"resident: a cluster of {blocks} blocks an antenna (half of it shown), {height} rows each;\n"
-        "all steps in one launch, edge rows go to the neighbour blocks",
+        f"resident: {blocks} blocks of {height} rows an antenna\n(a cluster; {shown} shown), all steps in one launch.\n"
+        "Arrows: E and H of edge rows to the neighbour blocks",
         fontsize=9,
     )
 

@@ -57,14 +57,16 @@ __device__ inline void store_lane(real *to, const real *from) {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) reinterpret_cast<vector *>(to)[v] = packed(from + v * WIDTH);
 }
-// All six components.
+// All six components, written out: a loop makes other addresses, and `resident` spills more registers around them.
 __device__ inline void load_row(const real *from, Row &row) {
-#pragma unroll
-    for (int c = 0; c < 6; ++c) load_lane(from + c * ROW_PITCH, row.at[c]);
+    const int n = ROW_PITCH;
+    load_lane(from, row.at[0]), load_lane(from + n, row.at[1]), load_lane(from + 2 * n, row.at[2]);
+    load_lane(from + 3 * n, row.at[3]), load_lane(from + 4 * n, row.at[4]), load_lane(from + 5 * n, row.at[5]);
 }
 __device__ inline void store_row(real *to, const Row &row) {
-#pragma unroll
-    for (int c = 0; c < 6; ++c) store_lane(to + c * ROW_PITCH, row.at[c]);
+    const int n = ROW_PITCH;
+    store_lane(to, row.at[0]), store_lane(to + n, row.at[1]), store_lane(to + 2 * n, row.at[2]);
+    store_lane(to + 3 * n, row.at[3]), store_lane(to + 4 * n, row.at[4]), store_lane(to + 5 * n, row.at[5]);
 }
 // Coefficients of a lane's cells, which no kernel writes; `plain` beyond the row's reach.
 __device__ inline void load_reached(const real *row, int column, int reach, real plain, real *to) {

@@ -72,12 +72,12 @@ __device__ inline void prepare_signals() {
 
 // Two lane-wise components of a row in a slot, free of bank conflicts.
 __device__ inline void load_slot(const real *slot, int lane, real *first, real *second) {
-    const vector *from = reinterpret_cast<const vector *>(slot);
-    read_component(from, 0, lane, first), read_component(from, 1, lane, second);
+    const vector *from = reinterpret_cast<const vector *>(slot) + lane;
+    read_component(from, 0, 0, first), read_component(from, 1, 0, second);
 }
 __device__ inline void write_slot(real *slot, int lane, const real *first, const real *second) {
-    vector *to = reinterpret_cast<vector *>(slot);
-    write_component(to, 0, lane, first), write_component(to, 1, lane, second);
+    vector *to = reinterpret_cast<vector *>(slot) + lane;
+    write_component(to, 0, 0, first), write_component(to, 1, 0, second);
 }
 // To a warp of this block or, `by` blocks above, of another.
 __device__ inline void send_slot(real *slot, signal_word *signal, int by, int lane, const real *first, const real *second) {
