@@ -26,7 +26,7 @@ def serial(experiment, *, plan, backend, scheduler, evaluate):
 
 @pytest.fixture
 def call(call, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.solve.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
     monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", fake)
     here = {"farm": serial, "report": False}

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import sys
-from types import SimpleNamespace
 
 import cheap_evaluation
 import pandas as pd
@@ -58,7 +56,7 @@ class Solver:
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "antennaopt.solve.plan", SimpleNamespace(plan=cheap_evaluation.plan))
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     file = tmp_path / "lens.toml"
     file.write_text(LENS)
 
