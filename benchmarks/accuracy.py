@@ -69,14 +69,15 @@ class Job:
 def chosen_cases(words):
     """Names that fit any of the words, in the order of the files."""
     groups = {name.replace(" ", "-"): cases for name, cases in SETS.items()}
+    known = [name for cases in SETS.values() for name in cases]
     found = set()
     for word in words:
-        fits = [name for name in EVERY if name in groups.get(word, ()) or word in (name, EVERY[name]["family"])]
-        fits = fits or [name for name in EVERY if word in name]
+        fits = [name for name in known if name in groups.get(word, ()) or word in (name, EVERY[name]["family"])]
+        fits = fits or [name for name in known if word in name]
         if not fits:
-            raise SystemExit(f"no case is called {word}; there are {', '.join(EVERY)}")
+            raise SystemExit(f"no case is called {word}; there are {', '.join(known)}")
         found.update(fits)
-    return [name for name in EVERY if name in found or not words]
+    return [name for name in known if name in found or not words]
 
 
 def set_of(name):

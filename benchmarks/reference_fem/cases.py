@@ -64,6 +64,20 @@ def _horn(name, length_mm, aperture_radius_mm, wall_mm, feed=KA):
     )
 
 
+def _rod(name, permittivity, loss_tangent, radius_mm, length_mm, taper_mm, tip_radius_mm, feed=KA):
+    return _case(
+        name,
+        "dielectric_rod",
+        feed,
+        permittivity=permittivity,
+        loss_tangent=loss_tangent,
+        rod_radius_m=round(radius_mm * 1e-3, 9),
+        rod_length_m=round(length_mm * 1e-3, 9),
+        rod_taper_m=round(taper_mm * 1e-3, 9),
+        rod_tip_radius_m=round(tip_radius_mm * 1e-3, 9),
+    )
+
+
 CASES = (
     _case("open_waveguide", "open_waveguide"),
     _shaped("shaped_lens_14", 2.53, 0.0, [14, 13.5, 12.5, 11, 10, 9.5, 9, 9]),
@@ -100,4 +114,10 @@ OTHER_FEEDS = (
     _shaped("shaped_lens_v_2p1", 2.1, 0.0, [9, 8.6, 7.7, 6.6, 5.8, 5.4], V),
     _shaped("shaped_lens_k_3p0", 3.0, 0.001, [19, 18.3, 17, 15, 13.2, 12.4, 12], K),
     _shaped("shaped_lens_x_2p56_lossy", 2.56, 0.02, [45, 43, 39.5, 35, 31, 29, 28], X),
+)
+
+# Of the family that came last; kept apart, since orders are fitted to the first set.
+RODS = (
+    _rod("dielectric_rod_50", 2.1, 0.0, 3.8, 50, 46, 1.0),
+    _rod("dielectric_rod_30_lossy", 2.53, 0.01, 4.3, 30, 22, 1.5),
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import ngsolve as ngs
 import numpy as np
-from cases import CASES, HOLDOUT, OTHER_FEEDS
+from cases import CASES, HOLDOUT, OTHER_FEEDS, RODS
 from far_field import summarise
 from fields import relative_permittivity, solve
 from shapes import Resolution, build_domain
@@ -26,8 +26,9 @@ SETS = {
     DATA / "fem_reference.json": CASES,
     DATA / "fem_holdout.json": HOLDOUT,
     DATA / "fem_other_feeds.json": OTHER_FEEDS,
+    DATA / "fem_rods.json": RODS,
 }
-EVERY = (*CASES, *HOLDOUT, *OTHER_FEEDS)
+EVERY = (*CASES, *HOLDOUT, *OTHER_FEEDS, *RODS)
 FINEST = Resolution(order=6, elements_per_wavelength=4.0, rim_levels=6)
 VARIANTS = {
     "order": replace(FINEST, order=5),

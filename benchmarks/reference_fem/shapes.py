@@ -139,6 +139,10 @@ def lens_face(case):
     if case["family"] == "shaped_lens":
         radii = np.asarray(case["lens_radii_m"]) * MM
         return occ.Face(occ.Wire([_line((0, 0), (radii[-1], 0)), *_pchip_edges(radii), _line((0, radii[0]), (0, 0))]))
+    if case["family"] == "dielectric_rod":
+        radius, length, tip = case["rod_radius_m"] * MM, case["rod_length_m"] * MM, case["rod_tip_radius_m"] * MM
+        shoulder = length - case["rod_taper_m"] * MM
+        return _polygon([(0, 0), (radius, 0), (radius, shoulder), (tip, length), (0, length)])
     return None
 
 
@@ -236,7 +240,8 @@ def build_domain(case, resolution, port_depth=None):
     if case["family"] == "shaped_lens":
         singular.append((case["lens_radii_m"][-1] * MM, 0.0))
     elif lens is not None:
-        singular.append((case["lens_radius_m"] * MM, 0.0))
+        base = "rod_radius_m" if case["family"] == "dielectric_rod" else "lens_radius_m"
+        singular.append((case[base] * MM, 0.0))
     for vertex in shape.vertices:
         if any(np.hypot(vertex.p.x - r, vertex.p.y - z) < _TOLERANCE for r, z in singular):
             vertex.hpref = 1

@@ -32,7 +32,8 @@ CASES = _read("fem_reference.json")
 HOLDOUT = _read("fem_holdout.json")
 ALL = CASES | HOLDOUT  # one feed, one band
 OTHER_FEEDS = _read("fem_other_feeds.json")
-EVERY = ALL | OTHER_FEEDS
+RODS = _read("fem_rods.json")
+EVERY = ALL | OTHER_FEEDS | RODS
 SETS = {"reference": CASES, "holdout": HOLDOUT, "other feeds": OTHER_FEEDS}
 SOLVER = {"courant_fraction": 0.98, "pml_cells": 10, "decay_db": 60.0, "precision": "float32"}
 PATTERN_FLOOR_DB = 20.0
@@ -48,10 +49,12 @@ def design(case: dict[str, Any]) -> dict[str, float]:
     """The case's design parameters, SI, by dotted name."""
     parameters = {"feed.inner_radius": "inner_radius_m", "feed.outer_radius": "outer_radius_m"}
     parameters |= {"feed.length": "feed_length_m"}
-    parameters |= {"lens.permittivity": "permittivity", "lens.loss_tangent": "loss_tangent"}
+    body = "rod" if case["family"] == "dielectric_rod" else "lens"
+    parameters |= {f"{body}.permittivity": "permittivity", f"{body}.loss_tangent": "loss_tangent"}
     parameters |= {"lens.radius": "lens_radius_m", "lens.extension": "lens_extension_m"}
     parameters |= {"horn.length": "horn_length_m", "horn.aperture_radius": "horn_aperture_radius_m"}
     parameters |= {"horn.wall": "horn_wall_m"}
+    parameters |= {f"rod.{key}": f"rod_{key}_m" for key in ("radius", "length", "taper", "tip_radius")}
     found = {name: case[key] for name, key in parameters.items() if key in case}
     return found | {f"lens.radii.{place}": radius for place, radius in enumerate(case.get("lens_radii_m", ()))}
 
