@@ -2,14 +2,19 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, load_antenna, load_experiment
+from antennaopt.families import FAMILIES, Parameter
+from antennaopt.run import antenna_toml
 from antennaopt.search import EvolutionSettings
 from antennaopt.search.objectives import build
+
+GOAL = '\n[[objective]]\nmetric = "s11_db"\nat_most = -15.0\n'
 
 
 @pytest.fixture
@@ -190,3 +195,26 @@ def test_generational_false_is_short_for_the_steady_state(load):
     assert short.config_hash == long.config_hash != load().config_hash
     assert "generational" not in short.resolved()["evolution"]
     assert load(overrides=["evolution.generational=true"]).config_hash == load().config_hash
+
+
+def test_an_integer_parameter_holds_whole_numbers_and_is_such_a_gene(load, monkeypatch):
+    """A range of it needs no kind; what is between whole numbers is refused; an exported file has no decimal point."""
+    teeth = Parameter(
+        name="comb.teeth", about="Teeth.", example="5", kind="integer", default=3.0, lowest=1.0, highest=20.0
+    )
+    guide = FAMILIES["open_waveguide"]
+    monkeypatch.setitem(FAMILIES, "comb", replace(guide, name="comb", parameters=(*guide.parameters, teeth)))
+    text = replaced(WAVEGUIDE, "open_waveguide", "comb") + GOAL
+    comb = load(replaced(text, "[solver]", "[antenna.comb]\nteeth = { min = 2, max = 6 }\n[solver]"))
+    (gene,) = comb.genes
+    assert (gene.name, gene.kind, gene.dimension, gene.low, gene.high) == ("comb.teeth", "integer", "number", 2.0, 6.0)
+    assert Experiment.from_resolved(comb.resolved()) == comb
+    assert "teeth = 5\n" in antenna_toml(title="", family="comb", design=comb.design({"comb.teeth": 5.0}), solver={})
+    part = replaced(text, "[solver]", "[antenna.comb]\nteeth = 2.5\n[solver]")
+    with pytest.raises(ConfigurationError, match=r"antenna\.comb\.teeth = 2\.5 is not a whole number; round it"):
+        load(part)
+    with pytest.raises(ConfigurationError, match=r"comb\.teeth = 21 is out of bounds \(must be >= 1 and <= 20\)"):
+        load(replaced(part, "2.5", "21"))
+    whole = replaced(part, "teeth = 2.5", 'teeth = { min = 2, max = 6, kind = "real" }')
+    with pytest.raises(ConfigurationError, match=r"antenna\.comb\.teeth\.kind = \"real\" is not one of integer"):
+        load(whole)
