@@ -25,7 +25,7 @@ from antennaopt.report.canvas import (
 
 
 def kernel_name(row: Mapping[str, Any]) -> str:
-    """Name the kernel of a benchmark's row: its scheme, and what its plan was told (`one_step, launches 1`)."""
+    """Name the kernel of a benchmark's row: its scheme, and its plan's options (`one_step, launches 1`)."""
     return ", ".join([str(row["scheme"]), *(f"{key} {value}" for key, value in (row.get("choice") or {}).items())])
 
 

@@ -88,7 +88,7 @@ FREQUENCY_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 
 RUN_COLOURS = (*FREQUENCY_COLOURS, "#56b4e9", "#a67c00")
-"""With `DASHES` 24 styles; of two runs beside each other both differ."""
+"""With `DASHES` 24 styles; two neighbouring runs differ in both."""
 
 MOST_CURVES = 5
 

@@ -91,7 +91,7 @@ the field is singular, would dim all the rest."""
 
 
 def field_map_figure(field: FieldMap) -> Figure:
-    """Draw |E| and phase beside each other, or above each other when the antenna is long, in mm with equal scales."""
+    """Draw |E| and phase side by side, or one above the other when the antenna is long, in mm with equal scales."""
     depth, width = float(field.z[-1] - field.z[0]), 2.0 * float(field.r[-1])
     slender = width < 0.6 * depth
     each = 8.6 if slender else 4.6

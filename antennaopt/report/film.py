@@ -142,7 +142,7 @@ def write_film(
         path: Target; its ending chooses the format.
         film: `film` of an outcome of `evaluate(..., film=True)`.
         title: Above the picture.
-        watch: Told of every frame drawn: how many so far, of how many.
+        watch: Called after every frame with the number drawn and the number of all.
 
     Raises:
         ConfigurationError: The ending is not known, or ffmpeg is missing.

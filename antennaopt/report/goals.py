@@ -61,7 +61,7 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What is worth saying beside the figures of the best antenna.
+    """Remarks on a run in addition to the figures of its best antenna.
 
     Attributes:
         goals: How the best antenna stands to each goal, in the experiment's order.

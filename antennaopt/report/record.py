@@ -109,7 +109,7 @@ class RunRecord:
 
     @cached_property
     def findings(self) -> Findings | None:
-        """What is worth saying beside the best antenna's figures; None without a best antenna."""
+        """Remarks in addition to the best antenna's figures; None without a best antenna."""
         if self.best is None:
             return None
         columns = [name for name in self.folder.columns.shortfall_columns if self.ok[name].notna().all()]

@@ -24,7 +24,7 @@ from antennaopt.store import GeneColumn
 
 MOST_BEST = 10
 MOST_BESIDE = 9
-"""Frequencies whose columns fit beside each other on the page."""
+"""Frequencies whose columns fit next to each other on the page."""
 MOST_FAILURES = 12
 MOST_REASON = 240
 
@@ -164,7 +164,7 @@ def band_tables(record: RunRecord, row: Row) -> list[Table]:
 
 
 def certificate_account(record: RunRecord) -> str:
-    """Say in one line who is crowned, with which verdict, and why nobody better is; empty without certificates."""
+    """Name the winner with its verdict, and why no better antenna won, in one line; empty without certificates."""
     return account(record.certificates, record.certificate_mode) if record.certificates else ""
 
 

@@ -130,7 +130,7 @@ def crowned(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str | N
 
 
 def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
-    """Say in one line who is crowned, with which verdict, and why nobody better is.
+    """Name the winner with its verdict, and why no better antenna won, in one line.
 
     Args:
         certificates: By individual, the best by fitness first; at least one.

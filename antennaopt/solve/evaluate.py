@@ -52,7 +52,7 @@ def evaluate(
         film: Add the first antenna's field over time (`film`).
         threads: Antennas solved at the same time.
         stages: Where to add the seconds of each stage (see `fdtd.axisymmetric.simulation.solve`).
-        watch: Told of every look at an antenna's energy: steps taken, energy over its peak.
+        watch: Called at every test of an antenna's energy with the steps done and the energy over its peak.
 
     Returns:
         One outcome a design, in order.

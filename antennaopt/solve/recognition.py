@@ -22,7 +22,7 @@ from fdtd.axisymmetric.media import Media
 
 SUMS = 2
 _SEED = 20261121
-_BYTES_AT_A_TIME = 1 << 26  # of products, on a device beside the batch
+_BYTES_AT_A_TIME = 1 << 26  # of products, on a device that holds the batch too
 
 
 def digests(media: Media, context: bytes) -> list[bytes]:

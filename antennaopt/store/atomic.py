@@ -1,6 +1,6 @@
 """Files that are there whole or not at all, and storage errors in words.
 
-A file is written as `.tmp-*` beside its target (readers of Parquet folders skip names with a leading dot), flushed to
+A file is written as `.tmp-*` next to its target (readers of Parquet folders skip names with a leading dot), flushed to
 the disk, renamed over the target, and the folder flushed, in that order: whatever kills the process, the target is
 either the old file or the new one.
 """
@@ -49,7 +49,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
         write: Writes the whole content to the open file it is given.
 
     Raises:
-        StorageError: Disk full, no permission. The target is as it was before and nothing is left beside it.
+        StorageError: Disk full, no permission. The target is as it was before and no temporary file is left.
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
     with storing(path):

@@ -55,7 +55,7 @@ class Entry:
 
     Attributes:
         digest: Of its cells and all else that decides the outcome, 16 bytes.
-        context: What that is beside the cells, hexadecimal.
+        context: What decides the outcome in addition to the cells, hexadecimal.
         solver: The solver's version.
         outcome: What came of it; plain data, and arrays of float32.
     """
@@ -81,7 +81,7 @@ class EvaluationCache:
         path: The file.
         damaged: Entries that were met, were not what had been written or no outcome, and were dropped.
         fault: Why the cache cannot be used, or empty.
-        warnings: What went wrong, for people, a line each; whoever tells them takes them off.
+        warnings: What went wrong, for people, a line each; removed once they are shown.
     """
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
@@ -191,7 +191,7 @@ class EvaluationCache:
         """Remove entries that were not used for long; return how many.
 
         Args:
-            older_than_s: Those not used for so many seconds.
+            older_than_s: Those not used for this many seconds.
             most_bytes: As many of the oldest as it takes to come down to this size.
         """
 

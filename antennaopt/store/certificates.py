@@ -1,4 +1,4 @@
-"""Certificates of a run's best antennas: `best/certificates.json`, their rows, and who is crowned by them."""
+"""Certificates of a run's best antennas: `best/certificates.json`, their rows, and the winner that they choose."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def certified(folder: RunFolder, best: str) -> Certificates:
 
 
 def crowned_best(folder: RunFolder, best: str) -> str:
-    """Return who is crowned: the best by fitness, unless the certificates say otherwise."""
+    """Return the winner: the best by fitness, unless the certificates say otherwise."""
     return crowned(certified(folder, best), certificate_mode(folder)) or best
 
 

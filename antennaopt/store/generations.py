@@ -1,9 +1,9 @@
 """Which file holds a generation: one file each at first, later several in a file that grows by whole replacements.
 
 The first generations have a file each, `gen-000012.parquet`. From generation `SINGLE` on a file is named after its
-first generation, and each further one is added by writing the file anew, in one rename, until it holds `MOST_ROWS`
-rows. So the files stay few however long a run is, their names are only ever added to, and whoever lists the folder and
-reads the files, at whatever moment, finds every row once.
+first generation. Each further one is added by writing the whole file again, in one rename, until it holds `MOST_ROWS`
+rows. So the files stay few however long a run is, and their names are only ever added to. A reader that lists the
+folder and reads the files, at any moment, finds every row once.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class OrderLog:
         self._file: BinaryIO | None = None
 
     def append(self, place: int, name: str, births: int) -> None:
-        """Add who is complete; it survives the process, though not a power cut.
+        """Add an individual that is complete; the line survives the process, though not a power cut.
 
         Args:
             place: In the order of completion, from 0.
@@ -69,7 +69,7 @@ class OrderLog:
             self._file.write(f'[{place},"{name}",{births}]\n'.encode())
 
     def after(self, place: int) -> list[Completion]:
-        """Return who was complete from a place on, without a gap; nothing where that was not written.
+        """Return the individuals complete from a place on, without a gap; empty where none is recorded.
 
         A place that was written twice is that of a run that went on in another way: what stood after it counts no more.
         """

@@ -227,7 +227,7 @@ class Stepping:
             stepping may overlap, and then counts twice.
         wall_seconds: Of all generations, each from breeding to the last outcome; of all sessions.
         workers: That solved any.
-        beside: By generation, its wall time less what its busiest worker stepped, s: what no stepping hides.
+        beside: By generation, s: its wall time less what its busiest worker stepped.
         cell_steps: Cells of the lattice times the steps of each antenna until it stopped, summed over the same rows;
             None where the manifest does not give the lattice.
     """

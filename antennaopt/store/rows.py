@@ -235,7 +235,7 @@ def _per_frequency(metric: str, outcome: Outcome) -> Sequence[Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a float, or None for what is not there; NaN stays NaN so that the file says which of the two it was."""
+    """Return a float, or None for what is not there; NaN stays NaN so that the file tells the two apart."""
     if value is None:
         return None
     number = float(value)

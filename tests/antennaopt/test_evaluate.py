@@ -119,7 +119,7 @@ def test_figures_hang_together() -> None:
 
 def test_json() -> None:
     """Plain numbers all through."""
-    assert json.loads(json.dumps(alone("small"), allow_nan=False)) == alone("small")
+    assert json.loads(json.dumps(alone("small").to_dict(), allow_nan=False)) == alone("small")
 
 
 def test_any_place_in_any_batch() -> None:

@@ -219,7 +219,7 @@ def write_field_map(path: Path | str, outcome: Mapping[str, Any], *, individual:
     Args:
         path: Target.
         outcome: From `evaluate(..., fields=True)`.
-        individual: Whose it is; a report shows the map only beside the antenna that it belongs to.
+        individual: Whose it is; a report shows the map only with the antenna that it belongs to.
 
     Raises:
         ConfigurationError: The name ends in neither.

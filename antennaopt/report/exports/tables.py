@@ -22,7 +22,7 @@ PATTERN_COLUMNS = ("frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi")
 
 
 def write_csv(path: Path | str, outcome: Mapping[str, Any]) -> list[Path]:
-    """Write an antenna's figures of merit to `path` and its patterns beside it, `<stem>_patterns.csv`.
+    """Write an antenna's figures of merit to `path` and its patterns next to it, `<stem>_patterns.csv`.
 
     Args:
         path: The first file, `lens.csv`; replaced when it exists.
