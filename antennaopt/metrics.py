@@ -14,6 +14,7 @@ from enum import Enum, IntEnum
 import numpy as np
 
 from antennaopt.quantities import general, number, signed
+from antennaopt.registry import read_as
 from fdtd.farfield.metrics import (
     cross_polarisation,
     decibels,
@@ -385,3 +386,6 @@ def metric_of(key: str) -> Metric:
         goal=None,
         decimals=4,
     )
+
+
+read_as(__name__, METRICS)

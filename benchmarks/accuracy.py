@@ -38,7 +38,7 @@ from reference_antennas import ALL, CASES, COLUMNS, EVERY, SETS, cell_of, differ
 
 from antennaopt.bench.load import Watch
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
-from antennaopt.solve.finer_mesh import finer_cell
+from antennaopt.solve.two_meshes import finer_cell
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
 EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to

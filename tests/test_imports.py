@@ -45,7 +45,7 @@ RANKS = {
     ),
     "antennaopt": (
         ("errors",),
-        ("quantities", "reading", "installed", "terminal", "solver_settings"),
+        ("quantities", "reading", "registry", "installed", "terminal", "solver_settings"),
         ("metrics",),
         ("families", "search.objectives", "search.settings"),
         ("experiment",),
@@ -54,6 +54,7 @@ RANKS = {
         ("timeline",),
         ("farm", "report"),
         ("run",),
+        ("interface",),
         ("bench",),
         ("cli",),
     ),

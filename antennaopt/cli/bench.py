@@ -18,7 +18,6 @@ from antennaopt.cli.options import (
     backend_option,
     check_plot,
     check_writable,
-    chosen_backend,
     json_option,
     plot_option,
     quiet_option,
@@ -27,6 +26,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
 
 REFERENCE = "reference_lens.toml"
 

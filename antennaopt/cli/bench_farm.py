@@ -15,7 +15,6 @@ from antennaopt.cli.measured import draw_measured, measured_option, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    chosen_backend,
     json_option,
     plot_option,
     quiet_option,
@@ -24,6 +23,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
 
 if TYPE_CHECKING:
     from antennaopt.bench.farm import Combination

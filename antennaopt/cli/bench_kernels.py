@@ -15,7 +15,6 @@ from antennaopt.cli.measured import draw_measured, finish, measured_option, with
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    chosen_backend,
     json_option,
     plot_option,
     quiet_option,
@@ -23,6 +22,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
 
 
 @click.command(short_help="Time the update kernels.")

@@ -13,7 +13,6 @@ from antennaopt.cli.measured import finish, with_source
 from antennaopt.cli.options import (
     backend_option,
     check_plot,
-    chosen_backend,
     json_option,
     quiet_option,
     scheduler_option,
@@ -22,6 +21,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
 
 
 @click.command(short_help="Algorithms against each other, with the same budget.")

@@ -11,7 +11,6 @@ import click
 
 from antennaopt.cli.options import (
     check_plot,
-    check_run_folder,
     json_option,
     plot_option,
     quiet_option,
@@ -20,6 +19,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.tables import aligned, cell
 from antennaopt.errors import ConfigurationError
+from antennaopt.store.folders import check_run_folder
 
 FEWEST = 2
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.options import backend_option, check_folder, chosen_backend, quiet_option, warn
+from antennaopt.cli.options import backend_option, check_folder, quiet_option, warn
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
 from antennaopt.terminal import one_line
 
 EXAMPLES = "experiments"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from antennaopt.cli.individuals import BEST, Individual, recall
-from antennaopt.cli.options import check_writable, quiet_option, write_out
+from antennaopt.cli.options import check_writable, quiet_option, warn, write_out
 from antennaopt.cli.outputs import written_for
 from antennaopt.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from antennaopt.run.recall import Individual
 
 FORMATS = ("meep",)
 
@@ -49,7 +52,7 @@ def export(
         write_out(script, _script_of_file(source))
         written += [Path(script)] if script != "-" else []
     else:
-        written += _of_run(source, individual or BEST, toml, csv, touchstone, script if format_ else None)
+        written += _of_run(source, individual or "best", toml, csv, touchstone, script if format_ else None)
     if not quiet:
         for path in written:
             click.echo(str(path), err=format_ is not None and script == "-")
@@ -81,7 +84,10 @@ def _refuse_for_file(
 def _of_run(
     run: Path, individual: str, toml: Path | None, csv: Path | None, touchstone: Path | None, script: str | None
 ) -> list[Path]:
+    from antennaopt.run.recall import recall
+
     known = recall(run, individual)
+    warn(known.damage)
     if known.outcome["status"] != "ok" and (csv is not None or touchstone is not None):
         raise ConfigurationError(
             f"{known.individual} is {known.outcome['status']} and has no results; export it with --toml only"

@@ -14,10 +14,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from antennaopt.errors import ClusterError, ConfigurationError, StorageError
+from antennaopt.errors import ConfigurationError, StorageError
+from antennaopt.solve.device import BACKENDS
 from antennaopt.terminal import one_line
-
-BACKENDS = ("auto", "cpu", "reference", "cuda")
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors and what was asked for.")
 plot_option = click.option(
@@ -77,54 +76,6 @@ def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
     return click.option(
         "--backend", metavar="NAME", default=default, help=f"What solves: {', '.join(BACKENDS)}.", show_default=True
     )
-
-
-def check_backend(name: str) -> None:
-    """Refuse a name that is no backend's.
-
-    Raises:
-        ConfigurationError: There is none.
-    """
-    if name not in BACKENDS:
-        raise ConfigurationError(f"--backend {name} is not known; use one of {', '.join(BACKENDS)}")
-
-
-def chosen_backend(name: str, *, remote: bool = False, quiet: bool = True) -> str:
-    """Return the backend that a name stands for: `auto` is cuda where a device can be used, and cpu elsewhere.
-
-    Args:
-        name: As given.
-        remote: Whether the workers of a scheduler solve; what this machine has does not matter then.
-        quiet: Whether to keep what `auto` came to, and why, to ourselves.
-
-    Raises:
-        ConfigurationError: There is no such backend.
-        ClusterError: This machine cannot run it; the message says what would help.
-    """
-    check_backend(name)
-    if name not in ("auto", "cuda") or (remote and name == "cuda"):
-        return name
-    if remote:
-        chosen, why = "cpu", "for workers with devices say --backend cuda"
-    else:
-        chosen, why = _device_or_not()
-    if name == "cuda" and chosen != "cuda":
-        raise ClusterError(f"--backend cuda: {why}")
-    if name == "auto" and not quiet:
-        print(f"backend {chosen}: {why.partition('; ')[0]}", file=sys.stderr, flush=True)
-    return chosen
-
-
-def _device_or_not() -> tuple[str, str]:
-    """Return cuda and the devices' names, or cpu and why there is none."""
-    from fdtd.backends.cuda.present import devices
-    from fdtd.errors import DeviceError
-
-    try:
-        found = [one.name for one in devices()]
-    except DeviceError as error:
-        return "cpu", str(error)
-    return "cuda", ", ".join(f"{found.count(name)} x {name}" for name in dict.fromkeys(found))
 
 
 def check_writable(*files: Path | str | None, inputs: Iterable[Path | str | None] = ()) -> None:
@@ -231,21 +182,6 @@ def check_folder(folder: Path | str) -> None:
         raise StorageError(
             f"nothing can be written in {at}, so not {folder} ({error.strerror or error}); {mend}choose another folder"
         ) from None
-
-
-def check_run_folder(path: Path) -> None:
-    """Make sure that a path is a run folder at all, and that nothing in it leads elsewhere.
-
-    Raises:
-        ConfigurationError: It is not.
-        ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
-    """
-    from antennaopt.store.folders import refuse_strangers
-
-    refuse_strangers(path)
-    if not (path / "manifest.json").is_file():
-        what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"
-        raise ConfigurationError(f"{path} {what}; name the folder that `antennaopt run` printed as its last line")
 
 
 def warn(lines: Iterable[str]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from antennaopt.cli.options import check_folder, check_run_folder, quiet_option, warn
+from antennaopt.cli.options import check_folder, quiet_option, warn
+from antennaopt.store.folders import check_run_folder
 
 
 @click.command(short_help="Write a run's HTML report.")

@@ -11,14 +11,14 @@ from antennaopt.cli.options import (
     asked_cache,
     backend_option,
     cache_options,
-    check_run_folder,
-    chosen_backend,
     cluster_changes,
     cluster_options,
     quiet_option,
     set_option,
 )
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.device import chosen_backend
+from antennaopt.store.folders import check_run_folder
 
 
 @click.command(short_help="Go on with a run where it stopped.")

@@ -14,15 +14,14 @@ from antennaopt.cli.options import (
     asked_cache,
     backend_option,
     cache_options,
-    check_backend,
     check_folder,
-    chosen_backend,
     cluster_changes,
     cluster_options,
     quiet_option,
     set_option,
     warn,
 )
+from antennaopt.solve.device import check_backend, chosen_backend
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.host import check_room
 from antennaopt.cli.options import (
     backend_option,
-    check_backend,
-    chosen_backend,
     json_option,
     quiet_option,
     set_option,
@@ -24,30 +21,11 @@ from antennaopt.cli.options import (
 from antennaopt.cli.outputs import Outputs, file_options
 from antennaopt.cli.working import working
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
+from antennaopt.solve.device import check_backend, chosen_backend
 
 if TYPE_CHECKING:
-    from antennaopt.cli.extrapolation import Meshes
-    from antennaopt.experiment import Experiment
-    from antennaopt.solve.outcome import Outcome
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """The antenna to solve.
-
-    Attributes:
-        experiment: Its settings.
-        design: Every parameter, SI.
-        plan: Grid and steps; the run's own for an antenna of a run, None to plan anew.
-        backend: The run's own, or None.
-        about: Further keys for the JSON object.
-    """
-
-    experiment: Experiment
-    design: dict[str, float]
-    plan: dict[str, Any] | None
-    backend: str | None
-    about: dict[str, Any]
+    from antennaopt.solve.simulate import Subject
+    from antennaopt.solve.two_meshes import Meshes
 
 
 @click.command(short_help="Solve one antenna, from a file or of a run.")
@@ -83,6 +61,9 @@ def simulate(
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
+    from antennaopt.solve.simulate import simulate as solve_one
+    from antennaopt.solve.two_meshes import order_warnings
+
     if backend is not None:
         check_backend(backend)
     outputs = Outputs(**files)
@@ -95,22 +76,23 @@ def simulate(
         warn(subject.experiment.warnings)
     name = _backend(backend or subject.backend or "auto", outputs)
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
-    meshes: Meshes | None = None
-    if extrapolate:
-        meshes = _extrapolate(subject, name, outputs, quiet=quiet)
-        outcome, plan = meshes.outcome, meshes.solved[-1][0]
-    else:
-        plan = _plan(subject)
-        outcome = _solve(subject, plan, name, outputs, quiet=quiet)
-    result = as_object(outcome, subject, plan, name, meshes)
+    if extrapolate and not quiet:
+        warn(order_warnings(subject.experiment.family))
+    simulated = solve_one(
+        subject,
+        backend=name,
+        extrapolate=extrapolate,
+        fields=outputs.need_fields,
+        film=outputs.need_film,
+        working=partial(working, quiet=quiet),
+    )
+    outcome, result = simulated.outcome, simulated.to_dict()
     if json_file is not None:
         write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")
     _refuse_failed(outcome)
     if not quiet:
-        _show(outcome, result, to_stderr=json_file == "-", meshes=meshes)
-    title, radius = subject.experiment.title or subject.experiment.name, subject.design["feed.inner_radius"]
-    title += f", {meshes.origin}" if meshes else ""
-    outputs.write(outcome, title=title, feed_radius=radius, frequency=frequency, quiet=quiet)
+        _show(outcome, result, to_stderr=json_file == "-", meshes=simulated.meshes)
+    outputs.write(outcome, title=simulated.title, feed_radius=simulated.feed_radius, frequency=frequency, quiet=quiet)
 
 
 def _backend(name: str, outputs: Outputs) -> str:
@@ -122,21 +104,23 @@ def _of_file(
     source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
 ) -> Subject:
     from antennaopt.experiment import load_antenna
+    from antennaopt.solve.simulate import Subject, cell_size
 
     if individual is not None:
         raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
-    _cell_size(per_wavelength, cell)
+    cell_size(per_wavelength, cell)
     changes = list(overrides)
     changes += [f"solver.cells_per_wavelength={per_wavelength}"] if per_wavelength is not None else []
     changes += [f'solver.cell="{cell}"'] if cell is not None else []
     experiment = load_antenna(source, changes)
-    return Subject(experiment=experiment, design=experiment.design(), plan=None, backend=None, about={})
+    return Subject(experiment=experiment, design=experiment.design())
 
 
 def _of_run(
     source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
 ) -> Subject:
-    from antennaopt.cli.individuals import recall
+    from antennaopt.run.recall import recall
+    from antennaopt.solve.simulate import Subject, with_cell
 
     if individual is None:
         raise ConfigurationError(f"{source} is a run folder; say which antenna with --individual g0003-s012, or best")
@@ -145,115 +129,11 @@ def _of_run(
             "--set does not go with an antenna of a run; export it with `antennaopt export --toml`"
         )
     known = recall(source, individual, patterns=False)
+    warn(known.damage)
     experiment = with_cell(known.experiment, per_wavelength, cell)
     about = {"run": known.run_id, "individual": known.individual}
     plan = known.plan if per_wavelength is None and cell is None else None
     return Subject(experiment=experiment, design=known.design, plan=plan, backend=known.backend, about=about)
-
-
-def with_cell(experiment: Experiment, per_wavelength: float | None, cell: str | None) -> Any:
-    """Return the experiment with another cell, checked anew.
-
-    Raises:
-        ConfigurationError: Both are given, or the cell is no length or too coarse.
-    """
-    size = _cell_size(per_wavelength, cell)
-    if per_wavelength is None and cell is None:
-        return experiment
-    return experiment.changed(solver={"cell": size, "cells_per_wavelength": per_wavelength})
-
-
-def _cell_size(per_wavelength: float | None, cell: str | None) -> float | None:
-    """Read `--cell`, m; None when it is not given."""
-    from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
-
-    if per_wavelength is not None and cell is not None:
-        raise ConfigurationError("--cell and --cells-per-wavelength exclude each other; use one of them")
-    try:
-        return None if cell is None else parse_quantity(cell, LENGTH)
-    except QuantityError as error:
-        raise ConfigurationError(f'--cell "{cell}" {error}') from None
-
-
-def _plan(subject: Subject) -> dict[str, Any]:
-    from antennaopt.solve.plan import plan as make_plan
-
-    if subject.plan is not None:
-        return subject.plan
-    experiment = subject.experiment
-    return make_plan(experiment.family, subject.design, subject.design, experiment.solver.settings).to_dict()
-
-
-def _solve(
-    subject: Subject, plan: dict[str, Any], backend: str, outputs: Outputs, *, quiet: bool, mesh: str = ""
-) -> Outcome:
-    from antennaopt.solve.evaluate import evaluate
-
-    check_room(plan, backend)
-    family = subject.experiment.family
-    cells = f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
-    with working(f"{mesh}solving {cells} with {backend}", plan, quiet=quiet) as watch:
-        return evaluate(
-            family,
-            [subject.design],
-            plan,
-            backend=backend,
-            fields=outputs.need_fields,
-            film=outputs.need_film,
-            watch=watch,
-        )[0]
-
-
-def _extrapolate(subject: Subject, backend: str, outputs: Outputs, *, quiet: bool) -> Meshes:
-    """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
-    from antennaopt.cli.extrapolation import order_warnings, plan_two_meshes, solve_on_two_meshes
-
-    if not quiet:
-        warn(order_warnings(subject.experiment.family))
-    cell = None if subject.plan is None else subject.plan["cell"]
-    plans = plan_two_meshes(subject.experiment, subject.design, cell)
-    check_room(plans[1], backend)
-
-    def solve(plan: dict[str, Any]) -> dict[str, Any]:
-        wanted = outputs if plan is plans[1] else replace(outputs, animate=None)  # a film of the finer mesh alone
-        return _solve(subject, plan, backend, wanted, quiet=quiet, mesh=f"mesh {1 + (plan is plans[1])} of 2: ")
-
-    return solve_on_two_meshes(subject.experiment.family, plans, solve)
-
-
-def as_object(
-    outcome: Mapping[str, Any],
-    subject: Subject,
-    plan: Mapping[str, Any],
-    backend: str,
-    meshes: Meshes | None = None,
-) -> dict[str, Any]:
-    """Return what `--json` writes: `results`, one entry a frequency, and beside it the account of the solution.
-
-    Args:
-        outcome: As `evaluate` returns it.
-        subject: What was solved.
-        plan: On which grid; the finer of two.
-        backend: By what.
-        meshes: What an extrapolated outcome rests on.
-    """
-    from antennaopt.run import finite, result_object
-    from antennaopt.solve.certificate import certify
-
-    solved = {"frequency_hz": [], **outcome}
-    radius = subject.design["feed.inner_radius"]
-    data = result_object(solved, backend=backend, **subject.about)
-    balance = [value for value in outcome.get("power_balance") or () if value is not None]
-    data |= {
-        "cells": outcome.get("cells") or plan["nr"] * plan["nz"],
-        "grid": [plan["nr"], plan["nz"]],
-        "cell": plan["cell"],
-        "family": subject.experiment.family,
-        "design": subject.design,
-        "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
-        **(meshes.about(backend, radius) if meshes else {"certificate": certify(outcome, feed_radius=radius)}),
-    }
-    return finite(data)
 
 
 def _refuse_failed(outcome: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.options import check_run_folder, check_writable, json_option, quiet_option, warn, write_out
+from antennaopt.cli.options import check_writable, json_option, quiet_option, warn, write_out
+from antennaopt.store.folders import check_run_folder
 from antennaopt.store.logs import read_events
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import click
 
 from antennaopt.cli.options import (
     backend_option,
-    chosen_backend,
     insecure_option,
     quiet_option,
     teller,
     tls_option,
     warn,
 )
+from antennaopt.solve.device import chosen_backend
 
 
 @click.command(short_help="Let this host solve for a scheduler.")

@@ -3,7 +3,7 @@
 from antennaopt.experiment.antenna import Antenna
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.experiment import Experiment, Gene
-from antennaopt.experiment.load import load_antenna, load_experiment, load_file, read_source
+from antennaopt.experiment.load import load_antenna, load_experiment, load_file, parse_table, read_source
 from antennaopt.experiment.solver import Solver
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "load_antenna",
     "load_experiment",
     "load_file",
+    "parse_table",
     "read_source",
 ]

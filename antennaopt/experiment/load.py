@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,18 @@ def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
         return Experiment.parse(data)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
+
+
+def parse_table(data: Mapping[str, Any]) -> Experiment:
+    """Build an experiment from a table, as tomllib reads a file.
+
+    Args:
+        data: Quantities as text with their unit.
+
+    Raises:
+        ConfigurationError: One line, the first fault.
+    """
+    return Experiment.parse(dict(data))
 
 
 def load_experiment(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from antennaopt.families import conical_horn, dielectric_rod, hemispherical_lens, open_waveguide, shaped_lens
 from antennaopt.families.family import Designs, Family, stack
 from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part
+from antennaopt.registry import read_as
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY
@@ -31,3 +32,5 @@ def parameter_of(name: str) -> Parameter | None:
 
 
 __all__ = ["FAMILIES", "SHARED", "AtLeast", "Designs", "Family", "Orders", "Parameter", "Part", "parameter_of", "stack"]
+
+read_as(__name__, FAMILIES)

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antennaopt.report.film import write_film
     from antennaopt.report.page import write_report
-    from antennaopt.report.simulation import plot_simulation
+    from antennaopt.report.simulation import draw_simulation, plot_simulation
 
-_HOMES = {"plot_simulation": "simulation", "write_film": "film", "write_report": "page"}
+_HOMES = {
+    "draw_simulation": "simulation",
+    "plot_simulation": "simulation",
+    "write_film": "film",
+    "write_report": "page",
+}
 
-__all__ = ["plot_simulation", "write_film", "write_report"]
+__all__ = ["draw_simulation", "plot_simulation", "write_film", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
@@ -60,6 +61,15 @@ def plot_simulation(
     if kind not in KINDS:
         known = ", ".join(f".{one}" for one in KINDS)
         raise ConfigurationError(f"plot = {str(path)!r} has no known ending; use one of {known}")
+    data = render(draw_simulation(outcome, title=title, frequency=frequency), kind, dpi=160)
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda file: file.write(data))
+    return path
+
+
+def draw_simulation(outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None) -> Figure:
+    """Return the figure that `plot_simulation` writes; arguments and errors are the same."""
     if not outcome.get("frequency_hz"):
         raise ValueError(f"there is nothing to plot: the antenna's status is {outcome.get('status')!r}")
     figure: Any = new_figure(13.2, 9.0)
@@ -74,11 +84,7 @@ def plot_simulation(
     draw_matching(panels[1], reflection_of(outcome), label="requested frequencies")
     add_legend(panels[1])
     _draw_table(panels[2], outcome)
-    data = render(figure, kind, dpi=160)
-    with storing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda file: file.write(data))
-    return path
+    return figure
 
 
 def reflection_of(outcome: Mapping[str, Any]) -> Reflection:

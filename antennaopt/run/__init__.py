@@ -1,6 +1,6 @@
 """The study: what `antennaopt run` and `antennaopt resume` do, from an experiment to its best antenna."""
 
-from antennaopt.run.best import antenna_toml, finite, result_object
+from antennaopt.run.best import antenna_toml
 from antennaopt.run.continuation import differences, plan_to_resume
 from antennaopt.run.driver import Driver
 from antennaopt.run.dry_run import DryRun, estimate
@@ -38,7 +38,6 @@ __all__ = [
     "differences",
     "duration",
     "estimate",
-    "finite",
     "for_terminal",
     "fork_of",
     "halved_plan",
@@ -46,7 +45,6 @@ __all__ = [
     "outcome_of_row",
     "plan_for",
     "plan_to_resume",
-    "result_object",
     "resume",
     "run",
 ]

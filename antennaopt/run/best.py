@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from antennaopt.families import FAMILIES, Parameter
-from antennaopt.solve.outcome import Outcome
 from antennaopt.terminal import visible
-
-SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 
 def antenna_toml(
@@ -39,33 +35,9 @@ def antenna_toml(
     return "\n".join(lines) + "\n"
 
 
-def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:
-    """Turn an outcome into the object that `simulate --json` writes: `results` holds one entry a frequency.
-
-    JSON has no numbers that are not finite: where a row or a pattern has one, there is None.
-
-    Args:
-        outcome: As `evaluate` returns it, `ok`.
-        backend: What solved it.
-        about: Further keys for the object.
-    """
-    results = [one.to_dict() for one in Outcome.of(outcome).results]
-    shared = {name: outcome.get(name) for name in SHARED}
-    return {**about, "backend": backend, **finite({**shared, "results": results})}
-
-
 def to_json(value: Mapping[str, Any]) -> str:
     """Write an object for people and programs; numbers that are not finite are refused."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
-
-
-def finite(value: Any) -> Any:
-    """Replace what JSON cannot hold, NaN and infinities, by None."""
-    if isinstance(value, Mapping):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tables(family: str, design: Mapping[str, float]) -> dict[str, dict[str, str]]:

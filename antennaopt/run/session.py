@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.report.goals import findings_of, origins_of
-from antennaopt.run.best import antenna_toml, result_object, to_json
+from antennaopt.run.best import antenna_toml, to_json
 from antennaopt.run.certification import certify_best
 from antennaopt.run.driver import Driver
 from antennaopt.run.folder_store import FolderStore
@@ -32,6 +32,7 @@ from antennaopt.run.summary import Finalist, RunSummary, finalist, summarise
 from antennaopt.run.write_behind import WriteBehind
 from antennaopt.search import ALL_GOALS_MET, SteadyState
 from antennaopt.solve.certificate import account, crowned
+from antennaopt.solve.outcome import result_object
 from antennaopt.store import Checkpoint, RunFolder, stepping_of
 from antennaopt.store.cache import EvaluationCache
 

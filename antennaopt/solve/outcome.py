@@ -26,6 +26,9 @@ STATUSES = (*REPEATABLE, "lost", "timeout", "error")
 CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 """Keys of the pattern: angles (T,), and directivity in dBi (frequencies, T)."""
 
+SHARED = ("status", "error", "steps", "seconds", "decay_db")
+"""Keys of the object that `simulate --json` writes, next to `results`."""
+
 LARGEST = 2**63 - 1
 """Whole numbers are stored with 64 bits."""
 
@@ -193,6 +196,30 @@ class Outcome(Mapping[str, Any]):
 _FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
 KEYS = frozenset((*_FIELDS, *METRICS))
 """All keys of an outcome."""
+
+
+def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:
+    """Turn an outcome into the object that `simulate --json` writes: `results` holds one entry a frequency.
+
+    JSON has no numbers that are not finite: where a row or a pattern has one, there is None.
+
+    Args:
+        outcome: As `evaluate` returns it, `ok`.
+        backend: What solved it.
+        about: Further keys for the object.
+    """
+    results = [one.to_dict() for one in Outcome.of(outcome).results]
+    shared = {name: outcome.get(name) for name in SHARED}
+    return {**about, "backend": backend, **finite({**shared, "results": results})}
+
+
+def finite(value: Any) -> Any:
+    """Replace what JSON cannot hold, NaN and infinities, by None."""
+    if isinstance(value, Mapping):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def fault_of(outcome: Any, *, solved: bool = False) -> str | None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from antennaopt.errors import ResumeRefusedError, RunInUseError, StorageError
+from antennaopt.errors import ConfigurationError, ResumeRefusedError, RunInUseError, StorageError
 from antennaopt.store.atomic import storing, sync_folder
 
 FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
@@ -127,3 +127,16 @@ class FolderLock:
             holder = json.loads(self._path.read_text(encoding="utf-8"))
             return f"process {int(holder['pid'])} on {holder['host']}"
         return "another process"
+
+
+def check_run_folder(path: Path) -> None:
+    """Make sure that a path is a run folder at all, and that nothing in it leads elsewhere.
+
+    Raises:
+        ConfigurationError: It is not.
+        ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
+    """
+    refuse_strangers(path)
+    if not (path / "manifest.json").is_file():
+        what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"
+        raise ConfigurationError(f"{path} {what}; name the folder that `antennaopt run` printed as its last line")

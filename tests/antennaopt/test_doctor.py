@@ -6,8 +6,8 @@ import json
 import pytest
 
 from antennaopt.bench import self_test
-from antennaopt.cli.options import chosen_backend
 from antennaopt.errors import ClusterError
+from antennaopt.solve.device import chosen_backend
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, KernelBuildError
 

@@ -18,7 +18,7 @@ from antennaopt import (
 )
 from antennaopt.families import FAMILIES
 from antennaopt.solve.extrapolate import ORDERS
-from antennaopt.solve.finer_mesh import finer_cell
+from antennaopt.solve.two_meshes import finer_cell
 
 ORDER = dict(ORDERS["shaped_lens"])
 FIXED = replaced(

@@ -143,7 +143,7 @@ def test_a_film_without_frames_is_refused(tmp_path):
 )
 def test_bad_names_are_refused_before_anything_is_solved(options, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("antennaopt.cli.simulate._solve", lambda *_, **__: pytest.fail("solved"))
+    monkeypatch.setattr("antennaopt.solve.evaluate.evaluate", lambda *_, **__: pytest.fail("solved"))
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.npz").mkdir()

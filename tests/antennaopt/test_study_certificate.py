@@ -10,12 +10,12 @@ import pyarrow.parquet as parquet
 import pytest
 from config_files import LENS
 
-from antennaopt.cli.individuals import recall
 from antennaopt.cli.status import state_of
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.serial import SerialFarm
 from antennaopt.run import Lines, estimate, resume, run
+from antennaopt.run.recall import recall
 from antennaopt.solve.certificate import account, certify, crowned
 from antennaopt.store import RunColumns
 

@@ -33,7 +33,7 @@ from reference_antennas import (
 )
 
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
-from antennaopt.solve.finer_mesh import finer_cell
+from antennaopt.solve.two_meshes import finer_cell
 
 Measured = Callable[..., float]
 

@@ -1,4 +1,4 @@
-"""`simulate --extrapolate`: one antenna on two meshes, and what its figures tend to as the cell goes to zero."""
+"""One antenna on two meshes, and the limits of its figures as the cell goes to zero."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, orders_of, richardson
-from antennaopt.solve.finer_mesh import finer_cell
-from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.outcome import Outcome, result_object
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 Plan = dict[str, Any]
+
+
+FINER = 2 / 3
+"""Its cell over that of the first: 0.3 mm and 0.2 mm."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,6 @@ class Meshes:
 
     def about(self, backend: str, feed_radius: float) -> dict[str, Any]:
         """Return what `--json` tells of it: `extrapolation`, `meshes`, and the certificate with its mesh rows."""
-        from antennaopt.run import result_object
         from antennaopt.solve.certificate import certify
 
         meshes = []
@@ -145,3 +147,19 @@ def _extrapolated(coarse: Outcome, fine: Outcome, ratio: float, orders: Mapping[
 
 def _decay(outcome: Outcome) -> float:
     return 0.0 if outcome.decay_db is None else outcome.decay_db
+
+
+def finer_cell(cell: float, feed_radius: float, ratio: float = FINER) -> float:
+    """Return the second mesh's cell, m: about `ratio` of the first one's.
+
+    The feed's wall is on a plane of both lattices, or of none.
+
+    Args:
+        cell: Of the first mesh, m.
+        feed_radius: Inner radius of the feed, m.
+        ratio: Finer cell over cell, below 1.
+    """
+    across = feed_radius / cell
+    if abs(across - round(across)) > 1e-6:
+        return ratio * cell
+    return float(f"{feed_radius / max(round(across / ratio), round(across) + 1):.12g}")

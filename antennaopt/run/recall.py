@@ -1,4 +1,4 @@
-"""An antenna of a run, called back by its id."""
+"""An antenna of a run, by its id."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.cli.options import check_run_folder, warn
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ class Individual:
         backend: What solved it.
         outcome: The row's metrics, with patterns where they are on disk.
         fitness: What was minimised.
+        damage: Files of the run that cannot be read, one line each.
     """
 
     run_id: str
@@ -39,6 +39,7 @@ class Individual:
     backend: str
     outcome: Outcome
     fitness: float
+    damage: tuple[str, ...] = ()
 
 
 def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
@@ -47,7 +48,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     Args:
         path: The run folder.
         individual: Its id, or `best`.
-        patterns: With its patterns; where their file is damaged they are left out, with a warning.
+        patterns: With its patterns; where their file is damaged they are left out, see `Individual.damage`.
 
     Raises:
         ConfigurationError: There is no such individual.
@@ -57,6 +58,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     from antennaopt.run import FolderStore, outcome_of_row, plan_to_resume
     from antennaopt.search import decode
     from antennaopt.store import RunFolder, damage_lines
+    from antennaopt.store.folders import check_run_folder
 
     check_run_folder(path)
     folder = RunFolder.open(path, whole=False)
@@ -66,7 +68,6 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     outcome = outcome_of_row(folder.columns, row)
     if outcome["status"] == "ok" and patterns:
         outcome |= FolderStore(folder).patterns(row["individual"])
-    warn(damage_lines(folder))
     return Individual(
         run_id=folder.run_id,
         individual=row["individual"],
@@ -76,6 +77,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         backend=backend,
         outcome=outcome,
         fitness=row["fitness"],
+        damage=tuple(damage_lines(folder)),
     )
 
 

@@ -1,0 +1,397 @@
+"""The Python interface: load, simulate, optimise, and read runs. `import antennaopt as ao` offers all of it."""
+
+from __future__ import annotations
+
+import ast
+import html
+import multiprocessing
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import Experiment, load_file, parse_table
+from antennaopt.solve.simulate import Simulated, Subject, with_cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from antennaopt.report.canvas import Figure
+    from antennaopt.run import GenerationReport
+    from antennaopt.run.recall import Individual
+    from antennaopt.solve.outcome import AtFrequency
+
+
+@dataclass(frozen=True)
+class Antenna:
+    """One fully specified antenna with its solver settings.
+
+    Attributes:
+        experiment: The file, defaults filled in; no parameter is a range.
+    """
+
+    experiment: Experiment
+
+    @property
+    def family(self) -> str:
+        """Name of the family, `shaped_lens`."""
+        return self.experiment.family
+
+    @property
+    def title(self) -> str:
+        """Title of the file, or its name."""
+        return self.experiment.title or self.experiment.name
+
+    @property
+    def design(self) -> dict[str, float]:
+        """Every parameter by dotted name, SI: `design["lens.radii.0"]`."""
+        return self.experiment.design()
+
+    @property
+    def frequencies(self) -> tuple[float, ...]:
+        """Frequencies that it is solved at, Hz."""
+        return tuple(self.experiment.solver.frequencies)
+
+    def changed(self, **values: Any) -> Antenna:
+        """Return a copy with other tables, SI: `changed(solver={"cell": 0.2e-3})`.
+
+        Raises:
+            ConfigurationError: The result is not a valid antenna.
+        """
+        return Antenna(self.experiment.changed(**values))
+
+    def __repr__(self) -> str:
+        return f"<Antenna {self.title!r}, {self.family}, {len(self.design)} parameters>"
+
+
+class Outcome:
+    """One simulated antenna; the keys of `antennaopt simulate --json` are attributes.
+
+    `outcome.results` has one entry a frequency, in the order of the file; its metrics are attributes too, as in
+    `outcome.results[0].directivity_dbi`. `outcome.certificate` says how far the numbers can be trusted.
+    """
+
+    def __init__(self, simulated: Simulated) -> None:
+        self._simulated = simulated
+
+    @cached_property
+    def _object(self) -> dict[str, Any]:
+        return self._simulated.to_dict()
+
+    @property
+    def results(self) -> tuple[AtFrequency, ...]:
+        """One entry a frequency."""
+        return self._simulated.outcome.results
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `antennaopt simulate --json` writes."""
+        return dict(self._object)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name in self._object:
+            return self._object[name]
+        keys = "" if name.startswith("_") else f"; it has {', '.join(sorted(self._object))}"
+        raise AttributeError(f"an outcome has no attribute {name!r}{keys}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._object})
+
+    def __repr__(self) -> str:
+        found = self._object
+        grid = " x ".join(map(str, found["grid"]))
+        gains = ", ".join(f"{one.directivity_dbi:.2f}" for one in self.results if one.directivity_dbi is not None)
+        return (
+            f"<Outcome of {self._simulated.title!r}: {found['status']}, {found['certificate']['verdict']}; "
+            f"directivity {gains or 'none'} dBi; {grid} cells of {found['cell'] * 1e3:.4g} mm>"
+        )
+
+    def _repr_html_(self) -> str:
+        from antennaopt.metrics import Place, reported_in
+
+        outcome, found = self._simulated.outcome, self._object
+        head = "".join(f"<th>{one.frequency_hz / 1e9:g} GHz</th>" for one in self.results)
+        lines = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(metric.heading)}</th>"
+            + "".join(
+                f"<td>{metric.absent_text if value is None else format(value, f'.{metric.decimals}f')}</td>"
+                for value in outcome[metric.key]
+            )
+            + "</tr>"
+            for metric in reported_in(Place.EVERYWHERE, outcome)
+        )
+        grid = " x ".join(map(str, found["grid"]))
+        about = (
+            f"{found['status']}, {found['certificate']['verdict']}; {grid} cells of {found['cell'] * 1e3:.4g} mm, "
+            f"{found['steps']} steps, backend {found['backend']}"
+        )
+        title = html.escape(self._simulated.title)
+        return f"<p><b>{title}</b><br>{about}</p><table><tr><th></th>{head}</tr>{lines}</table>"
+
+
+class Run:
+    """A run folder, finished or not.
+
+    Attributes:
+        folder: Its path.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Every evaluation, one row an individual, in order of generation and slot."""
+        from antennaopt.store import load
+
+        return load(self.folder)
+
+    @property
+    def best(self) -> Individual:
+        """The best individual: `individual`, `design`, `fitness`, `outcome`; `ao.simulate(run.best)` solves it again.
+
+        Raises:
+            ConfigurationError: No antenna of the run is `ok` yet.
+        """
+        return self.individual("best")
+
+    def individual(self, name: str) -> Individual:
+        """Return an individual.
+
+        Args:
+            name: Its id as in the rows, `g0003-s012`, or `best`.
+
+        Raises:
+            ConfigurationError: There is no such individual.
+        """
+        from antennaopt.run.recall import recall
+
+        return recall(self.folder, name)
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder)!r}>"
+
+
+def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:
+    """Read an antenna or an experiment.
+
+    Args:
+        source: TOML file, or a table as `tomllib` reads it: lengths as text with their unit, `"3.6 mm"`.
+
+    Returns:
+        An `Experiment` when a parameter is a range, an `Antenna` otherwise.
+
+    Raises:
+        ConfigurationError: One line: file, field, value, what is allowed, what to do.
+    """
+    experiment = parse_table(source) if isinstance(source, Mapping) else load_file(source)
+    return experiment if experiment.genes else Antenna(experiment)
+
+
+def simulate(
+    antenna: Antenna | Individual | str | Path | Mapping[str, Any],
+    *,
+    cell: str | float | None = None,
+    cells_per_wavelength: float | None = None,
+    extrapolate: bool = False,
+    backend: str = "auto",
+) -> Outcome:
+    """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
+
+    Args:
+        antenna: From `load`, what `load` reads, or an individual of a run (solved again on the run's lattice).
+        cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
+        cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency.
+        extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
+        backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
+
+    Returns:
+        Its figures, patterns, field and certificate. A `status` other than `ok` says that it was not solved, and
+        `error` why.
+
+    Raises:
+        ConfigurationError: The antenna or the cell is not valid, or a parameter is a range.
+        ClusterError: There is no device for `backend="cuda"`.
+    """
+    from antennaopt.solve.device import chosen_backend
+    from antennaopt.solve.simulate import simulate as solve
+
+    subject = _subject(antenna, cells_per_wavelength, cell)
+    name = chosen_backend(subject.backend if backend == "auto" and subject.backend else backend)
+    return Outcome(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
+
+
+def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float | None) -> Subject:
+    given = load(antenna) if isinstance(antenna, (str, Path, Mapping)) else antenna
+    if isinstance(given, Experiment):
+        first = given.genes[0].name
+        raise ConfigurationError(
+            f"antenna.{first} is a range ({len(given.genes)} in all); simulate needs one number for each parameter: "
+            "write it, or optimise with antennaopt.optimise"
+        )
+    if isinstance(given, Antenna):
+        experiment = with_cell(given.experiment, cells_per_wavelength, cell, option="")
+        return Subject(experiment=experiment, design=experiment.design())
+    if not hasattr(given, "run_id"):
+        raise ConfigurationError(f"simulate takes an antenna, a file or an individual of a run, not {given!r:.60}")
+    about = {"run": given.run_id, "individual": given.individual}
+    own = cells_per_wavelength is None and cell is None
+    return Subject(
+        experiment=with_cell(given.experiment, cells_per_wavelength, cell, option=""),
+        design=given.design,
+        plan=given.plan if own else None,
+        backend=given.backend,
+        about=about,
+    )
+
+
+def plot(outcome: Outcome, *, frequency: float | None = None) -> Figure:
+    """Draw an outcome: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
+
+    Args:
+        outcome: From `simulate`.
+        frequency: Whose field is drawn, Hz; the design frequency's when None.
+
+    Returns:
+        A Matplotlib figure; `figure.savefig("lens.png")` writes it.
+
+    Raises:
+        ConfigurationError: The antenna was not solved.
+    """
+    from antennaopt.report import draw_simulation
+
+    simulated = outcome._simulated
+    if not outcome.results:
+        raise ConfigurationError(f"there is nothing to plot: the antenna was not solved ({outcome.status})")
+    return draw_simulation(simulated.outcome, title=simulated.title, frequency=frequency)
+
+
+def to_xarray(outcome: Outcome) -> xr.Dataset:
+    """Return an outcome as an xarray dataset.
+
+    Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric, `s11` (complex,
+    time convention exp(+jwt)), and the cuts `e_plane_dbi` and `h_plane_dbi`. Attributes hold units and labels.
+
+    Raises:
+        ConfigurationError: xarray is not installed, or the antenna was not solved.
+    """
+    try:
+        import xarray as xr
+    except ImportError:
+        raise ConfigurationError("to_xarray needs xarray; install it with: pip install 'antennaopt[xarray]'") from None
+    import numpy as np
+
+    from antennaopt.metrics import METRICS
+
+    results = outcome.results
+    if not results or results[0].theta_deg is None:
+        raise ConfigurationError(f"there is no data: the antenna was not solved ({outcome.status})")
+    variables: dict[str, Any] = {
+        "s11": ("frequency", [complex(*one.s11) for one in results if one.s11 is not None]),
+        **{
+            plane: (("frequency", "theta"), np.array([getattr(one, plane) for one in results]), {"units": "dBi"})
+            for plane in ("e_plane_dbi", "h_plane_dbi")
+        },
+    }
+    for key, metric in METRICS.items():
+        if key in results[0].metrics:
+            values = [np.nan if one.metrics[key] is None else one.metrics[key] for one in results]
+            variables[key] = ("frequency", values, {"units": metric.unit or "1", "long_name": metric.label})
+    return xr.Dataset(
+        variables,
+        coords={
+            "frequency": ("frequency", [one.frequency_hz for one in results], {"units": "Hz"}),
+            "theta": ("theta", np.array(results[0].theta_deg), {"units": "deg"}),
+        },
+        attrs={"title": outcome._simulated.title, "status": outcome.status, "cell_m": outcome.cell},
+    )
+
+
+def optimise(
+    experiment: Experiment | str | Path | Mapping[str, Any],
+    *,
+    out: str | Path = "results",
+    backend: str = "auto",
+    scheduler: str | None = None,
+    on_generation: Callable[[GenerationReport], None] | None = None,
+) -> Run:
+    """Carry an experiment out in a new run folder, as `antennaopt run` does.
+
+    Worker processes import the calling script: call it inside `if __name__ == "__main__":`.
+
+    Args:
+        experiment: From `load`, or what `load` reads.
+        out: Where run folders go: `<out>/<experiment>/<run>/`.
+        backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
+        scheduler: Address of a running Dask scheduler; the experiment's cluster when None.
+        on_generation: Called after each generation with its numbers: `generation`, `best`, `individual`, `median`,
+            `evaluations`, `seconds_left`.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        ConfigurationError: The experiment is not valid, has no range or no objective, or the call is not guarded.
+        ClusterError: No scheduler, no worker, no device.
+        Interrupted: Ctrl-C; `antennaopt resume` goes on.
+    """
+    _require_guard()
+    from antennaopt.run import Quiet, run
+    from antennaopt.solve.device import chosen_backend
+
+    given = load(experiment) if isinstance(experiment, (str, Path, Mapping)) else experiment
+    if not isinstance(given, Experiment):
+        raise ConfigurationError("no antenna parameter is a range, so there is nothing to optimise; use simulate")
+    if not given.objectives:
+        raise ConfigurationError("objective is missing; add an [[objective]] table with metric and at_least or at_most")
+
+    class Told(Quiet):
+        def generation_done(self, report: GenerationReport) -> None:
+            if on_generation is not None:
+                on_generation(report)
+
+    name = chosen_backend(backend, remote=(scheduler or given.cluster.destination()) is not None)
+    summary = run(given, root=Path(out), scheduler=scheduler, backend=name, progress=Told())
+    return Run(summary.folder)
+
+
+def open_run(folder: str | Path) -> Run:
+    """Open a run folder, also while it is being written.
+
+    Raises:
+        ConfigurationError: It is not a run folder.
+    """
+    from antennaopt.store.folders import check_run_folder
+
+    check_run_folder(Path(folder))
+    return Run(Path(folder))
+
+
+def _require_guard() -> None:
+    """Refuse a call from a script's top level: each worker process would import the script and call it again.
+
+    Raises:
+        ConfigurationError: The call is outside `if __name__ == "__main__":`, or in a worker's import of the script.
+    """
+    remedy = 'put it inside `if __name__ == "__main__":`, because worker processes import the script'
+    if multiprocessing.parent_process() is not None:
+        raise ConfigurationError(f"optimise was called while a worker process imported the script; {remedy}")
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    frame, line = sys._getframe(), None
+    while frame is not None:
+        top = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        if top and frame.f_code.co_filename == script:
+            line = frame.f_lineno
+        frame = frame.f_back
+    if script is None or line is None:
+        return  # a notebook, an interactive session, a module that was imported
+    try:
+        tree = ast.parse(Path(script).read_text("utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return
+    guards = (node for node in tree.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test))
+    if not any(node.lineno <= line <= (node.end_lineno or line) for node in guards):
+        raise ConfigurationError(f"optimise is called in line {line} of {Path(script).name}; {remedy}")

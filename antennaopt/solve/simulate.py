@@ -1,0 +1,195 @@
+"""Simulate one antenna, on one mesh or on two: what `antennaopt simulate` and `antennaopt.simulate` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
+from antennaopt.solve.certificate import certify
+from antennaopt.solve.outcome import Outcome, finite, result_object
+from antennaopt.solve.two_meshes import Meshes, plan_two_meshes, solve_on_two_meshes
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
+Working = Callable[[str, Mapping[str, Any]], AbstractContextManager[Callable[..., None] | None]]
+"""Called with a line and a plan before each solution; its context yields what `evaluate` takes as `watch`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One antenna to solve.
+
+    Attributes:
+        experiment: Its settings; no parameter is a range, or `design` has a value for each.
+        design: Every parameter, SI, by dotted name.
+        plan: Lattice and steps; the run's own for an antenna of a run, None for a lattice made for this antenna.
+        backend: The run's own, or None.
+        about: Further keys of the JSON object.
+    """
+
+    experiment: Experiment
+    design: dict[str, float]
+    plan: dict[str, Any] | None = None
+    backend: str | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """One antenna, solved.
+
+    Attributes:
+        subject: What was solved.
+        outcome: What came of it; extrapolated from both meshes where there are two.
+        plan: Lattice and steps; of the finer mesh where there are two.
+        backend: What solved it.
+        meshes: Both solutions of an extrapolated one, else None.
+    """
+
+    subject: Subject
+    outcome: Outcome
+    plan: dict[str, Any]
+    backend: str
+    meshes: Meshes | None = None
+
+    @property
+    def title(self) -> str:
+        """Title for figures and files."""
+        experiment = self.subject.experiment
+        origin = f", {self.meshes.origin}" if self.meshes else ""
+        return (experiment.title or experiment.name) + origin
+
+    @property
+    def feed_radius(self) -> float:
+        """Inner radius of the feed, m."""
+        return self.subject.design["feed.inner_radius"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `simulate --json` writes: `results`, one entry a frequency, and the account of the solution."""
+        outcome, plan = self.outcome, self.plan
+        data = result_object({"frequency_hz": [], **outcome}, backend=self.backend, **self.subject.about)
+        balance = [value for value in outcome.get("power_balance") or () if value is not None]
+        if self.meshes:
+            evidence = self.meshes.about(self.backend, self.feed_radius)
+        else:
+            evidence = {"certificate": certify(outcome, feed_radius=self.feed_radius)}
+        data |= {
+            "cells": outcome.get("cells") or plan["nr"] * plan["nz"],
+            "grid": [plan["nr"], plan["nz"]],
+            "cell": plan["cell"],
+            "family": self.subject.experiment.family,
+            "design": self.subject.design,
+            "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
+            **evidence,
+        }
+        return finite(data)
+
+
+def simulate(
+    subject: Subject,
+    *,
+    backend: str,
+    extrapolate: bool = False,
+    fields: bool = False,
+    film: bool = False,
+    working: Working | None = None,
+) -> Simulated:
+    """Solve one antenna.
+
+    Args:
+        subject: Which.
+        backend: `cpu`, `cuda` or `reference`.
+        extrapolate: Solve on two meshes, and extrapolate to a cell of zero.
+        fields: Record the electric field and S11 across the band.
+        film: Record the field over time.
+        working: Shows progress.
+
+    Raises:
+        ConfigurationError: The antenna does not fit its lattice, or the lattice not into memory.
+        DeviceError: There is no device, or too little memory on it.
+    """
+    shown = working or (lambda line, plan: nullcontext())
+
+    def solved(plan: dict[str, Any], mesh: str = "", film: bool = film) -> Outcome:
+        from antennaopt.solve.evaluate import evaluate
+        from antennaopt.solve.room import check_room
+
+        check_room(plan, backend)
+        line = f"{mesh}solving {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm with {backend}"
+        family = subject.experiment.family
+        with shown(line, plan) as watch:
+            (outcome,) = evaluate(
+                family, [subject.design], plan, backend=backend, fields=fields, film=film, watch=watch
+            )
+        return Outcome.of(outcome)
+
+    if not extrapolate:
+        plan = subject.plan or own_plan(subject)
+        return Simulated(subject=subject, outcome=solved(plan), plan=plan, backend=backend)
+    return _on_two_meshes(subject, backend, film, solved)
+
+
+def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[..., Outcome]) -> Simulated:
+    """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
+    from antennaopt.solve.room import check_room
+
+    plans = plan_two_meshes(subject.experiment, subject.design, subject.plan["cell"] if subject.plan else None)
+    check_room(plans[1], backend)
+
+    def on(plan: dict[str, Any]) -> Outcome:
+        finer = plan is plans[1]
+        return solved(plan, f"mesh {1 + finer} of 2: ", film and finer)  # a film of the finer mesh alone
+
+    meshes = solve_on_two_meshes(subject.experiment.family, plans, on)
+    plan = meshes.solved[-1][0]
+    return Simulated(subject=subject, outcome=meshes.outcome, plan=plan, backend=backend, meshes=meshes)
+
+
+def own_plan(subject: Subject) -> dict[str, Any]:
+    """Return a lattice made for this antenna alone."""
+    from antennaopt.solve.plan import plan
+
+    experiment, design = subject.experiment, subject.design
+    return plan(experiment.family, design, design, experiment.solver.settings).to_dict()
+
+
+def with_cell(
+    experiment: Experiment, cells_per_wavelength: float | None, cell: str | float | None, *, option: str = "--"
+) -> Experiment:
+    """Return the experiment with another cell, checked again.
+
+    Args:
+        experiment: As it is.
+        cells_per_wavelength: In the densest medium, at the highest frequency.
+        cell: Length with a unit, or m; used exactly as given.
+        option: Stands before the names in messages.
+
+    Raises:
+        ConfigurationError: Both are given, or the cell is no length or too coarse.
+    """
+    if cells_per_wavelength is None and cell is None:
+        return experiment
+    size = cell_size(cells_per_wavelength, cell, option=option)
+    return experiment.changed(solver={"cell": size, "cells_per_wavelength": cells_per_wavelength})
+
+
+def cell_size(cells_per_wavelength: float | None, cell: str | float | None, *, option: str = "--") -> float | None:
+    """Return the cell in m; None when it is not given.
+
+    Raises:
+        ConfigurationError: Both are given, or the cell is no length.
+    """
+    if cells_per_wavelength is not None and cell is not None:
+        other = "cells-per-wavelength" if option else "cells_per_wavelength"
+        raise ConfigurationError(f"{option}cell and {option}{other} exclude each other; use one of them")
+    if cell is None or isinstance(cell, (int, float)):
+        return cell
+    try:
+        return parse_quantity(cell, LENGTH)
+    except QuantityError as error:
+        raise ConfigurationError(f'{option}cell "{cell}" {error}') from None
