@@ -17,20 +17,21 @@ from antennaopt.run import (
     Evaluation,
     Farm,
     GenerationReport,
+    Interfaces,
     Progress,
     Quiet,
     Recalled,
-    SteadyDriver,
     StopSignals,
     open_farm,
     plan_for,
 )
-from antennaopt.search import Evolution, Search, SteadyState, Stop
+from antennaopt.search import ALGORITHMS, Stop, new_search
+from antennaopt.search.objectives import Ranking
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
-ALGORITHMS = ("ga", "random")
+PAIR = ("ga", "random")
 
 
 class Discard:
@@ -107,7 +108,7 @@ def bench_search(
     wins = 0
     for seed in seeds:
         row: dict[str, Any] = {"experiment": experiment.name, "seed": seed}
-        for algorithm in ALGORITHMS:
+        for algorithm in PAIR:
             began = time.monotonic()
             found = _searched(experiment, algorithm, seed, farm, Quiet())
             row |= {f"{algorithm}_{name}": value for name, value in found.items()}
@@ -218,24 +219,24 @@ def _searched(experiment: Experiment, algorithm: str, seed: int, farm: Farm, pro
     """Carry one search through, with the budget of the generational one."""
     settings = replace(experiment.evolution.settings, algorithm="ga", stop=Stop(goals=False))
     budget = settings.most_evaluations
-    steady = algorithm == "steady_state"
-    if steady:
+    if not ALGORITHMS[algorithm].keeps_elites:
         settings = replace(settings, generations=-(-budget // settings.population))
     settings = replace(settings, algorithm=algorithm, stop=Stop(evaluations=budget, goals=False))
-    search: Search = (SteadyState if steady else Evolution)(settings, experiment.genes, seed)
-    (SteadyDriver if steady else Driver)(
-        evolution=search,  # type: ignore[arg-type] - the driver's own
+    search = new_search(settings, experiment.genes, seed, order=Ranking.of(experiment.goals))
+    interfaces = Interfaces(
         objectives=experiment.goals,
         design=experiment.design,
         farm=farm,
         store=Discard(),
         progress=progress,
         signals=StopSignals(),
-    ).run()
-    if search.best is None:
+    )
+    Driver(search, interfaces).run()
+    best = search.best()
+    if best is None:
         raise TooManyFailuresError(f"no antenna of the {algorithm} search with seed {seed} was ok")
     return {
-        "best_fitness": search.best.fitness,
-        "best_individual": search.best.candidate.individual,
+        "best_fitness": best.fitness,
+        "best_individual": best.candidate.individual,
         "evaluations": search.evaluations,
     }

@@ -91,13 +91,10 @@ def evolve(
     source: str,
     overrides: Sequence[str],
     out: str | Path,
-    scheduler: str | None,
-    insecure: bool,
-    backend: str,
-    cache: str | None,
     quiet: bool,
     dry_run: bool = False,
     ancestry: Ancestry | None = None,
+    **options: Any,
 ) -> None:
     """Carry an experiment out in a new run folder and print that, or what it would cost.
 
@@ -106,17 +103,15 @@ def evolve(
         source: Text of its file.
         overrides: What was changed in it.
         out: Where run folders go.
-        scheduler: Address of a running scheduler.
-        insecure: Whether connections to other machines may be open.
-        backend: As given, `auto` too.
-        cache: From `asked_cache`.
         quiet: Whether to say nothing but the folder.
         dry_run: Whether to say the cost only.
         ancestry: Another run's population to begin with.
+        options: `backend` as given, `auto` too; `scheduler`, `insecure`, `cache`: see `antennaopt.run.Means`.
     """
+    scheduler = options["scheduler"]
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
-    name = chosen_backend(backend, remote=remote, quiet=quiet)
+    name = options["backend"] = chosen_backend(options["backend"], remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.run import plan_for
@@ -127,7 +122,7 @@ def evolve(
         destination = experiment.cluster.destination(scheduler)
         if destination:
             click.echo(f"cluster      {one_line(destination)}")
-        click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=insecure)))
+        click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=options["insecure"])))
         return
     from antennaopt.cli.summaries import report_lines
     from antennaopt.run import for_terminal
@@ -138,13 +133,10 @@ def evolve(
         root=out,
         source=source,
         overrides=overrides,
-        scheduler=scheduler,
-        insecure=insecure,
-        backend=name,
         progress=for_terminal(quiet=quiet),
         plan=plan,
-        cache=cache,
         ancestry=ancestry,
+        **options,
     )
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)

@@ -130,7 +130,7 @@ class Evolution(Table):
 
     also_known: ClassVar[tuple[str, ...]] = ("generational",)
 
-    algorithm: Literal["ga", "random", "steady_state"] = "ga"
+    algorithm: Literal[tuple(plain.ALGORITHMS)] = "ga"  # type: ignore[valid-type] - the names of the registry
     population: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.population, ge=2, le=1_000_000)
     generations: Count = plain.EvolutionSettings.generations
     tournament_size: Count = plain.EvolutionSettings.tournament_size

@@ -1,42 +1,70 @@
-"""The driver's loop: ask, leave out duplicates, solve, score, store, tell, checkpoint."""
+"""The driver: ask a search for candidates, leave out duplicates, solve, store, tell, checkpoint.
+
+With generations, all of one is solved before the next is bred. Its rows are made and stored while the next one is
+solved: between two generations only what the next one needs is done.
+
+Where the order of completion decides what is bred (`Search.by_order`), a child is bred whenever a place at the farm is
+free. What is recorded is that order, each at the moment it is complete, and a block of `population` individuals as a
+generation is, with the state after it: who is complete, and what was bred and is under way. A resume sends those off
+again and takes what comes back in the recorded order, breeding when it was bred then, so that all of it comes out as it
+had, to the bit. Where the record ends the order is that of arrival again, and is recorded just as well.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from antennaopt.errors import ClusterError
-from antennaopt.run.bookkeeping import Bookkeeping, listed
-from antennaopt.run.garbage import rare_collections
-from antennaopt.run.interfaces import Evaluation, Job, Outcome
-from antennaopt.run.known_designs import Digest, design_digest
+from antennaopt.errors import ClusterError, Interrupted
+from antennaopt.run.interfaces import Evaluation, Interfaces, Job, Outcome, fits_json, listed
+from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
+from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
-from antennaopt.search import Candidate, Evolution, Scored, decode, individual_id
+from antennaopt.search import Candidate, Scored, Search, decode, individual_id
+from antennaopt.search.objectives import shortfalls
+from antennaopt.solve.outcome import REPEATABLE
+from antennaopt.store import generation_of
 
 
-class Driver(Bookkeeping):
-    """Carries one search through, generation by generation.
+class Driver:
+    """Carries one search through.
 
-    A generation's rows are made and stored while the next one is solved: between two generations only what the next
-    one needs is done. What is kept in memory does not grow with the number of generations, but for the 24 bytes that a
-    known design takes.
+    What is kept in memory does not grow with the number of generations, but for the 24 bytes that a known design takes.
+
+    Attributes:
+        search: New; `restore` goes back to a checkpoint.
+        memory: Of the individuals so far.
+        solver_seconds: Time that the antennas solved in this session took, summed over the workers.
     """
 
-    evolution: Evolution
-
-    def __init__(self, *, evolution: Evolution, **interfaces: Any) -> None:
-        """Put the interfaces together; see `Bookkeeping`.
-
-        Args:
-            evolution: New; `restore` goes back to a checkpoint.
-            interfaces: All others.
-        """
-        super().__init__(evolution=evolution, **interfaces)
+    def __init__(self, search: Search, interfaces: Interfaces) -> None:
+        self.search = search
+        self.memory = Memory(search, interfaces.store)
+        self.solver_seconds = 0.0
+        self._with = interfaces
+        self._farm, self._store, self._progress = interfaces.farm, interfaces.store, interfaces.progress
+        self._signals, self._clock = interfaces.signals, interfaces.clock
+        self._start = self._clock() - interfaces.seconds_before
+        self._began = self._clock()
+        self._reason: str | None = None
+        self._batch = self._capacity = 1
+        self._outcomes: Iterator[tuple[str, Outcome]] | None = None
+        self._block: dict[str, Evaluation] = {}
+        self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
         self._partial: dict[str, Outcome] = {}
-        self._unsaved: tuple[Sequence[Evaluation], Evolution, GenerationReport] | None = None
+        self._values: dict[str, dict[str, float]] = {}
+        self._sent: dict[str, bytes] = {}
+        self._first: dict[bytes, str] = {}
+        self._followers: dict[str, list[Candidate]] = {}
+        self._landed: dict[str, tuple[Outcome, str | None]] = {}
+        self._recorded: deque[tuple[str, int]] = deque()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run, earlier sessions included."""
+        return self._clock() - self._start
 
     def restore(self, state: Mapping[str, Any]) -> list[Evaluation]:
         """Go back to a checkpoint; which designs are known is read from the store.
@@ -45,17 +73,19 @@ class Driver(Bookkeeping):
             state: What was given to `Store.checkpoint`.
 
         Returns:
-            What it held of a generation under way; whose genomes are bred anew, and are not those.
+            What it held of a generation under way. With generations their genomes are bred again, and are not those.
 
         Raises:
             ValueError, TypeError, LookupError, ArithmeticError, AttributeError: It is not what was given.
         """
-        self.evolution.restore(state["evolution"])
-        self._know_again()
+        self.search.restore(state["evolution"])
+        if self.search.by_order:
+            return self._restore_block(state["block"], state["partial"])
+        self.memory.read_again()
         self._partial = dict(state["partial"])
-        number, genome = self.evolution.generation, (0.5,) * len(self.evolution.genes)
-        slots = {individual_id(number, slot): slot for slot in range(self.evolution.settings.population)}
-        values = decode(self.evolution.genes, genome)
+        number, genome = self.search.generation, (0.5,) * len(self.search.genes)
+        slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
+        values = decode(self.search.genes, genome)
         return [
             self._evaluation(
                 Candidate(individual=name, generation=number, slot=slots[name], genome=genome), values, outcome
@@ -72,142 +102,296 @@ class Driver(Bookkeeping):
         """
         with rare_collections():
             try:
-                while (reason := self.evolution.stopped(self.seconds)) is None:
+                while not self._is_over():
                     if self._signals.requested:
-                        raise self._interrupted(self._signals.exit_code or 130)
-                    self._generation()
+                        raise self._interrupted()
+                    if not self._round():
+                        break
             finally:
                 self._save()
                 self._store.flush()
-        return reason
+        return self._reason or "nothing was left to be solved"
 
     def generation(self) -> None:
         """Carry one generation through, up to its checkpoint."""
-        self._generation()
+        self._round()
         self._save()
         self._store.flush()
 
-    def _generation(self) -> None:
-        """Carry one generation through, up to what the next one needs; the one before is saved meanwhile."""
-        began = self._clock()
-        number = self.evolution.generation
-        before = copy(self.evolution)  # `Evolution` replaces what it knows, so this stays as it is
-        candidates = self.evolution.ask()
-        values = {one.individual: decode(self.evolution.genes, one.genome) for one in candidates}
-        digests = {individual: design_digest(of_it) for individual, of_it in values.items()}
-        duplicates = self._duplicates(digests)
-        jobs = [(one.individual, self._design(values[one.individual])) for one in candidates]
-        jobs = [job for job in jobs if job[0] not in duplicates and job[0] not in self._partial]
-        by_name = {one.individual: one for one in candidates}
-        # With a smaller budget than when they were solved, not all of them are asked for.
-        self._partial = {name: outcome for name, outcome in self._partial.items() if name in by_name}
-        done: dict[str, Evaluation] = {}
+    def _is_over(self) -> bool:
+        self._reason = self._reason or self.search.stopped(self.seconds)
+        return self._reason is not None
 
-        def arrived(individual: str, outcome: Outcome) -> None:
-            done[individual] = self._evaluation(by_name[individual], values[individual], outcome)
+    def _round(self) -> bool:
+        """Carry on until nothing is under way: a generation, or all that is left where there are none.
 
-        self._solve(number, jobs, before, arrived)
-        self._copy_duplicates(duplicates, done, by_name, values)
-        evaluations = [done[one.individual] for one in candidates]
-        self._refuse_failures(number, evaluations)
-        self.evolution.tell([_scored(one) for one in evaluations])
-        for one in evaluations:
-            individual = one.candidate.individual
-            self._note(individual, digests[individual], one.outcome["status"])
-        self._partial = {}
-        report = self._report(number, evaluations, self._clock() - began)
-        self._unsaved = evaluations, copy(self.evolution), report
+        Returns:
+            Whether there was anything to do.
+        """
+        by_order = self.search.by_order
+        self._began, self._outcomes = self._clock(), None
+        done = self.search.completed
+        try:
+            outcomes = self._send_first()
+            self._proceed()
+            for name, outcome in outcomes:
+                self._arrived(name, outcome)
+            if by_order and not self._signals.requested:
+                self._leave_record()
+                self._proceed()
+        except KeyboardInterrupt:
+            self._signals.request()
+        except ClusterError:
+            self.save_part()
+            raise
+        missing = self.search.under_way.keys() - self._block.keys()
+        if by_order or (missing and self._signals.requested):
+            self.save_part()
+            if self._signals.requested:
+                raise self._interrupted()
+            self.search.close()
+        elif missing:
+            raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
+        elif self._block:
+            self.search.tell([one.result for one in self._block.values()])
+            self._close_block()
+        return self.search.completed > done
+
+    def _send_first(self) -> Iterator[tuple[str, Outcome]]:
+        """Set the farm to work: on a generation, or on what a search without them begins with."""
+        search = self.search
+        if not search.by_order:
+            self._first = {}
+            candidates = search.ask()
+            # With a smaller budget than when they were solved, not all of them are asked for.
+            self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
+            self._set_to_work(candidates)
+            return self._outcomes or iter(())
+        self._batch, self._capacity = self._sizes()
+        self._progress.generation_started(search.generation, search.settings.population)
+        self._outcomes = self._farm.run([])
+        self._recorded = deque(self._store.order(search.completed))
+        births = list(search.under_way.values())
+        if not births and not self._recorded:
+            births = search.ask(search.settings.population)
+        self._set_to_work(births)
+        return self._outcomes
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return how many children are bred at a time, and how many antennas keep the farm busy.
+
+        Of a farm without devices a place is an antenna's. Devices take whole batches.
+        """
+        population, places = self.search.settings.population, max(self._farm.places, 1)
+        if self._with.batch_size != "auto":
+            batch = max(int(self._with.batch_size), 1)
+        elif self._farm.device is None:
+            batch = 1
+        else:
+            batch = len(self._farm.cut(range(population))[0])  # type: ignore[arg-type]
+            batch = min(batch, max(population // (2 * places), 1))
+        return batch, batch * places
+
+    def _set_to_work(self, candidates: Sequence[Candidate]) -> None:
+        """Send off those whose antenna is not known; duplicates land with their original."""
+        jobs: list[Job] = []
+        copies: list[tuple[str, str]] = []
+        for one in candidates:
+            self._values[one.individual] = decode(self.search.genes, one.genome)
+        digests = [design_digest(self._values[one.individual]) for one in candidates]
+        for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
+            name, first = one.individual, self._first.get(digest)
+            if original is not None:
+                copies.append((name, original))
+            elif first is not None:
+                self._followers.setdefault(first, []).append(one)
+            else:
+                self._first[digest] = name
+                if name in self._partial:
+                    self._landed[name] = self._partial[name], None
+                else:
+                    self._sent[name] = digest
+                    jobs.append((name, self._with.design(self._values[name])))
+        self._send(jobs)
+        self._save()
+        earlier = self.memory.recall({one for _, one in copies if one not in self._block})
+        for name, original in copies:
+            here = self._block.get(original)
+            self._landed[name] = (earlier[original][1] if here is None else here.outcome), original
+
+    def _send(self, jobs: Sequence[Job]) -> None:
+        if self._outcomes is not None:
+            self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
+        else:
+            self._progress.generation_started(self.search.generation, len(jobs))
+            self._outcomes = self._farm.run(self._farm.cut(jobs, self._with.batch_size))
+
+    def _arrived(self, name: str, outcome: Outcome) -> None:
+        """Take in an outcome, and breed for the place that is free now."""
+        if name not in self._sent or name in self._landed:
+            return
+        self.solver_seconds += float(outcome.get("seconds") or 0.0)
+        self._progress.evaluated(outcome)
+        self._landed[name] = outcome, None
+        self._proceed()
+        if self._signals.requested or (self.search.by_order and self._is_over() and not self._recorded):
+            self._farm.drain()
+
+    def _proceed(self) -> None:
+        """Complete all that can be; without generations breed whole batches for as many places as are free then."""
+        while True:
+            while (name := self._next()) is not None:
+                self._finish(name)
+            full = self._capacity - len(self._sent) < self._batch
+            if not self.search.by_order or full or self._recorded or self._signals.requested or self._is_over():
+                return
+            births = self.search.ask(self._batch)
+            if not births:
+                return
+            self._set_to_work(births)
+
+    def _next(self) -> str | None:
+        """Return what is next to be complete: by the record while there is one, else what landed first."""
+        if self._recorded:
+            name, births = self._recorded[0]
+            missing = births - self.search.births
+            if missing > 0:
+                self._set_to_work(self.search.ask(missing))
+            if births == self.search.births and name in self.search.under_way:
+                return name if name in self._landed else None
+            self._leave_record()
+        return next(iter(self._landed), None)
+
+    def _leave_record(self) -> None:
+        """Follow the record no further: it is of another search, or the farm did not solve all of it."""
+        if self._recorded:
+            self._store.log("order_left", completed=self.search.completed, left=len(self._recorded))
+            self._recorded.clear()
+
+    def _finish(self, name: str) -> None:
+        """Complete a candidate that landed; its duplicates land with it."""
+        outcome, original = self._landed.pop(name)
+        self._first.pop(self._sent.pop(name, b""), None)
+        here = self._block.get(original or "")
+        copy_of = original if here is None else here.copy_of
+        one = self._evaluation(
+            self.search.under_way[name], self._values.pop(name), outcome, cached=original is not None, copy_of=copy_of
+        )
+        if self.search.by_order:
+            one = self._complete(one)
+        self._record(one)
+        followers = self._followers.pop(name, [])
+        if outcome["status"] in REPEATABLE or not self.search.by_order:
+            self._landed |= {each.individual: (outcome, one.candidate.individual) for each in followers}
+        else:  # the farm's fault: they are solved for themselves
+            self._set_to_work(followers)
+        if self.search.by_order and len(self._block) == self.search.settings.population:
+            self._close_block()
+
+    def _complete(self, one: Evaluation) -> Evaluation:
+        """Give an evaluation the next place in the order of completion."""
+        if self._recorded:
+            self._recorded.popleft()
+        else:
+            self._store.completed(self.search.completed, one.candidate.individual, self.search.births)
+        (scored,) = self.search.tell([one.result])
+        return replace(one, candidate=scored.candidate)
+
+    def _evaluation(
+        self,
+        candidate: Candidate,
+        values: dict[str, float],
+        outcome: Outcome,
+        *,
+        cached: bool = False,
+        copy_of: str | None = None,
+    ) -> Evaluation:
+        missed = shortfalls(outcome, self._with.objectives)
+        fitness = self.search.fitness_of(outcome["status"], missed)
+        return Evaluation(
+            candidate=candidate,
+            values=values,
+            outcome=outcome,
+            shortfalls=missed,
+            fitness=fitness,
+            cached=cached,
+            copy_of=copy_of,
+        )
+
+    def _record(self, one: Evaluation) -> None:
+        """Note a row of the generation, or block, under way."""
+        individual = one.candidate.individual
+        self._block[individual] = one
+        self.memory.note(individual, design_digest(one.values), one.outcome["status"])
+
+    def _close_block(self) -> None:
+        """Hand a full generation, or block, over to be stored with the state after it."""
+        number, now = self.search.generation - 1, self._clock()
+        block = sorted(self._block.values(), key=lambda one: one.candidate.slot)
+        report = generation_report(self.search, number, block, now - self._began)
+        self._block, self._partial, self._began = {}, {}, now
+        refuse_failures(self._store, number, block)
+        self._unsaved = block, self._state(()), report
+        if self.search.by_order:
+            self._save()
         self._progress.generation_done(report)
+        if self.search.by_order and number + 1 < self.search.settings.generations:
+            self._progress.generation_started(number + 1, self.search.settings.population)
 
     def _save(self) -> None:
         """Keep the last generation and the state after it, unless that was done already."""
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
-        evaluations, after, report = unsaved
-        self._keep_outcomes(evaluations)
+        evaluations, state, report = unsaved
+        self.memory.keep(evaluations)
         self._store.write_generation(report.generation, evaluations)
-        self._store.checkpoint(report.generation, {"evolution": after.state(), "partial": {}})
+        self._store.checkpoint(report.generation, state)
         self._store.log("generation", **asdict(report), run_seconds=self.seconds)
 
-    def _duplicates(self, digests: Mapping[str, Digest]) -> dict[str, str]:
-        """Find the candidates whose antenna is known or stands earlier in this generation: original by id."""
-        known = self._known.find(list(digests.values()))
-        duplicates: dict[str, str] = {}
-        here: dict[bytes, str] = {}
-        for (individual, digest), earlier in zip(digests.items(), known, strict=True):
-            original = earlier or here.setdefault(digest, individual)
-            if original != individual:
-                duplicates[individual] = original
-        return duplicates
-
-    def _solve(
-        self, number: int, jobs: Sequence[Job], before: Evolution, arrived: Callable[[str, Outcome], None]
-    ) -> None:
-        """Send what is to be solved to the farm and wait; on a signal or without workers save what came back."""
-        solved = dict(self._partial)
-        missing = {individual for individual, _ in jobs}
-        draining = False
-        self._progress.generation_started(number, len(jobs))
-        try:
-            outcomes = self._farm.run(self._farm.cut(jobs, self._batch_size))
-            self._save()
-            for individual, outcome in solved.items():
-                arrived(individual, outcome)
-            for individual, outcome in outcomes:
-                if individual not in missing:
-                    continue
-                missing.discard(individual)
-                solved[individual] = outcome
-                arrived(individual, outcome)
-                self.solver_seconds += float(outcome.get("seconds") or 0.0)
-                self._progress.evaluated(outcome)
-                if self._signals.requested and not draining:
-                    self._farm.drain()
-                    draining = True
-        except KeyboardInterrupt:
-            self._signals.request()
-        except ClusterError:
-            self._keep(number, before, solved)
-            raise
-        if missing and self._signals.requested:
-            self._keep(number, before, solved)
-            raise self._interrupted(self._signals.exit_code or 130)
-        if missing:
-            raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
-
-    def _keep(self, number: int, before: Evolution, solved: Mapping[str, Outcome]) -> None:
-        """Store what came back of an unfinished generation; a resume solves the others."""
+    def save_part(self) -> None:
+        """Store what came back of a generation, or block, that is not complete; a resume solves the others."""
         self._save()
-        plain = ((individual, listed(outcome)) for individual, outcome in solved.items())
-        kept = {individual: outcome for individual, outcome in plain if _fits_json(outcome)}
-        self._store.checkpoint(number, {"evolution": before.state(), "partial": kept})
+        if not self.search.by_order:
+            outcomes = {name: one.outcome for name, one in self._block.items() if not one.cached}
+            plain = ((name, listed(outcome)) for name, outcome in (self._partial | outcomes).items())
+            kept = {name: outcome for name, outcome in plain if fits_json(outcome)}
+            self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept})
+        elif self._block:
+            block = list(self._block.values())
+            self._store.write_generation(self.search.generation, block)
+            self._store.checkpoint(self.search.generation, self._state(block))
+            self.memory.keep(block)
 
-    def _copy_duplicates(
-        self,
-        duplicates: Mapping[str, str],
-        done: dict[str, Evaluation],
-        candidates: Mapping[str, Candidate],
-        values: Mapping[str, dict[str, float]],
-    ) -> None:
-        """Give every duplicate the outcome of the one that was solved."""
-        earlier = self.recall({original for original in duplicates.values() if original not in candidates})
-        for individual, original in duplicates.items():
-            here = done.get(original)
-            outcome = here.outcome if here is not None else earlier[original][1]
-            copied = self._evaluation(candidates[individual], values[individual], outcome)
-            done[individual] = replace(copied, cached=True, copy_of=None if here is not None else original)
+    def _state(self, block: Iterable[Evaluation]) -> dict[str, Any]:
+        """Return the state of the search, with the rows of a block under way."""
+        rows = list(block)
+        state: dict[str, Any] = {"evolution": self.search.state()}
+        if self.search.by_order:
+            state["block"] = [{"scored": one.scored.to_dict(), "twin": one.copy_of} for one in rows]
+        return state | {"partial": {one.candidate.individual: listed(one.outcome) for one in rows}}
 
+    def _restore_block(self, entries: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Outcome]) -> list[Evaluation]:
+        block = [Scored.from_dict(entry["scored"]) for entry in entries]
+        number = self.search.generation
+        complete = self.search.completed - number * self.search.settings.population
+        if [one.candidate.individual for one in block] != [individual_id(number, slot) for slot in range(complete)]:
+            raise ValueError(f"the block under way is not of {complete} who are complete")
+        self.memory.read_again(block)
+        for scored, entry in zip(block, entries, strict=True):
+            candidate, original = scored.candidate, entry["twin"]
+            if original is not None and generation_of(original) >= number:
+                raise ValueError(f"{original} is of no earlier block")
+            values, outcome = decode(self.search.genes, candidate.genome), outcomes[candidate.individual]
+            self._record(self._evaluation(candidate, values, outcome, cached=scored.cached, copy_of=original))
+        rows = list(self._block.values())
+        if [one.scored for one in rows] != block:
+            raise ValueError("the block under way has outcomes of another fitness or status")
+        return rows
 
-def _scored(one: Evaluation) -> Scored:
-    ok = one.outcome["status"] == "ok"
-    return Scored(candidate=one.candidate, fitness=one.fitness, ok=ok, cached=one.cached)
-
-
-def _fits_json(outcome: Outcome) -> bool:
-    """Say whether an outcome survives JSON: one with numbers that are not finite is solved again instead."""
-    try:
-        json.dumps(outcome, allow_nan=False)
-    except (TypeError, ValueError):
-        return False
-    return True
+    def _interrupted(self) -> Interrupted:
+        self._store.log("interrupted", generation=self.search.generation, run_seconds=self.seconds)
+        return Interrupted(
+            f"interrupted in generation {self.search.generation + 1}; what was solved is saved",
+            exit_code=self._signals.exit_code or 130,
+        )

@@ -1,12 +1,17 @@
-"""Whom the driver works with, as it sees them: tests put cheap ones in their place."""
+"""What the driver works with, as it sees it: tests put cheap ones in its place."""
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from antennaopt.search import Candidate
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import Progress
+from antennaopt.search import Candidate, Result, Scored
+from antennaopt.search.objectives import Objective
 from antennaopt.solve import outcome as solved
 from antennaopt.store import Row
 
@@ -31,7 +36,7 @@ class Evaluation:
     """A candidate with all that came of it: one row.
 
     Attributes:
-        candidate: Who.
+        candidate: Which.
         values: Its genes decoded, SI, by name.
         outcome: As `evaluate` returns it, with what the farm adds (`worker`, `device`, `attempt`).
         shortfalls: One an objective, dB; empty unless `ok`.
@@ -67,6 +72,32 @@ class Evaluation:
             fitness=self.fitness,
             cached=self.cached,
         )
+
+    @property
+    def result(self) -> Result:
+        """What a search is told of it."""
+        name, status = self.candidate.individual, self.outcome["status"]
+        return Result(individual=name, shortfalls=self.shortfalls, status=status, cached=self.cached)
+
+    @property
+    def scored(self) -> Scored:
+        """What a search makes of that."""
+        ok = self.outcome["status"] == "ok"
+        return Scored(candidate=self.candidate, fitness=self.fitness, ok=ok, cached=self.cached)
+
+
+def listed(outcome: Outcome) -> Outcome:
+    """Return an outcome with lists in place of arrays."""
+    return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in outcome.items()}
+
+
+def fits_json(outcome: Outcome) -> bool:
+    """Say whether an outcome survives JSON: one with numbers that are not finite is solved again instead."""
+    try:
+        json.dumps(outcome, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 class Farm(Protocol):
@@ -157,3 +188,30 @@ class Store(Protocol):
     def flush(self) -> None:
         """Wait until all that was handed in is stored."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interfaces:
+    """What a driver works with.
+
+    Attributes:
+        objectives: What fitness is made of.
+        design: Turns gene values into a full design, SI.
+        farm: Solves antennas.
+        store: Keeps what came out.
+        progress: Tells people.
+        signals: Says when to stop.
+        batch_size: Antennas a batch, or `auto` to choose by the number of workers.
+        clock: Seconds, for progress and `stop.wall_time`.
+        seconds_before: Wall time of the sessions before this one.
+    """
+
+    objectives: Sequence[Objective]
+    design: Callable[[Mapping[str, float]], dict[str, float]]
+    farm: Farm
+    store: Store
+    progress: Progress
+    signals: StopSignals
+    batch_size: int | str = "auto"
+    clock: Callable[[], float] = time.monotonic
+    seconds_before: float = 0.0

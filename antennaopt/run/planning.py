@@ -1,12 +1,18 @@
-"""From an experiment to the one solver plan that all its antennas share."""
+"""From an experiment to its search and its solver plan, and what its run will cost: `antennaopt run --dry-run`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.farm.cores import usable_cores
+from antennaopt.farm.settings import ClusterSettings
+from antennaopt.run.progress import duration
+from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
+from antennaopt.search.objectives import Ranking
 from antennaopt.solver_settings import SolverSettings
 
 if TYPE_CHECKING:
@@ -69,3 +75,215 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None) -> di
     upper = experiment.design({gene.name: gene.high for gene in genes})
     settings = solver or experiment.solver.settings
     return plan(experiment.family, lower, upper, settings.in_a_search()).to_dict()
+
+
+def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] = ()) -> Search:
+    """Return an experiment's search, before its first generation.
+
+    Args:
+        experiment: From `load_experiment`.
+        genomes: What the first generation begins with; a gene that is None is drawn.
+    """
+    return new_search(
+        experiment.evolution.settings,
+        experiment.genes,
+        experiment.seed,
+        order=Ranking.of(experiment.goals),
+        planted=experiment.evolution.start,
+        genomes=genomes,
+    )
+
+
+CALIBRATION_STEPS = (200, 1200)
+"""Two lengths, so that what an antenna costs beside stepping does not count as stepping."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """Cost of a run.
+
+    Attributes:
+        nr: Cells along r, absorbing layer included.
+        nz: Cells along z, absorbing layers included.
+        cell: Cell size, m.
+        time_step: Seconds of field time a step.
+        max_steps: Steps after which an antenna is given up as `undecayed`; most stop earlier, by their energy.
+        memory_bytes: Fields and coefficients of one antenna.
+        evaluations: Antennas solved at most.
+        certified: Antennas solved once more at the end, with half the cell, at most.
+        certificate_grid: Cells along r and z of those; None when there are none.
+        workers: Cores or devices, each of which solves by itself.
+        cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device; with devices and
+            cores, of a device.
+        seconds_per_antenna: All that it takes, at `max_steps`, on that worker; of a device its share of the batch's.
+        kinds: With devices and cores: of each backend its number of workers and what one of them does a second.
+        seconds: Of the whole run at `max_steps`; an upper estimate.
+    """
+
+    nr: int
+    nz: int
+    cell: float
+    time_step: float
+    max_steps: int
+    memory_bytes: int
+    evaluations: int
+    certified: int
+    certificate_grid: tuple[int, int] | None
+    workers: int
+    cell_steps_per_s: float
+    seconds_per_antenna: float
+    seconds: float
+    kinds: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """Return the estimate as lines for people."""
+        return [
+            f"grid         {self.nr} x {self.nz} cells (r x z) of {self.cell * 1e3:.4g} mm, absorbing layers included",
+            f"time step    {self.time_step * 1e12:.4g} ps, at most {self.max_steps} steps an antenna",
+            f"memory       {self.memory_bytes / 2**20:.1f} MiB an antenna",
+            f"evaluations  at most {self.evaluations}, {self.workers} at a time",
+            *self._certificate_lines(),
+            *self._speed_lines(),
+            f"time         at most {duration(self.seconds)}; "
+            "antennas whose energy has left stop earlier, usually by a factor of 2 or more",
+        ]
+
+    def _speed_lines(self) -> list[str]:
+        if not self.kinds:
+            return [f"speed        {self.cell_steps_per_s / 1e6:.0f} M cell-steps/s on one worker (measured)"]
+        return [
+            f"speed        {rate / 1e6:.0f} M cell-steps/s on one worker of backend {backend} (measured), of {count}"
+            for backend, (count, rate) in self.kinds.items()
+        ]
+
+    def _certificate_lines(self) -> list[str]:
+        if self.certificate_grid is None:
+            return []
+        nr, nz = self.certificate_grid
+        return [
+            f"certificate  at most {self.certified} antennas once more, on {nr} x {nz} cells of "
+            f"{self.cell * 0.5e3:.4g} mm"
+        ]
+
+
+def estimate(
+    experiment: Experiment,
+    *,
+    backend: str = "cpu",
+    workers: int | None = None,
+    evaluate: Evaluate | None = None,
+) -> DryRun:
+    """Plan a run and time one antenna for a few hundred steps, without starting anything else.
+
+    Args:
+        experiment: From `load_experiment`.
+        backend: What solves.
+        workers: Antennas solved at a time; None asks the experiment and then counts this machine's cores.
+        evaluate: Solves a batch; tests put a cheap one here.
+
+    Raises:
+        ConfigurationError: The experiment has no gene, or the middle of its ranges cannot be solved.
+    """
+    solve = evaluate or standard_evaluate()
+    plan = plan_for(experiment)
+    genes = experiment.genes
+    middle = experiment.design(decode(genes, [0.5] * len(genes)))
+    timed = []
+    for name, batch, count in _kinds(plan, backend, ClusterSettings.of(experiment.cluster)):
+        step, rest = _calibrate(solve, experiment.family, [middle] * batch, plan, name)
+        timed.append(_Timed(backend=name, workers=workers or count, step=step, rest=rest))
+    evaluations = experiment.evolution.settings.most_evaluations
+    finer = halved_plan(experiment, plan) if experiment.certificate.mode != "off" else None
+    certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
+    seconds = _seconds(timed, evaluations, plan["max_steps"])
+    cells = plan["nr"] * plan["nz"]
+    if finer:
+        seconds += _seconds(timed, certified, finer["max_steps"], growth=finer["nr"] * finer["nz"] / cells)
+    return DryRun(
+        nr=plan["nr"],
+        nz=plan["nz"],
+        cell=plan["cell"],
+        time_step=plan["time_step"],
+        max_steps=plan["max_steps"],
+        memory_bytes=plan["memory_bytes"],
+        evaluations=evaluations,
+        certified=certified,
+        certificate_grid=(finer["nr"], finer["nz"]) if finer else None,
+        workers=sum(one.workers for one in timed),
+        cell_steps_per_s=cells / timed[0].step,
+        seconds_per_antenna=timed[0].each(plan["max_steps"]),
+        seconds=seconds,
+        kinds={one.backend: (one.workers, cells / one.step) for one in timed} if len(timed) > 1 else {},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Timed:
+    """Workers of one backend: how many, and seconds a step and beside stepping of one antenna on one of them."""
+
+    backend: str
+    workers: int
+    step: float
+    rest: float
+
+    def each(self, steps: int, growth: float = 1.0) -> float:
+        """Return the seconds of an antenna; `growth` is of its cells."""
+        return self.step * growth * steps + self.rest
+
+
+def _seconds(timed: Sequence[_Timed], antennas: int, steps: int, growth: float = 1.0) -> float:
+    """Return the seconds that all workers take for a number of antennas; the slowest one may have the last."""
+    if len(timed) == 1:
+        return math.ceil(antennas / timed[0].workers) * timed[0].each(steps, growth)
+    each = [one.each(steps, growth) for one in timed]
+    return antennas / sum(one.workers / seconds for one, seconds in zip(timed, each, strict=True)) + max(each)
+
+
+def _calibrate(
+    solve: Callable[..., list[dict[str, Any]]],
+    family: str,
+    designs: list[dict[str, float]],
+    plan: Mapping[str, Any],
+    backend: str,
+) -> tuple[float, float]:
+    """Return seconds a step and seconds beside stepping of one of a batch; the first call compiles the kernels."""
+    timed = []
+    for limit in (CALIBRATION_STEPS[0], *CALIBRATION_STEPS):
+        outcome = solve(family, designs, {**plan, "max_steps": limit}, backend=backend)[0]
+        if not outcome.get("steps") or not outcome.get("seconds"):
+            raise ConfigurationError(
+                f"the design in the middle of all ranges cannot be solved: {outcome['status']}, "
+                f"{outcome.get('error')}; change the ranges"
+            )
+        timed.append((outcome["steps"], outcome["seconds"]))
+    (few, short), (many, long) = timed[1:]
+    if many <= few or long <= short:
+        return long / many, 0.0
+    each = (long - short) / (many - few)
+    return each, max(short - few * each, 0.0)
+
+
+def _kinds(plan: Mapping[str, Any], backend: str, settings: ClusterSettings) -> list[tuple[str, int, int]]:
+    """Return for each backend of the workers: its name, antennas that are timed together, and the number of workers.
+
+    Raises:
+        ClusterError: This machine has fewer devices than workers.
+        DeviceError: It has none.
+    """
+    backends = [name for name in ("cuda", "cpu") if settings.of_backend(name) != 0] if settings.mixed else [backend]
+    found = []
+    for name in backends:
+        wanted = settings.of_backend(name)
+        if name == "cuda":
+            from antennaopt.farm.devices import enough_devices
+            from antennaopt.solve.device import room
+
+            devices, takes = len(enough_devices(wanted)), room(plan)
+            found.append((name, min(takes["wave"], takes["antennas"]), devices))
+        else:
+            found.append((name, 1, wanted or usable_cores()))
+    return found

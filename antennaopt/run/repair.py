@@ -14,16 +14,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.run.continuation import of_this_run
+from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
-from antennaopt.run.folder_store import outcome_of_row
-from antennaopt.run.fork import genomes_of
-from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Job, Outcome, Recalled
-from antennaopt.run.interrupt import StopSignals
-from antennaopt.run.new_search import search_of
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Job, Outcome, Recalled
+from antennaopt.run.planning import search_of
+from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Quiet
-from antennaopt.run.steady import SteadyDriver
-from antennaopt.search import SteadyState, individual_id
+from antennaopt.run.stores import outcome_of_row
+from antennaopt.search import individual_id
 from antennaopt.search.objectives import Objective
 from antennaopt.solve.outcome import REPEATABLE, STATUSES
 from antennaopt.store import Checkpoint, RunFolder, generation_of
@@ -124,21 +122,21 @@ class _Replay:
     ) -> dict[int, Sequence[Evaluation]]:
         """Replay all generations that are done; return those of damaged files."""
         search = search_of(self._experiment, genomes_of(self._folder))
-        interfaces: dict[str, Any] = {
-            "objectives": objectives,
-            "design": self._experiment.design,
-            "farm": _RecordedFarm(farm, self._recorded),
-            "store": self,
-            "progress": Quiet(),
-            "signals": signals,
-            "batch_size": self._experiment.cluster.batch_size,
-        }
+        interfaces = Interfaces(
+            objectives=objectives,
+            design=self._experiment.design,
+            farm=_RecordedFarm(farm, self._recorded),
+            store=self,
+            progress=Quiet(),
+            signals=signals,
+            batch_size=self._experiment.cluster.batch_size,
+        )
+        driver = Driver(search, interfaces)
         try:
-            if isinstance(search, SteadyState):
+            if search.by_order:
                 self._refuse_without_order()
-                SteadyDriver(evolution=search, **interfaces).run()
+                driver.run()
             else:
-                driver = Driver(evolution=search, **interfaces)
                 for _ in range(self._done):
                     driver.generation()
         except (LookupError, ValueError) as problem:

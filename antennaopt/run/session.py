@@ -7,30 +7,24 @@ import shlex
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.best import antenna_toml, to_json
-from antennaopt.run.certification import certify_best
+from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
-from antennaopt.run.folder_store import FolderStore
-from antennaopt.run.fork import genomes_of
-from antennaopt.run.incidents import Noise, incidents
-from antennaopt.run.interfaces import Farm
-from antennaopt.run.interrupt import StopSignals
-from antennaopt.run.new_search import search_of
-from antennaopt.run.planning import halved_plan
-from antennaopt.run.progress import Progress, device_line
-from antennaopt.run.publish import EventPublisher
+from antennaopt.run.interfaces import Farm, Interfaces
+from antennaopt.run.planning import halved_plan, search_of
+from antennaopt.run.process import Noise, StopSignals
+from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
-from antennaopt.run.steady import SteadyDriver
-from antennaopt.run.summary import Finalist, RunSummary, finalist, summarise
-from antennaopt.run.write_behind import WriteBehind
-from antennaopt.search import ALL_GOALS_MET, SteadyState
+from antennaopt.run.stores import FolderStore, WriteBehind
+from antennaopt.run.summary import Finalist, RunSummary, certify_best, finalist, summarise
+from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object
 from antennaopt.store import Checkpoint, RunFolder, stepping_of
@@ -45,6 +39,25 @@ MIXED = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Workplace:
+    """What solves a run, and where.
+
+    Attributes:
+        farm: Solves antennas.
+        cache: Of evaluations, open; None to solve everything.
+        backend: What solves.
+        plan: What all antennas share.
+        progress: Tells people.
+    """
+
+    farm: Farm
+    cache: EvaluationCache | None
+    backend: str
+    plan: Mapping[str, Any]
+    progress: Progress
+
+
 class Session:
     """From a run folder, new or with a checkpoint, to its best antenna and report.
 
@@ -52,33 +65,19 @@ class Session:
         driver: The search; restore it before `carry_out` to go on from a checkpoint.
     """
 
-    def __init__(
-        self,
-        *,
-        experiment: Experiment,
-        folder: RunFolder,
-        farm: Farm,
-        progress: Progress,
-        signals: StopSignals,
-        backend: str,
-        plan: Mapping[str, Any],
-        cache: EvaluationCache | None = None,
-    ) -> None:
+    def __init__(self, experiment: Experiment, folder: RunFolder, place: Workplace, signals: StopSignals) -> None:
         """Put a driver on the folder.
 
         Args:
             experiment: From `load_experiment`.
             folder: Open for writing.
-            farm: Solves antennas.
-            progress: Tells people.
+            place: What solves.
             signals: Says when to stop.
-            backend: What solves.
-            plan: What all antennas share.
-            cache: Of evaluations, open; None to solve everything.
         """
-        progress = EventPublisher(progress, log=folder.log, show=getattr(farm, "show", None))
+        farm, cache = place.farm, place.cache
+        progress = EventPublisher(place.progress, log=folder.log, show=getattr(farm, "show", None))
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
-        self._backend, self._plan = backend, dict(plan)
+        self._backend, self._plan = place.backend, dict(place.plan)
         self._signals = signals
         self._objectives = experiment.goals
         self._store = FolderStore(folder)
@@ -89,24 +88,19 @@ class Session:
             folder.log("mixed_hardware", backends=list(farm.backends))  # type: ignore[attr-defined]
         elif cache is not None:
             self._solving = ReusingFarm(
-                farm, cache, family=experiment.family, plan=plan, backend=backend, told=self._warn_of_cache
+                farm, cache, family=experiment.family, plan=place.plan, backend=place.backend, told=self._warn_of_cache
             )
-        evolution = search_of(experiment, genomes_of(folder))
-        interfaces: dict[str, Any] = {
-            "objectives": self._objectives,
-            "design": experiment.design,
-            "farm": self._solving,
-            "store": self._behind,
-            "progress": progress,
-            "signals": signals,
-            "batch_size": experiment.cluster.batch_size,
-            "seconds_before": self._store.seconds_before(),
-        }
-        self.driver: Driver | SteadyDriver = (
-            SteadyDriver(evolution=evolution, **interfaces)
-            if isinstance(evolution, SteadyState)
-            else Driver(evolution=evolution, **interfaces)
+        interfaces = Interfaces(
+            objectives=self._objectives,
+            design=experiment.design,
+            farm=self._solving,
+            store=self._behind,
+            progress=progress,
+            signals=signals,
+            batch_size=experiment.cluster.batch_size,
+            seconds_before=self._store.seconds_before(),
         )
+        self.driver = Driver(search_of(experiment, genomes_of(folder)), interfaces)
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)
         link = getattr(farm, "dashboard_link", None)
@@ -150,7 +144,7 @@ class Session:
         noise = Noise(self._folder.log)
         logging.getLogger().addHandler(noise)
         try:
-            finished = self.driver.evolution.stopped(self.driver.seconds)
+            finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
             summary = self._with_findings(self._certify(self._search()))
@@ -215,7 +209,7 @@ class Session:
             return summary
         hall = [
             finalist(self.driver, self._experiment, self._objectives, one.candidate.individual)
-            for one in self.driver.evolution.hall_of_fame
+            for one in self.driver.search.hall_of_fame
         ]
         certificates = certify_best(
             hall,

@@ -1,17 +1,24 @@
-"""What a run came to, for people and programs."""
+"""What a run came to, for people and programs; its ten best solved again with half the cell, for their certificates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from antennaopt.errors import Interrupted
 from antennaopt.report.goals import Findings
-from antennaopt.run.bookkeeping import Bookkeeping
-from antennaopt.run.interfaces import Outcome
+from antennaopt.run.driver import Driver
+from antennaopt.run.interfaces import Farm, Outcome
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import Progress
 from antennaopt.search import decode, individual_id
-from antennaopt.search.objectives import Objective, fitness, shortfalls
+from antennaopt.search.objectives import Objective, shortfalls
+from antennaopt.solve.certificate import certify, is_trusted
+from antennaopt.solve.outcome import REPEATABLE
+from antennaopt.store import RunFolder, mark_rows, read_certificates, write_certificates
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -99,7 +106,7 @@ class RunSummary:
 
 
 def summarise(
-    driver: Bookkeeping,
+    driver: Driver,
     *,
     experiment: Experiment,
     objectives: Sequence[Objective],
@@ -119,7 +126,7 @@ def summarise(
         search_seconds: Wall time of the generations of this session.
         worker_count: Antennas solved at a time.
     """
-    best = driver.evolution.best
+    best = driver.search.best()
     available = search_seconds * worker_count
     first, drawn = _first_best(driver, experiment, objectives)
     return RunSummary(
@@ -128,24 +135,24 @@ def summarise(
         best=finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
         first_best=first,
         first_drawn=drawn,
-        generations=driver.evolution.generation,
-        evaluations=driver.evolution.evaluations,
-        counts=dict(sorted(driver.counts.items())),
-        reused=dict(sorted(driver.reused.items())),
+        generations=driver.search.generation,
+        evaluations=driver.search.evaluations,
+        counts=dict(sorted(driver.memory.counts.items())),
+        reused=dict(sorted(driver.memory.reused.items())),
         wall_seconds=driver.seconds,
         search_seconds=search_seconds,
         solver_fraction=min(driver.solver_seconds / available, 1.0) if available > 0.0 else 0.0,
     )
 
 
-def finalist(driver: Bookkeeping, experiment: Experiment, objectives: Sequence[Objective], individual: str) -> Finalist:
+def finalist(driver: Driver, experiment: Experiment, objectives: Sequence[Objective], individual: str) -> Finalist:
     """Return all that is known of an individual."""
-    genome, outcome = driver.recall([individual])[individual]
-    values = decode(driver.evolution.genes, genome)
+    genome, outcome = driver.memory.recall([individual])[individual]
+    values, missed = decode(driver.search.genes, genome), shortfalls(outcome, objectives)
     return Finalist(
         individual=individual,
-        fitness=fitness(outcome, objectives),
-        shortfalls=tuple(shortfalls(outcome, objectives)),
+        fitness=driver.search.fitness_of(outcome["status"], missed),
+        shortfalls=tuple(missed),
         values=values,
         design=experiment.design(values),
         outcome=outcome,
@@ -153,15 +160,94 @@ def finalist(driver: Bookkeeping, experiment: Experiment, objectives: Sequence[O
 
 
 def _first_best(
-    driver: Bookkeeping, experiment: Experiment, objectives: Sequence[Objective]
+    driver: Driver, experiment: Experiment, objectives: Sequence[Objective]
 ) -> tuple[Finalist | None, bool]:
     """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
     population = experiment.evolution.population
-    first = driver.recall(individual_id(0, slot) for slot in range(population))
+    first = driver.memory.recall(individual_id(0, slot) for slot in range(population))
     ok = {name: outcome for name, (_, outcome) in first.items() if outcome["status"] == "ok"}
-    planted = set(driver.evolution.planted)
+    planted = set(driver.search.planted)
     drawn = [name for name in ok if first[name][0] not in planted]
     if not ok:
         return None, False
-    best = min(drawn or ok, key=lambda name: (fitness(ok[name], objectives), name))
+    fitness = {name: driver.search.fitness_of("ok", shortfalls(ok[name], objectives)) for name in drawn or ok}
+    best = min(fitness, key=lambda name: (fitness[name], name))
     return finalist(driver, experiment, objectives, best), bool(drawn)
+
+
+Certificates = dict[str, dict[str, Any]]
+
+
+def certify_best(
+    hall: list[Finalist],
+    *,
+    driver: Driver,
+    folder: RunFolder,
+    farm: Farm,
+    plan: Mapping[str, Any],
+    backend: str,
+    signals: StopSignals,
+    progress: Progress,
+) -> Certificates:
+    """Certify the best antennas of a run, write `best/certificates.json` and put the verdicts into their rows.
+
+    What an earlier session certified with the same cell and backend is taken over.
+
+    Args:
+        hall: The best, best first.
+        driver: Whose run it is; for its wall time.
+        folder: Open for writing.
+        farm: Solves them.
+        plan: With half the run's cell.
+        backend: What solves.
+        signals: Says when to stop.
+        progress: Tells people.
+
+    Returns:
+        Certificates by individual, in the order of the hall. Nothing in them depends on who solved it or how long it
+        took.
+
+    Raises:
+        Interrupted: A signal came; what is certified is kept.
+    """
+    about = {"cell": plan["cell"], "backend": backend}
+    known = {name: one for name, one in read_certificates(folder).items() if _still_holds(one, about)}
+    missing = {one.individual: one for one in hall if one.individual not in known}
+    if missing and not signals.requested:
+        many = f"the {len(missing)} best antennas" if len(missing) > 1 else "the best antenna"
+        progress.note(f"certificate: solving {many} again with cells of {plan['cell'] * 1e3:.4g} mm")
+        jobs = [(name, one.design) for name, one in missing.items()]
+        progress.certification_started(len(jobs))
+        for name, outcome in farm.run(farm.cut(jobs, "auto" if farm.device else 1), plan=plan):
+            known[name] = _certificate(missing.pop(name), outcome, about)
+            progress.certified(name, trusted=is_trusted(known[name]))
+    certificates = {one.individual: known[one.individual] for one in hall if one.individual in known}
+    if certificates:
+        write_certificates(folder, certificates)
+    if missing:
+        folder.log("interrupted", to_certify=len(missing), run_seconds=driver.seconds)
+        raise Interrupted(
+            f"interrupted before all of the best were certified; {folder.path} can be resumed",
+            exit_code=signals.exit_code or 130,
+        )
+    mark_rows(folder, certificates)
+    return certificates
+
+
+def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the certificate with what its mesh check rests on."""
+    basis: dict[str, Any] = {**about, "status": halved["status"]}
+    if halved["status"] == "ok":
+        basis |= {name: halved[name] for name in ("directivity_dbi", "s11")}
+    certificate = {**certify(one.outcome, halved, feed_radius=one.design["feed.inner_radius"]), "halved": basis}
+    try:
+        json.dumps(certificate, allow_nan=False)
+    except ValueError:
+        certificate["halved"] = {**about, "status": "diverged"}
+    return certificate
+
+
+def _still_holds(certificate: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
+    """Say whether solving again would come to the same: not where the farm was at fault."""
+    basis = certificate.get("halved") or {}
+    return basis.get("status") in REPEATABLE and all(basis.get(name) == value for name, value in about.items())

@@ -1,16 +1,18 @@
-"""What every search has: settings, genes, seed, a population and the best so far."""
+"""The protocol of every algorithm, and what they share: settings, genes, seed, a population and the best so far."""
 
 from __future__ import annotations
 
-import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.search.candidate import Scored, counted
+from antennaopt.search.candidate import Candidate, Result, Scored, counted, require_finite
 from antennaopt.search.genome import Gene, encode
-from antennaopt.search.randomness import seeded
-from antennaopt.search.settings import EvolutionSettings
+from antennaopt.search.objectives.ranking import Ranking
+from antennaopt.search.operators import seeded, uniform_genome
+from antennaopt.search.settings import ALGORITHMS, EvolutionSettings
 
 HALL_OF_FAME_SIZE = 10
 STATE_VERSION = 1
@@ -21,22 +23,35 @@ Made = tuple[tuple[float, ...], tuple[str, ...], str]
 """A new genome, the ids of its parents, and what made it."""
 
 
-class Search:
-    """What the searches share.
+class Search(ABC):
+    """An algorithm as its driver sees it: `ask` for candidates, `tell` what came of them, in any order.
+
+    What is asked depends on the settings, the genes, the seed and what was told, and on nothing else: not on the state
+    of any random generator, nor on the order of the results unless `by_order`.
 
     Attributes:
+        by_order: Whether the order of completion decides what is bred, so that a driver has to record it.
+        settings: Of the search.
+        genes: What a genome stands for, in order.
+        seed: At least 0.
         generation: The generation that is made next, or that waits for its results.
         population: Individuals that children are bred from.
         hall_of_fame: The ten best distinct `ok` individuals so far, best first.
         evaluations: Antennas solved so far; copies of duplicates do not count.
         stagnation: Generations in a row without a better best.
+        under_way: Asked and not told, by id, in the order of asking.
+        births: How many have been asked.
+        completed: How many have been told.
     """
+
+    by_order: ClassVar[bool] = False
 
     def __init__(
         self,
         settings: EvolutionSettings,
         genes: Sequence[Gene],
         seed: int,
+        order: Ranking | None = None,
         planted: Sequence[Mapping[str, float]] = (),
         genomes: Sequence[Sequence[float | None]] = (),
     ) -> None:
@@ -46,6 +61,7 @@ class Search:
             settings: The search.
             genes: What a genome stands for, in order.
             seed: At least 0; the same seed gives the same search.
+            order: Makes a number to minimise of shortfalls; of one objective with weight 1 when None.
             planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes
                 that a design leaves out are drawn at random.
             genomes: Genomes to plant before those, to the bit; genes that are None are drawn at random.
@@ -56,6 +72,7 @@ class Search:
         self.settings = settings
         self.genes = tuple(genes)
         self.seed = seed
+        self._order = order or Ranking()
         given = [{place: float(x) for place, x in enumerate(genome) if x is not None} for genome in genomes]
         self._planted = [*given, *(encode(self.genes, design) for design in planted)]
         self.generation = 0
@@ -63,11 +80,61 @@ class Search:
         self.hall_of_fame: list[Scored] = []
         self.evaluations = 0
         self.stagnation = 0
+        self.under_way: dict[str, Candidate] = {}
+        self.births = 0
+        self.completed = 0
+        self._best_before: float | None = None
 
-    @property
+    @abstractmethod
+    def ask(self, count: int | None = None) -> list[Candidate]:
+        """Return at most `count` new candidates, all there are when None; none while it has to wait for results."""
+
+    @abstractmethod
+    def tell(self, results: Iterable[Result]) -> list[Scored]:
+        """Take what came of candidates that are under way, each once, in any order.
+
+        Returns:
+            The candidates with their ranks; where they are named in order of completion, with their names.
+
+        Raises:
+            ValueError: A candidate is not under way, or its rank is not finite; nothing was taken in.
+        """
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Return what the search knows, as JSON-able data with exact floats.
+
+        Of a search with generations it is the state before the generation that is under way.
+        """
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state that `state` returned; what follows is what followed then.
+
+        Raises:
+            ResumeRefusedError: The state is of another version, seed or number of genes.
+            ValueError: No search with these settings can have had it.
+        """
+
     def best(self) -> Scored | None:
-        """The best `ok` individual so far."""
+        """Return the best `ok` individual so far."""
         return self.hall_of_fame[0] if self.hall_of_fame else None
+
+    def ranking(self) -> list[Scored]:
+        """Return the population, the best first; a tie goes to the older one."""
+        return sorted(self.population, key=lambda one: one.rank)
+
+    def fitness_of(self, status: str, shortfalls: Sequence[float]) -> float:
+        """Return the number that a row has as its fitness; the smaller the better.
+
+        Args:
+            status: Of the outcome.
+            shortfalls: dB, one an objective; empty unless `ok`.
+        """
+        return self._order.fitness(status, shortfalls)
+
+    def close(self) -> None:  # noqa: B027 - only a search without generations has anything to do
+        """Count a last generation that will not be filled."""
 
     @property
     def planted(self) -> list[tuple[float, ...]]:
@@ -83,13 +150,13 @@ class Search:
         Returns:
             A short reason for people.
         """
-        stop = self.settings.stop
+        stop, best = self.settings.stop, self.best()
         if self.generation == 0:
             return None
-        if stop.goals and self.best is not None and self.best.fitness <= 0.0:
+        if stop.goals and best is not None and best.fitness <= 0.0:
             return ALL_GOALS_MET
-        if stop.fitness is not None and self.best is not None and self.best.fitness <= stop.fitness:
-            return f"fitness {self.best.fitness:.4g} reached the target {stop.fitness:.4g}"
+        if stop.fitness is not None and best is not None and best.fitness <= stop.fitness:
+            return f"fitness {best.fitness:.4g} reached the target {stop.fitness:.4g}"
         if self.generation >= self.settings.generations:
             return f"all {self.settings.generations} generations done"
         if stop.evaluations is not None and self.evaluations >= stop.evaluations:
@@ -105,7 +172,7 @@ class Search:
         made: list[Made] = []
         with seeded(self.seed, 0):
             for slot in range(self.settings.population):
-                genome = self._uniform()
+                genome = uniform_genome(len(self.genes))
                 operator = "random"
                 if slot < len(self._planted):
                     genome = tuple(self._planted[slot].get(index, gene) for index, gene in enumerate(genome))
@@ -113,8 +180,18 @@ class Search:
                 made.append((genome, (), operator))
         return made
 
-    def _uniform(self) -> tuple[float, ...]:
-        return tuple(random.random() for _ in self.genes)
+    def _scored(self, result: Result) -> Scored:
+        """Rank a candidate that is under way.
+
+        Raises:
+            ValueError: It is not, or its rank is not finite.
+        """
+        if result.individual not in self.under_way:
+            raise ValueError(f"{result.individual} is not under way; tell each once")
+        fitness = self.fitness_of(result.status, result.shortfalls)
+        require_finite(result.individual, fitness)
+        candidate = self.under_way[result.individual]
+        return Scored(candidate=candidate, fitness=fitness, ok=result.status == "ok", cached=result.cached)
 
     def _honour(self, told: Iterable[Scored]) -> None:
         """Let `ok` newcomers into the hall of fame, one a genome."""
@@ -122,6 +199,14 @@ class Search:
         for one in sorted([*self.hall_of_fame, *(one for one in told if one.ok)], key=lambda one: one.rank):
             distinct.setdefault(one.candidate.genome, one)
         self.hall_of_fame = list(distinct.values())[:HALL_OF_FAME_SIZE]
+
+    def _close_generation(self) -> None:
+        """Count a generation that is complete, and whether it came to a better best."""
+        best = self.best()
+        better = best is not None and (self._best_before is None or best.fitness < self._best_before)
+        self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
+        self._best_before = best.fitness if best else None
+        self.generation += 1
 
     def _shared_state(self) -> dict[str, Any]:
         return {
@@ -155,6 +240,7 @@ class Search:
         self.generation = counted(state["generation"])
         self.evaluations = counted(state["evaluations"])
         self.stagnation = counted(state["stagnation"])
+        self.under_way = {}
 
     def _refuse_impossible(self, complete: int, sizes: range) -> None:
         """Refuse a restored state that no search with these settings can have had.
@@ -170,7 +256,7 @@ class Search:
         if len(population) not in sizes:
             raise ValueError(f"a population of {len(population)}, where {sizes[0]} to {sizes[-1]} are due")
         if len({one.candidate.individual for one in population}) < len(population):
-            raise ValueError("somebody is twice in the population")
+            raise ValueError("an individual is twice in the population")
         for one in (scored.candidate for scored in (*population, *hall)):
             if one.slot >= most or one.generation * most + one.slot >= complete:
                 raise ValueError(f"{one.individual} has not been solved yet")
@@ -179,3 +265,17 @@ class Search:
             raise ValueError("the hall of fame is not that of the population")
         if self.evaluations > complete or self.stagnation > max(self.generation - 1, 0):
             raise ValueError(f"{self.evaluations} evaluations and {self.stagnation} generations without a better best")
+
+
+def new_search(settings: EvolutionSettings, genes: Sequence[Gene], seed: int, **start: Any) -> Search:
+    """Return a search of the algorithm that the settings name, before its first generation.
+
+    Args:
+        settings: The search.
+        genes: What a genome stands for, in order.
+        seed: At least 0.
+        start: What else `Search` takes.
+    """
+    entry = ALGORITHMS[settings.algorithm]
+    search = getattr(import_module(f"antennaopt.search.{entry.module}"), entry.search)
+    return search(settings, genes, seed, **start)

@@ -1,11 +1,11 @@
-"""What the loop hands out and takes back: plain, frozen, JSON-able data."""
+"""What a search hands out and takes back: plain, frozen, JSON-able data."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antennaopt.search.genome import recorded
@@ -26,10 +26,11 @@ def individual_id(generation: int, slot: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One genome that wants a fitness.
+    """One genome to be evaluated.
 
     Attributes:
-        individual: Id, `g0003-s012` for slot 12 of generation 3.
+        individual: Id, `g0003-s012` for slot 12 of generation 3. Where individuals are named in order of completion
+            it is that of the birth, `b000012`, until then.
         generation: Generation it was born in, from 0.
         slot: Its place in that generation's population.
         genome: Genes, each in [0, 1].
@@ -47,6 +48,10 @@ class Candidate:
     operator: str = "random"
     birth: int | None = None
     bred_after: int | None = None
+
+    def placed(self, generation: int, slot: int) -> Candidate:
+        """Return it with its id and place in the order of completion."""
+        return replace(self, individual=individual_id(generation, slot), generation=generation, slot=slot)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data; floats survive a round trip through `json` exactly."""
@@ -72,63 +77,72 @@ class Candidate:
         generation, slot = counted(data["generation"]), counted(data["slot"])
         if data["individual"] != individual_id(generation, slot):
             raise ValueError(f"{data['individual']!r} is not the id of slot {slot} of generation {generation}")
+        birth, bred_after = data.get("birth"), data.get("bred_after")
         return cls(
             individual=data["individual"],
             generation=generation,
             slot=slot,
             genome=recorded(data["genome"]),
-            parents=known_parents(data["parents"]),
-            operator=known_operator(data["operator"]),
-            birth=_number(data.get("birth")),
-            bred_after=_number(data.get("bred_after")),
+            parents=_parents(data["parents"]),
+            operator=_operator(data["operator"]),
+            birth=None if birth is None else counted(birth),
+            bred_after=None if bred_after is None else counted(bred_after),
+        )
+
+    @classmethod
+    def born(cls, number: int, bred_after: int, **bred: Any) -> Candidate:
+        """Return a candidate that has no place in the order of completion yet."""
+        return cls(individual=f"b{number:06d}", generation=0, slot=0, birth=number, bred_after=bred_after, **bred)
+
+    def birth_to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data of one without a place."""
+        return {
+            "number": self.birth,
+            "bred_after": self.bred_after,
+            "genome": self.genome,
+            "parents": self.parents,
+            "operator": self.operator,
+        }
+
+    @classmethod
+    def from_birth(cls, data: Mapping[str, Any]) -> Candidate:
+        """Undo `birth_to_dict`.
+
+        Raises:
+            ValueError: It is not what that returned.
+        """
+        return cls.born(
+            counted(data["number"]),
+            counted(data["bred_after"]),
+            genome=recorded(data["genome"]),
+            parents=_parents(data["parents"]),
+            operator=_operator(data["operator"]),
         )
 
 
-def counted(value: Any) -> int:
-    """Return a count as a checkpoint has it.
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of a candidate: what a search is told, and ranks.
 
-    Raises:
-        ValueError: It is no whole number from 0.
+    Attributes:
+        individual: Id of the candidate.
+        shortfalls: dB, one an objective, 0 where its goal is met; empty unless `ok`.
+        status: Of the outcome.
+        cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
     """
-    if type(value) is not int or not 0 <= value <= MOST:
-        raise ValueError(f"{str(value)[:40]!r} is no whole number from 0")
-    return value
 
-
-def known_parents(names: Iterable[Any]) -> tuple[str, ...]:
-    """Return ids of parents as a checkpoint has them.
-
-    Raises:
-        ValueError: One is no individual's id.
-    """
-    parents = tuple(names)
-    for name in parents:
-        if not isinstance(name, str) or not INDIVIDUAL.fullmatch(name):
-            raise ValueError(f"{str(name)[:40]!r} is no parent's id")
-    return parents
-
-
-def known_operator(name: Any) -> str:
-    """Return what made an individual as a checkpoint has it.
-
-    Raises:
-        ValueError: Nothing here makes any in that way.
-    """
-    if not isinstance(name, str) or not OPERATORS.issuperset(name.split("+")):
-        raise ValueError(f"{str(name)[:40]!r} is no operator")
-    return name
-
-
-def _number(value: Any) -> int | None:
-    return None if value is None else counted(value)
+    individual: str
+    shortfalls: Sequence[float] = ()
+    status: str = "ok"
+    cached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """A candidate with its fitness.
+    """A candidate with its rank.
 
     Attributes:
-        candidate: Who.
+        candidate: Which.
         fitness: The number that is minimised; finite.
         ok: The outcome was `ok`; only such enter the hall of fame.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
@@ -170,3 +184,30 @@ def require_finite(individual: str, fitness: float) -> None:
     """
     if not math.isfinite(fitness):
         raise ValueError(f"individual {individual} has fitness {fitness}; it must be finite")
+
+
+def counted(value: Any) -> int:
+    """Return a count as a checkpoint has it.
+
+    Raises:
+        ValueError: It is no whole number from 0.
+    """
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError(f"{str(value)[:40]!r} is no whole number from 0")
+    return value
+
+
+def _parents(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return ids of parents as a checkpoint has them."""
+    parents = tuple(names)
+    for name in parents:
+        if not isinstance(name, str) or not INDIVIDUAL.fullmatch(name):
+            raise ValueError(f"{str(name)[:40]!r} is no parent's id")
+    return parents
+
+
+def _operator(name: Any) -> str:
+    """Return what made an individual as a checkpoint has it."""
+    if not isinstance(name, str) or not OPERATORS.issuperset(name.split("+")):
+        raise ValueError(f"{str(name)[:40]!r} is no operator")
+    return name

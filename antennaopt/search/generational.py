@@ -1,59 +1,84 @@
-"""The generation loop as ask and tell: who is to be solved next, and what came of it."""
+"""Searches with generations: the genetic algorithm, and random search with the same budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antennaopt.search.base import Made, Search
-from antennaopt.search.candidate import Candidate, Scored, individual_id, require_finite
-from antennaopt.search.genome import Gene
-from antennaopt.search.individual import Individual
-from antennaopt.search.operators import tournament, vary
-from antennaopt.search.randomness import seeded
-from antennaopt.search.settings import EvolutionSettings
+from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
+from antennaopt.search.operators import Individual, seeded, tournament, uniform_genome, vary
 
 
-class Evolution(Search):
-    """A search that is asked for candidates and told their fitness, a generation at a time.
+class Generational(Search):
+    """A search that closes a generation when all of it has been told.
 
-    What `ask` returns depends on the settings, the genes, the seed and what was told, and on nothing else: not on the
-    order of the results, nor on the state of any random generator.
-
-    Attributes:
-        generation: The generation that `ask` makes next, or that waits for its results.
-        population: The last complete population in order of slots, elites first.
-        hall_of_fame: The ten best distinct `ok` individuals so far, best first.
-        evaluations: Antennas solved so far; copies of duplicates do not count.
-        stagnation: Generations in a row without a better best.
+    `population` is the last complete one in order of slots, elites first; these keep their id and fitness, and are not
+    asked again.
     """
 
-    def __init__(
-        self,
-        settings: EvolutionSettings,
-        genes: Sequence[Gene],
-        seed: int,
-        planted: Sequence[Mapping[str, float]] = (),
-        genomes: Sequence[Sequence[float | None]] = (),
-    ) -> None:
-        """Start before the first generation; see `Search`."""
-        super().__init__(settings, genes, seed, planted, genomes)
-        self._asked: list[Candidate] | None = None
+    _bred: list[Candidate] | None = None
+    _left: int
+    _told: dict[int, Scored]
 
-    def ask(self) -> list[Candidate]:
-        """Return the new individuals of the next generation, in order of slots.
+    @abstractmethod
+    def breed(self, count: int) -> list[Made]:
+        """Return that many children, or more; drawn within `seeded`."""
 
-        Elites keep their id and fitness and are not among them. In the first generation every slot is new.
+    def ask(self, count: int | None = None) -> list[Candidate]:
+        """Return the next candidates of the generation in order of slots; none when all have been asked."""
+        if self._bred is None:
+            self._bred, self._told = self._new_generation(), {}
+            self._left = len(self._bred)
+        first = len(self._bred) - self._left
+        asked = self._bred[first : None if count is None else first + count]
+        self._left -= len(asked)
+        self.births += len(asked)
+        self.under_way |= {one.individual: one for one in asked}
+        return asked
 
-        Raises:
-            RuntimeError: The last candidates have not been told yet.
-        """
-        if self._asked is not None:
-            raise RuntimeError(f"ask() was called twice: tell() the results of generation {self.generation} first")
-        made = self.first_generation() if self.generation == 0 else self._children()
-        first = self.settings.population - len(made)
-        made = made[: self._evaluations_left()]
-        self._asked = [
+    def tell(self, results: Iterable[Result]) -> list[Scored]:
+        """Take results; the last ones close the generation."""
+        told = [self._scored(one) for one in results]
+        if len({one.candidate.individual for one in told}) < len(told):
+            raise ValueError("a candidate was told twice; tell each once")
+        for one in told:
+            del self.under_way[one.candidate.individual]
+        self.completed += len(told)
+        if told and self._bred:
+            self._told |= {one.candidate.slot: one for one in told}
+            if len(self._told) == len(self._bred):
+                self._close([self._told[one.slot] for one in self._bred])
+        return told
+
+    def state(self) -> dict[str, Any]:
+        """Return what the search knew between the last two generations."""
+        return self._shared_state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state; a generation under way is bred again by `ask`."""
+        self._restore_shared(state)
+        self._bred = None
+        size, last = self.settings.population, self.generation - 1
+        self._refuse_impossible(self.generation * size, range(1, size + 1) if self.generation else range(1))
+        passed = sum(one.candidate.generation < last for one in self.population)
+        born = [(one.candidate.generation, one.candidate.slot) for one in self.population[passed:]]
+        if passed > self.settings.elites or born != [(last, passed + place) for place in range(len(born))]:
+            raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
+        best = self.best()
+        self._best_before = best.fitness if best else None
+
+    def _new_generation(self) -> list[Candidate]:
+        made = self.first_generation()
+        if self.generation:
+            count = self.settings.population - min(self.settings.elites, len(self.population))
+            with seeded(self.seed, self.generation):
+                made = self.breed(count)[:count]
+        first, most = self.settings.population - len(made), self.settings.stop.evaluations
+        if most is not None:
+            made = made[: max(most - self.evaluations, 0)]
+        return [
             Candidate(
                 individual=individual_id(self.generation, slot),
                 generation=self.generation,
@@ -64,81 +89,33 @@ class Evolution(Search):
             )
             for slot, (genome, parents, operator) in enumerate(made, start=first)
         ]
-        return list(self._asked)
 
-    def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the results of the candidates that were asked, in any order, and close the generation.
-
-        Args:
-            scored: One entry a candidate.
-
-        Raises:
-            RuntimeError: Nothing was asked.
-            ValueError: The candidates are not those that were asked, or a fitness is not finite.
-        """
-        if self._asked is None:
-            raise RuntimeError("tell() was called before ask()")
-        by_slot = {one.candidate.slot: one for one in scored}
-        ordered = [by_slot.get(candidate.slot) for candidate in self._asked]
-        told = [one for one in ordered if one is not None]
-        if len(scored) != len(self._asked) or [one.candidate for one in told] != self._asked:
-            raise ValueError(
-                f"tell() got {len(scored)} results that are not the {len(self._asked)} candidates of "
-                f"generation {self.generation}; tell each once"
-            )
-        for one in told:
-            require_finite(one.candidate.individual, one.fitness)
-        before = self.best
-        self.population = self._elites() + told
+    def _close(self, told: list[Scored]) -> None:
+        self.population = self.ranking()[: self.settings.elites] + told
         self.evaluations += sum(not one.cached for one in told)
         self._honour(told)
-        better = self.best is not None and (before is None or self.best.fitness < before.fitness)
-        self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
-        self.generation += 1
-        self._asked = None
+        self._close_generation()
+        self._bred = None
 
-    def state(self) -> dict[str, Any]:
-        """Return what the search knows between two generations, as JSON-able data with exact floats.
 
-        Raises:
-            RuntimeError: A generation is under way.
-        """
-        if self._asked is not None:
-            raise RuntimeError(f"generation {self.generation} is under way; its state is that before ask()")
-        return self._shared_state()
+class Genetic(Generational):
+    """The genetic algorithm: tournaments, crossover, mutation."""
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go back to a state that `state` returned; what follows is what followed then.
+    def breed(self, count: int) -> list[Made]:
+        """Return children of pairs of parents."""
+        settings = self.settings
+        pool = [Individual.from_scored(one) for one in self.population]
+        parents = tournament(pool, count + count % 2, settings.tournament_size)
+        return [
+            (tuple(float(gene) for gene in child), origin, operator)
+            for one, other in zip(parents[::2], parents[1::2], strict=True)
+            for child, origin, operator in vary(one, other, settings.crossover, settings.mutation)
+        ]
 
-        Raises:
-            ResumeRefusedError: The state is of another version, seed or number of genes.
-            ValueError: No search with these settings can have had it.
-        """
-        self._restore_shared(state)
-        self._asked = None
-        size, last = self.settings.population, self.generation - 1
-        self._refuse_impossible(self.generation * size, range(1, size + 1) if self.generation else range(1))
-        passed = sum(one.candidate.generation < last for one in self.population)
-        born = [(one.candidate.generation, one.candidate.slot) for one in self.population[passed:]]
-        if passed > self.settings.elites or born != [(last, passed + place) for place in range(len(born))]:
-            raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
 
-    def _children(self) -> list[Made]:
-        count = self.settings.population - min(self.settings.elites, len(self.population))
-        with seeded(self.seed, self.generation):
-            if self.settings.algorithm == "random":
-                return [(self._uniform(), (), "random") for _ in range(count)]
-            pool = [Individual.from_scored(one) for one in self.population]
-            parents = tournament(pool, count + count % 2, self.settings.tournament_size)
-            made: list[Made] = []
-            for one, other in zip(parents[::2], parents[1::2], strict=True):
-                for child, origin, operator in vary(one, other, self.settings.crossover, self.settings.mutation):
-                    made.append((tuple(float(gene) for gene in child), origin, operator))
-        return made[:count]
+class RandomSearch(Generational):
+    """Fresh uniform genomes each generation: what any algorithm has to beat."""
 
-    def _elites(self) -> list[Scored]:
-        return sorted(self.population, key=lambda one: one.rank)[: self.settings.elites]
-
-    def _evaluations_left(self) -> int | None:
-        most = self.settings.stop.evaluations
-        return None if most is None else max(most - self.evaluations, 0)
+    def breed(self, count: int) -> list[Made]:
+        """Return fresh genomes."""
+        return [(uniform_genome(len(self.genes)), (), "random") for _ in range(count)]

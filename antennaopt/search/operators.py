@@ -1,21 +1,97 @@
 """Variation and selection: DEAP's operators where they keep the bounds, bounded forms where they do not.
 
-Every operator works in place on genomes in [0, 1] and draws from Python's `random` module, as DEAP does.
+Every operator works in place on genomes in [0, 1] and draws from Python's `random` module, as DEAP does; `seeded` puts
+a generator of its own in that module's place.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 
+import numpy as np
 from deap import tools
 
-from antennaopt.search.individual import Individual
+from antennaopt.search.candidate import Scored, require_finite
 from antennaopt.search.settings import Crossover, Mutation
+
+DRAWING = ("deap.tools.crossover", "deap.tools.emo", "deap.tools.mutation", "deap.tools.selection")
+"""DEAP's modules that draw from what they know by the name `random`; those of this package do the same."""
+
+PYTHONS_RANDOM = random
+
+
+class Individual(list):
+    """DEAP's view of an individual: a genome with the id and the standing that its operators carry along.
+
+    Attributes:
+        individual: Its id, or its parent's while it is bred.
+        standing: Its fitness with the other sign, so that the largest is the best; None before it is solved. Selection
+            compares these: DEAP's own `Fitness` takes as long to make and compare as all the rest of breeding.
+    """
+
+    def __init__(self, genome: Iterable[float], individual: str = "", standing: float | None = None) -> None:
+        super().__init__(genome)
+        self.individual = individual
+        self.standing = standing
+
+    @classmethod
+    def from_scored(cls, scored: Scored) -> Individual:
+        """Build DEAP's form."""
+        require_finite(scored.candidate.individual, scored.fitness)
+        return cls(scored.candidate.genome, scored.candidate.individual, -scored.fitness)
+
+    def child(self) -> Individual:
+        """Copy the genes only: a child has no standing until it is solved."""
+        return Individual(self, self.individual)
+
 
 CrossoverOperator = Callable[[Individual, Individual, Crossover], None]
 MutationOperator = Callable[[Individual, Mutation], None]
+
+
+@contextmanager
+def seeded(seed: int, generation: int) -> Iterator[None]:
+    """Give DEAP and our operators a generator of their own for one generation, and seed NumPy's global one.
+
+    What is drawn depends on the seed and the generation only. So a resumed run is equal to one that was never stopped,
+    without any generator state in a checkpoint. Python's global generator will not do: other threads of the driver draw
+    from it at any moment (Dask does, to wait a random time before it connects once more), and a draw in the midst of
+    breeding changes all that follow.
+
+    Args:
+        seed: The experiment's seed, at least 0.
+        generation: The generation that is about to be made.
+    """
+    numpy_state = np.random.get_state()
+    words = np.random.SeedSequence([seed, generation]).generate_state(16, np.uint32)
+    generator = PYTHONS_RANDOM.Random(int.from_bytes(words[:8].tobytes(), "little"))
+    np.random.seed(words[8:])
+    drawing = [module for module in list(sys.modules.values()) if _draws(module)]
+    for module in drawing:
+        module.random = generator  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in drawing:
+            module.random = PYTHONS_RANDOM  # type: ignore[attr-defined]
+        np.random.set_state(numpy_state)
+
+
+def _draws(module: ModuleType) -> bool:
+    """Whether a module is DEAP's or ours and knows Python's `random` by its name."""
+    name = getattr(module, "__name__", "")
+    drawing = name.startswith("antennaopt.search.") or name in DRAWING
+    return drawing and getattr(module, "random", None) is PYTHONS_RANDOM
+
+
+def uniform_genome(genes: int) -> tuple[float, ...]:
+    """Draw a genome."""
+    return tuple(random.random() for _ in range(genes))
 
 
 def reflect(x: float) -> float:

@@ -1,4 +1,4 @@
-"""Settings of the search, checked once, free of any file format."""
+"""Settings of the search and the registry of its algorithms, free of any file format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,29 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 
-ALGORITHMS = ("ga", "random", "steady_state")
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """Where an algorithm is, by name: an experiment file must know it, and must not import DEAP.
+
+    Attributes:
+        module: Module of this package.
+        search: Its class, a `Search`.
+        keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
+    """
+
+    module: str
+    search: str
+    keeps_elites: bool = True
+
+
+ALGORITHMS = {
+    "ga": Algorithm(module="generational", search="Genetic"),
+    "random": Algorithm(module="generational", search="RandomSearch"),
+    "steady_state": Algorithm(module="steady", search="SteadyState", keeps_elites=False),
+}
+"""Every algorithm, by its name in experiment files."""
+
 CROSSOVERS = ("simulated_binary", "blend", "uniform", "two_point")
 MUTATIONS = ("polynomial", "gaussian")
 
@@ -120,7 +142,9 @@ class EvolutionSettings:
     stop: Stop = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
-        _require(self.algorithm in ALGORITHMS, f"evolution.algorithm = {self.algorithm!r}; it is one of {ALGORITHMS}")
+        _require(
+            self.algorithm in ALGORITHMS, f"evolution.algorithm = {self.algorithm!r}; it is one of {tuple(ALGORITHMS)}"
+        )
         _require(self.population >= 1, f"evolution.population = {self.population}; at least 1 is needed")
         _require(self.generations >= 1, f"evolution.generations = {self.generations}; at least 1 is needed")
         _require(self.tournament_size >= 1, f"evolution.tournament_size = {self.tournament_size}; at least 1 is needed")
@@ -133,7 +157,7 @@ class EvolutionSettings:
     @property
     def most_evaluations(self) -> int:
         """Evaluations at most, if no generation holds duplicates and no stop but `stop.evaluations` comes first."""
-        passed = 0 if self.algorithm == "steady_state" else self.elites
+        passed = self.elites if ALGORITHMS[self.algorithm].keeps_elites else 0
         planned = self.population + (self.generations - 1) * (self.population - passed)
         return planned if self.stop.evaluations is None else min(planned, self.stop.evaluations)
 

@@ -15,6 +15,7 @@ from antennaopt import run as study
 from antennaopt.cli import demo
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm.serial import SerialFarm
+from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.store.folders import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
@@ -75,7 +76,7 @@ def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
 )
 def test_a_dry_run_of_a_schedulers_workers_solves_nothing_here(call, monkeypatch, backend, given):
     """This machine's cores and devices say nothing of theirs, and none is looked at."""
-    monkeypatch.setattr("antennaopt.run.dry_run", None)
+    monkeypatch.setattr("antennaopt.run.estimate", None)
     monkeypatch.setattr("fdtd.backends.cuda.present.devices", None)
     code, out, err = call("run", "lens.toml", "--dry-run", "--backend", backend, *given, *SMALL)
     assert (code, "Error" in err) == (0, False)

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from antennaopt.search import Crossover, Mutation
 from antennaopt.search import operators as _operators
-from antennaopt.search.individual import Individual
-from antennaopt.search.operators import CROSSOVER_OPERATORS, MUTATION_OPERATORS, reflect, two_point, vary
-from antennaopt.search.randomness import seeded
+from antennaopt.search.operators import (
+    CROSSOVER_OPERATORS,
+    MUTATION_OPERATORS,
+    Individual,
+    reflect,
+    seeded,
+    two_point,
+    vary,
+)
 from antennaopt.search.settings import CROSSOVERS, MUTATIONS
 
 unit = st.floats(0.0, 1.0)

@@ -12,20 +12,20 @@ import pytest
 from test_evolution_steady import carry_on
 from test_evolution_steady import search as steady
 
-from antennaopt.search import Evolution, EvolutionSettings, Scored
+from antennaopt.search import EvolutionSettings, Result, new_search
 
 GENES = steady().genes
 SETTINGS = EvolutionSettings(population=6, generations=9, elites=2)
 
 
 def generational():
-    return Evolution(SETTINGS, GENES, 7)
+    return new_search(SETTINGS, GENES, 7)
 
 
 def generational_state(generations=3):
     chance, one = random.Random(4), generational()
     for _ in range(generations):
-        one.tell([Scored(candidate=who, fitness=chance.random()) for who in one.ask()])
+        one.tell([Result(individual=who.individual, shortfalls=(chance.random(),)) for who in one.ask()])
     return one.state()
 
 
@@ -137,9 +137,9 @@ def test_a_state_that_no_search_can_have_had_is_refused(new, state, change, said
 def test_a_population_cut_short_by_its_budget_is_none_of_them():
     """Of six places two went to elites and one to the only evaluation that was left; with more budget it goes on."""
     budget = EvolutionSettings.from_dict({"population": 6, "generations": 9, "elites": 2, "stop": {"evaluations": 7}})
-    one = Evolution(budget, GENES, 7)
+    one = new_search(budget, GENES, 7)
     while one.stopped() is None:
-        one.tell([Scored(candidate=who, fitness=who.genome[0]) for who in one.ask()])
+        one.tell([Result(individual=who.individual, shortfalls=(who.genome[0],)) for who in one.ask()])
     state = json.loads(json.dumps(one.state()))
     assert len(state["population"]) == 3
     again = generational()

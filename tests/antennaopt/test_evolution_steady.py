@@ -5,17 +5,39 @@ import random
 from types import SimpleNamespace
 
 import pytest
+from steady_replay import replay
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.search import Evolution, EvolutionSettings, Scored, SteadyState, Stop, replay
+from antennaopt.search import Candidate, EvolutionSettings, Result, Stop, new_search
 
 GENES = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(4)]
 SETTINGS = EvolutionSettings(algorithm="steady_state", population=8, generations=6, elites=2)
 
 
 def search(seed=7, **changes):
-    return SteadyState(EvolutionSettings(**{"algorithm": "steady_state", "population": 8, "generations": 6, **changes}),
-                       GENES, seed)  # fmt: skip
+    settings = {"algorithm": "steady_state", "population": 8, "generations": 6, **changes}
+    return new_search(EvolutionSettings(**settings), GENES, seed)
+
+
+def tell(one, name, shortfall, **more):
+    (scored,) = one.tell([Result(individual=name, shortfalls=(shortfall,), **more)])
+    return scored
+
+
+def told_of(done):
+    """What has to be told again of those who are complete."""
+    return [
+        (
+            who.candidate,
+            Result(
+                individual=who.candidate.individual,
+                shortfalls=(who.fitness,),
+                status="ok" if who.ok else "infeasible",
+                cached=who.cached,
+            ),
+        )
+        for who in done
+    ]
 
 
 def bowl(genome):
@@ -31,15 +53,8 @@ def carry_on(one, order, *, places=3, batch=1, until=None, cached=0.0):
         if not flying:
             break
         for birth in flying.pop(order.randrange(len(flying))):
-            fails = birth.number % 11 == 5
-            done.append(
-                one.tell(
-                    birth.name,
-                    fitness=900.0 if fails else bowl(birth.genome),
-                    ok=not fails,
-                    cached=order.random() < cached,
-                )
-            )
+            status = "infeasible" if birth.birth % 11 == 5 else "ok"
+            done.append(tell(one, birth.individual, bowl(birth.genome), status=status, cached=order.random() < cached))
     return done
 
 
@@ -48,9 +63,9 @@ def content(one):
 
 
 def test_the_first_births_are_the_first_generation_of_every_algorithm():
-    first = [one.genome for one in Evolution(SETTINGS, GENES, 7).ask()]
+    first = [one.genome for one in new_search(EvolutionSettings(population=8), GENES, 7).ask()]
     assert [one.genome for one in search().ask(8)] == first
-    planted = SteadyState(SETTINGS, GENES, 7, [{"lens.radii.1": 8e-3}], [(0.1, 0.2, 0.3, 0.1 + 0.2)])
+    planted = new_search(SETTINGS, GENES, 7, planted=[{"lens.radii.1": 8e-3}], genomes=[(0.1, 0.2, 0.3, 0.1 + 0.2)])
     born = planted.ask(3)
     assert born[0].genome == (0.1, 0.2, 0.3, 0.1 + 0.2)
     assert born[1].genome == (first[1][0], 0.0, *first[1][2:])
@@ -60,11 +75,11 @@ def test_the_first_births_are_the_first_generation_of_every_algorithm():
 def test_individuals_are_named_in_order_of_completion_and_say_when_they_were_bred():
     one = search()
     born = one.ask(3)
-    named = [one.tell(birth.name, fitness=bowl(birth.genome)).candidate for birth in reversed(born)]
+    named = [tell(one, birth.individual, bowl(birth.genome)).candidate for birth in reversed(born)]
     assert [who.individual for who in named] == ["g0000-s000", "g0000-s001", "g0000-s002"]
     assert [who.birth for who in named] == [2, 1, 0]
     later = one.ask(6)[-1]
-    assert (later.number, later.bred_after, later.name) == (8, 3, "b000008")
+    assert (later.birth, later.bred_after, later.individual) == (8, 3, "b000008")
     assert {*later.parents} <= {who.individual for who in named}
 
 
@@ -75,7 +90,7 @@ def test_replay_of_a_recorded_order_gives_the_same_population_to_the_bit(batch):
     assert len(done) == 6 * 8
     orders = [who.candidate.birth for who in done]
     assert orders != sorted(orders)
-    recorded = [Scored.from_dict(json.loads(json.dumps(who.to_dict()))) for who in done]
+    recorded = [(Candidate.from_dict(json.loads(json.dumps(who.to_dict()))), result) for who, result in told_of(done)]
     again = search()
     assert list(replay(again, recorded)) == done
     assert content(again) == content(one)
@@ -101,14 +116,14 @@ def test_from_any_state_it_goes_on_and_what_is_recorded_can_be_replayed(after):
     assert len(done) == 6 * 8
     assert sorted(who.candidate.birth for who in done) == list(range(6 * 8))
     again = search()
-    assert list(replay(again, done)) == done
+    assert list(replay(again, told_of(done))) == done
     assert content(again) == content(resumed)
 
 
 def test_the_population_is_the_best_so_far():
     one = search(population=4, generations=3, tournament_size=2)
     for fitness in [5.0, 3.0, 4.0, 6.0, 5.0, 7.0, 2.0]:
-        one.tell(one.ask(1)[0].name, fitness=fitness)
+        tell(one, one.ask(1)[0].individual, fitness)
     kept = [(who.fitness, who.candidate.individual) for who in one.population]
     assert kept == [(2.0, "g0001-s002"), (3.0, "g0000-s001"), (4.0, "g0000-s002"), (5.0, "g0000-s000")]
 
@@ -119,7 +134,7 @@ def test_budgets_count_who_is_under_way():
     assert len(one.ask(6)) == 6
     assert len(one.ask(6)) == 4
     assert one.ask(1) == []
-    one.tell("b000000", fitness=1.0, cached=True)
+    tell(one, "b000000", 1.0, cached=True)
     assert len(one.ask(5)) == 1
     assert len(carry_on(one, random.Random(1))) == 10
     assert one.evaluations == 10
@@ -129,10 +144,10 @@ def test_budgets_count_who_is_under_way():
 def test_stagnation_counts_blocks():
     one = search(stop=Stop(stagnation=2))
     for fitness in [3.0] * 8 + [2.0] * 8 + [2.0] * 8:
-        one.tell(one.ask(1)[0].name, fitness=fitness)
+        tell(one, one.ask(1)[0].individual, fitness)
     assert (one.generation, one.stagnation, one.stopped()) == (3, 1, None)
     for _ in range(7):
-        one.tell(one.ask(1)[0].name, fitness=2.0)
+        tell(one, one.ask(1)[0].individual, 2.0)
     assert one.generation == 3
     one.close()
     assert one.stopped() == "no improvement for 2 generations"
@@ -142,13 +157,9 @@ def test_wrong_calls_are_told():
     one = search()
     (born,) = one.ask(1)
     with pytest.raises(ValueError, match="finite"):
-        one.tell(born.name, fitness=float("nan"))
-    one.tell(born.name, fitness=1.0)
+        tell(one, born.individual, float("nan"))
+    tell(one, born.individual, 1.0)
     with pytest.raises(ValueError, match="b000000 is not under way"):
-        one.tell(born.name, fitness=1.0)
+        tell(one, born.individual, 1.0)
     with pytest.raises(ResumeRefusedError, match="seed 7"):
         search(seed=8).restore(one.state())
-    generational = Evolution(SETTINGS, GENES, 7)
-    told = [Scored(candidate=who, fitness=1.0) for who in generational.ask()]
-    with pytest.raises(ValueError, match="no order of birth"):
-        list(replay(search(), told))

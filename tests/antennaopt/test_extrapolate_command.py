@@ -13,10 +13,8 @@ from config_files import LENS, WAVEGUIDE, replaced
 from antennaopt import (
     cli,
 )
-from antennaopt import (
-    run as study,  # noqa: F401 - knows the true plan before the tests replace it
-)
 from antennaopt.families import FAMILIES
+from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.solve.extrapolate import ORDERS
 from antennaopt.solve.two_meshes import finer_cell
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.search.objectives import WORST_SHORTFALL_DB, build, fitness, penalty, shortfalls
+from antennaopt.search.objectives import WORST_SHORTFALL_DB, Ranking, build, shortfalls
 
 OUTCOME = {
     "status": "ok",
@@ -68,7 +68,7 @@ def test_fitness_is_the_weighted_sum():
             {"metric": "s11_db", "at_most": -15.0, "weight": 0.5},
         ]
     )
-    assert fitness(OUTCOME, objectives) == pytest.approx(2.0 * 1.0 + 0.5 * 6.0)
+    assert Ranking.of(objectives).fitness("ok", shortfalls(OUTCOME, objectives)) == pytest.approx(2.0 * 1.0 + 0.5 * 6.0)
 
 
 def test_an_unknown_metric_names_the_nearest():
@@ -90,14 +90,15 @@ numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True)
 def test_every_ok_is_better_than_every_penalty_and_nothing_is_nan(values, metric, goal, weight, status):
     outcome = {"status": "ok", "frequency_hz": [28.5e9, 30e9, 31.5e9][: len(values)], metric: values}
     objectives = build([{"metric": metric, "at_least": goal, "weight": weight}])
-    score = fitness(outcome, objectives)
+    order, failed = Ranking.of(objectives), {"status": status}
+    score = order.fitness("ok", shortfalls(outcome, objectives))
     assert math.isfinite(score)
-    assert 0.0 <= score < penalty(status, objectives) < math.inf
-    assert fitness({"status": status}, objectives) == penalty(status, objectives)
+    assert 0.0 <= score < order.fitness(status, shortfalls(failed, objectives)) < math.inf
 
 
 def test_retried_statuses_rank_as_diverged_does():
     objectives = build([{"metric": "s11_db", "at_most": -10.0}])
+    order = Ranking.of(objectives)
     for status in ("timeout", "lost", "error"):
-        assert penalty(status, objectives) == penalty("diverged", objectives)
+        assert order.fitness(status, ()) == order.fitness("diverged", ())
     assert shortfalls({"status": "diverged"}, objectives) == []

@@ -8,7 +8,7 @@ import pytest
 from run_examples import individual, new_run, row
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.run.folder_store import FolderStore
+from antennaopt.run.stores import FolderStore
 from antennaopt.store import generations as layout
 from antennaopt.store import load
 

@@ -11,24 +11,26 @@ from test_study_run import TOML, serial, start
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.run import resume
-from antennaopt.search import ALL_GOALS_MET, Candidate, Evolution, EvolutionSettings, Scored, Stop, individual_id
-from antennaopt.search.objectives import build, fitness
+from antennaopt.search import ALL_GOALS_MET, Candidate, EvolutionSettings, Result, Stop, individual_id, new_search
+from antennaopt.search.objectives import Ranking, build, shortfalls
 
 GOES_ON = Stop(goals=False)
 
 
-def reachable(study, dbi=18.6):
-    study._objectives = build([{"metric": "directivity_dbi", "at_least": dbi}, {"metric": "s11_db", "at_most": -14.0}])
-    return study
+def reachable(dbi=18.6):
+    return build([{"metric": "directivity_dbi", "at_least": dbi}, {"metric": "s11_db", "at_most": -14.0}])
+
+
+REACHABLE = reachable()
 
 
 @pytest.mark.parametrize("order", [0, 5])
 def test_it_stops_after_the_generation_that_meets_all_goals(order):
     """Whatever order outcomes come back in: the same generations, each to the bit as in the search that goes on."""
     stopped, whole = MemoryStore(), MemoryStore()
-    study = reachable(generational(stopped, CheapFarm(order=order), generations=9))
+    study = generational(stopped, CheapFarm(order=order), generations=9, objectives=REACHABLE)
     assert study.run() == ALL_GOALS_MET
-    last = reachable(generational(whole, CheapFarm(), generations=9, stop=GOES_ON))
+    last = generational(whole, CheapFarm(), generations=9, stop=GOES_ON, objectives=REACHABLE)
     assert last.run() == "all 9 generations done"
     done = len(stopped.files)
     assert 1 < done < 9
@@ -39,31 +41,31 @@ def test_it_stops_after_the_generation_that_meets_all_goals(order):
 
 def test_resumed_it_solves_nothing_and_goes_on_where_goals_are_no_stop():
     store, whole, farm = MemoryStore(), MemoryStore(), CheapFarm()
-    reachable(generational(store, CheapFarm(), generations=9)).run()
+    generational(store, CheapFarm(), generations=9, objectives=REACHABLE).run()
     rows = store.rows()
-    again = reachable(generational(store, farm, generations=12))
+    again = generational(store, farm, generations=12, objectives=REACHABLE)
     again.restore(json.loads(store.checkpoints[-1]))
     assert (again.run(), farm.solved, store.rows()) == (ALL_GOALS_MET, [], rows)
-    on = reachable(generational(store, farm, generations=9, stop=GOES_ON))
+    on = generational(store, farm, generations=9, stop=GOES_ON, objectives=REACHABLE)
     on.restore(json.loads(store.checkpoints[-1]))
     assert on.run() == "all 9 generations done"
-    reachable(generational(whole, CheapFarm(), generations=9, stop=GOES_ON)).run()
+    generational(whole, CheapFarm(), generations=9, stop=GOES_ON, objectives=REACHABLE).run()
     assert store.rows() == whole.rows()
 
 
 def test_without_generations_it_stops_at_the_antenna_and_fills_its_block_up_later():
     store = steady.Store()
-    study = reachable(steady.driver(store, steady.Flying(order=3)), 17.5)
+    study = steady.driver(store, steady.Flying(order=3), objectives=reachable(17.5))
     assert study.run() == ALL_GOALS_MET
     rows = store.rows()
     assert 8 <= len(rows) < 40
     first = next(place for place, row in enumerate(rows) if row["fitness"] == 0.0)
     assert len(rows) <= max(first + 1, 8) + steady.Flying.places  # those under way still come back
     idle = steady.Flying()
-    again = reachable(steady.driver(store, idle), 17.5)
+    again = steady.driver(store, idle, objectives=reachable(17.5))
     again.restore(json.loads(store.checkpoints[-1]))
     assert (again.run(), idle.solved, store.rows()) == (ALL_GOALS_MET, [], rows)
-    on = reachable(steady.driver(store, steady.Flying(order=9), stop=GOES_ON), 17.5)
+    on = steady.driver(store, steady.Flying(order=9), stop=GOES_ON, objectives=reachable(17.5))
     on.restore(json.loads(store.checkpoints[-1]))
     assert on.run() == "all 5 generations done"
     assert (store.rows()[: len(rows)], len(store.rows())) == (rows, 40)
@@ -71,21 +73,22 @@ def test_without_generations_it_stops_at_the_antenna_and_fills_its_block_up_late
 
 def test_only_an_antenna_that_is_ok_meets_goals():
     """An outcome that is not `ok` has a penalty; were its fitness 0 it would be no best all the same."""
-    assert fitness({"status": "infeasible"}, OBJECTIVES) > fitness(antenna({"lens.radii.0": 0.02}), OBJECTIVES) > 0.0
-    search = Evolution(EvolutionSettings(population=3), generational(MemoryStore()).evolution.genes, 5)
+    order, missed = Ranking.of(OBJECTIVES), shortfalls(antenna({"lens.radii.0": 0.02}), OBJECTIVES)
+    assert order.fitness("infeasible", ()) > order.fitness("ok", missed) > 0.0
+    search = new_search(EvolutionSettings(population=3), generational(MemoryStore()).search.genes, 5)
     asked = search.ask()
     assert [one.individual for one in asked] == [individual_id(0, slot) for slot in range(3)]
-    search.tell([Scored(candidate=one, fitness=0.0, ok=False) for one in asked])
+    search.tell([Result(individual=one.individual, shortfalls=(0.0,), status="lost") for one in asked])
     assert search.stopped() is None
 
 
 def test_a_planted_antenna_that_meets_all_goals_ends_the_first_generation():
-    search = Evolution(EvolutionSettings(population=3, generations=1), generational(MemoryStore()).evolution.genes, 5)
-    search.tell([Scored(candidate=one, fitness=0.0) for one in search.ask()])
-    assert isinstance(search.best.candidate, Candidate)
+    search = new_search(EvolutionSettings(population=3, generations=1), generational(MemoryStore()).search.genes, 5)
+    search.tell([Result(individual=one.individual, shortfalls=(0.0,)) for one in search.ask()])
+    assert isinstance(search.best().candidate, Candidate)
     assert search.stopped() == ALL_GOALS_MET  # and not that all generations are done
-    other = Evolution(EvolutionSettings(population=3, stop=GOES_ON), search.genes, 5)
-    other.tell([Scored(candidate=one, fitness=0.0) for one in other.ask()])
+    other = new_search(EvolutionSettings(population=3, stop=GOES_ON), search.genes, 5)
+    other.tell([Result(individual=one.individual, shortfalls=(0.0,)) for one in other.ask()])
     assert other.stopped() is None
 
 

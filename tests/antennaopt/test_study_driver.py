@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.run import NOT_KEPT, Driver, Quiet, StopSignals
-from antennaopt.run.known_designs import design_digest
-from antennaopt.search import Evolution, EvolutionSettings, Mutation, Stop, decode
-from antennaopt.search.objectives import build
+from antennaopt.run import NOT_KEPT, Driver, Interfaces, Quiet, StopSignals
+from antennaopt.run.memory import design_digest
+from antennaopt.search import EvolutionSettings, Mutation, Stop, decode, new_search
+from antennaopt.search.objectives import Ranking, build
 
 REAL = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(3)]
 WHOLE = [SimpleNamespace(name="rings", low=0.0, high=2.0, kind="integer", choices=())]
@@ -115,11 +115,10 @@ class MemoryStore:
         self.events.append((event, json.dumps(fields)))
 
 
-def driver(store, farm=None, *, genes=REAL, signals=None, progress=None, **settings):
+def driver(store, farm=None, *, genes=REAL, signals=None, progress=None, objectives=OBJECTIVES, planted=(), **settings):
     settings = EvolutionSettings(**{"population": 8, "generations": 5, "tournament_size": 2, **settings})
-    return Driver(
-        evolution=Evolution(settings, genes, 7),
-        objectives=OBJECTIVES,
+    interfaces = Interfaces(
+        objectives=objectives,
         design=lambda values: {"feed.inner_radius": 12e-3, **values},
         farm=farm or CheapFarm(),
         store=store,
@@ -127,6 +126,7 @@ def driver(store, farm=None, *, genes=REAL, signals=None, progress=None, **setti
         signals=signals or StopSignals(),
         clock=lambda: 0.0,
     )
+    return Driver(new_search(settings, genes, 7, order=Ranking.of(objectives), planted=planted), interfaces)
 
 
 def test_runs_to_its_stop_and_stores_every_generation():
@@ -136,7 +136,7 @@ def test_runs_to_its_stop_and_stores_every_generation():
     assert len(store.files) == len(store.checkpoints) == 5
     rows = store.rows()
     assert len(rows) == 8 + 4 * 6
-    assert study.evolution.best.fitness == min(row["fitness"] for row in rows)
+    assert study.search.best().fitness == min(row["fitness"] for row in rows)
     assert [event for event, _ in store.events] == ["generation"] * 5
 
 
@@ -268,7 +268,7 @@ def test_duplicates_are_solved_once_within_a_generation_and_across():
     rows = store.rows()
     assert len(farm.solved) == len({row["outcome"]["directivity_dbi"][0] for row in rows}) == 3
     assert {row["individual"] for row in rows if not row["cached"]} == set(farm.solved)
-    assert study.evolution.evaluations == 3
+    assert study.search.evaluations == 3
     by_value = {}
     for row in rows:
         rings = decode(WHOLE, row["genome"])["rings"]
@@ -296,7 +296,7 @@ def test_failures_are_rows_with_a_penalty_and_never_the_best():
     worst = max(row["fitness"] for row in store.rows() if row["outcome"]["status"] == "ok")
     assert failed
     assert all(row["fitness"] > worst and row["shortfalls"] == [] for row in failed)
-    assert not any(one.candidate.individual.endswith("3") for one in study.evolution.hall_of_fame)
+    assert not any(one.candidate.individual.endswith("3") for one in study.search.hall_of_fame)
 
 
 def test_a_first_generation_without_any_ok_gives_up_with_the_commonest_reason():
@@ -332,12 +332,11 @@ def test_lost_antennas_are_no_duplicates_to_copy_from():
 
     store, farm = MemoryStore(), CheapFarm(fault=fault)
     planted = {gene.name: 12e-3 for gene in REAL}
-    study = driver(store, farm, elites=0)
-    study.evolution = Evolution(study.evolution.settings, REAL, 7, [planted, planted])
+    study = driver(store, farm, elites=0, planted=[planted, planted])
     study.generation()
     assert [row["cached"] for row in store.rows()][:2] == [False, True]
-    assert study.recall(["g0000-s000"])["g0000-s000"][1]["status"] == "lost"
-    assert study._known.find([design_digest(planted)]) == [None]
+    assert study.memory.recall(["g0000-s000"])["g0000-s000"][1]["status"] == "lost"
+    assert study.memory.designs.find([design_digest(planted)]) == [None]
 
 
 def test_progress_is_told():

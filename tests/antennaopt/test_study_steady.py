@@ -7,11 +7,13 @@ import random
 import signal
 
 import pytest
+from steady_replay import replay
 from test_study_driver import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.run import Quiet, SteadyDriver, StopSignals
-from antennaopt.search import Candidate, EvolutionSettings, Mutation, Scored, SteadyState, decode, replay
+from antennaopt.run import Driver, Interfaces, Quiet, StopSignals
+from antennaopt.search import Candidate, EvolutionSettings, Mutation, Result, decode, new_search
+from antennaopt.search.objectives import Ranking
 
 
 class Flying:
@@ -68,11 +70,14 @@ class Store(MemoryStore):
 
     def recorded(self):
         return [
-            Scored(
-                candidate=Candidate.from_dict(row),
-                fitness=row["fitness"],
-                ok=row["outcome"]["status"] == "ok",
-                cached=row["cached"],
+            (
+                Candidate.from_dict(row),
+                Result(
+                    individual=row["individual"],
+                    shortfalls=row["shortfalls"],
+                    status=row["outcome"]["status"],
+                    cached=row["cached"],
+                ),
             )
             for row in self.rows()
         ]
@@ -84,10 +89,10 @@ def settings(**changes):
     )
 
 
-def driver(store, farm, *, genes=REAL, signals=None, batch_size="auto", **changes):
-    return SteadyDriver(
-        evolution=SteadyState(settings(**changes), genes, 7),
-        objectives=OBJECTIVES,
+def driver(store, farm, *, genes=REAL, signals=None, batch_size="auto", objectives=OBJECTIVES, **changes):
+    search = new_search(settings(**changes), genes, 7, order=Ranking.of(objectives))
+    interfaces = Interfaces(
+        objectives=objectives,
         design=lambda values: {"feed.inner_radius": 12e-3, **values},
         farm=farm,
         store=store,
@@ -96,13 +101,15 @@ def driver(store, farm, *, genes=REAL, signals=None, batch_size="auto", **change
         batch_size=batch_size,
         clock=lambda: 0.0,
     )
+    return Driver(search, interfaces)
 
 
 def check_replay(store, last, genes=REAL, **changes):
     """What is stored, gone through once more: the same genomes, the same population, the same best."""
-    again = SteadyState(settings(**changes), genes, 7)
-    recorded = store.recorded()
-    assert list(replay(again, recorded)) == recorded
+    again = new_search(settings(**changes), genes, 7, order=Ranking.of(OBJECTIVES))
+    rows = store.rows()
+    for row, one in zip(rows, replay(again, store.recorded()), strict=True):
+        assert (one.candidate, one.fitness) == (Candidate.from_dict(row), row["fitness"])
     assert [one.to_dict() for one in again.population] == [one.to_dict() for one in last.population]
     assert again.hall_of_fame == last.hall_of_fame
 
@@ -116,7 +123,7 @@ def test_every_place_is_busy_from_the_first_to_the_last():
     assert sorted(farm.solved) == [f"b{number:06d}" for number in range(40)]
     assert [len(json.loads(text)) for text in store.files.values()] == [8] * 5
     assert [event for event, _ in store.events] == ["generation"] * 5
-    check_replay(store, study.evolution)
+    check_replay(store, study.search)
 
 
 def test_devices_are_given_whole_batches():
@@ -132,7 +139,7 @@ def test_devices_are_given_whole_batches():
     study.run()
     assert set(farm.sizes) == {4}
     assert farm.busy[:-1] == [2] * (5 * 4 - 1)
-    check_replay(store, study.evolution, population=16)
+    check_replay(store, study.search, population=16)
 
 
 @pytest.mark.parametrize("dies_after", [0, 3, 8, 9, 15, 16, 21, 39])
@@ -153,7 +160,7 @@ def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
     assert rows[:complete] == whole.rows()[:complete]
     assert (rows == whole.rows()) == (complete == 39)
     assert sorted(row["birth"] for row in rows) == list(range(40))
-    check_replay(store, again.evolution)
+    check_replay(store, again.search)
 
 
 @pytest.mark.parametrize("checkpoints", [0, 1, 2, 4])
@@ -188,7 +195,7 @@ def test_a_record_of_another_search_is_left_and_said():
     study.run()
     assert store.rows()[:11] == whole.rows()[:11]
     assert [event for event, _ in store.events].count("order_left") == 1
-    check_replay(store, study.evolution)
+    check_replay(store, study.search)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -209,13 +216,13 @@ def test_a_signal_drains_and_the_block_is_filled_up_later(number, code):
     assert store.rows()[: len(before)] == before
     assert not set(rest.solved) & set(farm.solved)
     assert len(store.rows()) == 40
-    check_replay(store, again.evolution)
+    check_replay(store, again.search)
 
 
 def test_a_stop_ends_it_with_a_short_block_and_more_budget_fills_it_up():
     store = Store()
     study = driver(store, Flying())
-    study.evolution.settings = settings(stop=EvolutionSettings().stop.__class__(fitness=8.0))
+    study.search.settings = settings(stop=EvolutionSettings().stop.__class__(fitness=8.0))
     assert "reached the target" in study.run()
     count = len(store.rows())
     assert 8 < count < 40
@@ -223,7 +230,7 @@ def test_a_stop_ends_it_with_a_short_block_and_more_budget_fills_it_up():
     again.restore(json.loads(store.checkpoints[-1]))
     assert again.run() == "all 5 generations done"
     assert len(store.rows()) == 40
-    check_replay(store, again.evolution)
+    check_replay(store, again.search)
 
 
 def test_duplicates_are_solved_once_also_while_the_first_is_under_way():
@@ -232,12 +239,12 @@ def test_duplicates_are_solved_once_also_while_the_first_is_under_way():
     study.run()
     rows = store.rows()
     assert len(rows) == 40
-    assert len(farm.solved) == study.evolution.evaluations == 3
+    assert len(farm.solved) == study.search.evaluations == 3
     by_value = {}
     for row in rows:
         rings = decode(WHOLE, row["genome"])["rings"]
         assert row["outcome"]["directivity_dbi"] == by_value.setdefault(rings, row["outcome"]["directivity_dbi"])
-    check_replay(store, study.evolution, WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
+    check_replay(store, study.search, WHOLE, mutation=Mutation(probability=0.9, eta=1.0))
 
 
 def test_who_follows_one_that_was_lost_is_solved_for_himself():

@@ -11,7 +11,7 @@ from waiting import wait_until
 from antennaopt.cli import main
 from antennaopt.cli.watching import Log, curve, rendered
 from antennaopt.run import GenerationReport, Quiet
-from antennaopt.run.publish import LOG_EVERY_S, EventPublisher
+from antennaopt.run.progress import LOG_EVERY_S, EventPublisher
 from antennaopt.timeline import Timeline
 
 

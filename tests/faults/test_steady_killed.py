@@ -16,11 +16,13 @@ import bits
 import cheap_lens
 import pandas as pd
 import pytest
+from steady_replay import replay
 from test_every_write import assert_resumed_is_equal
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.experiment import Experiment
-from antennaopt.search import Candidate, EvolutionSettings, Scored, SteadyState, replay
+from antennaopt.search import Candidate, EvolutionSettings, Result, new_search
+from antennaopt.search.objectives import Ranking, build
 from antennaopt.store import RunFolder
 
 HERE = Path(__file__).parent
@@ -82,14 +84,19 @@ def check_replay(folder):
     settings = EvolutionSettings.from_dict(opened.resolved["evolution"])
     rows = [row for generation in opened.generations() for row in opened.read_generation(generation)]
     assert sorted(row["birth"] for row in rows) == list(range(TOTAL))
+    rows.sort(key=lambda row: (row["generation"], row["slot"]))
+    objectives = build(opened.resolved["objectives"])
+    missed = [[row[name] for name in opened.columns.shortfall_columns] for row in rows]
     order = [
-        Scored(
-            candidate=Candidate.from_dict(row), fitness=row["fitness"], ok=row["status"] == "ok", cached=row["cached"]
+        (
+            Candidate.from_dict(row),
+            Result(individual=row["individual"], shortfalls=short, status=row["status"], cached=row["cached"]),
         )
-        for row in sorted(rows, key=lambda row: (row["generation"], row["slot"]))
+        for row, short in zip(rows, missed, strict=True)
     ]
-    again = SteadyState(settings, experiment.genes, experiment.seed)
-    assert list(replay(again, order)) == order
+    again = new_search(settings, experiment.genes, experiment.seed, order=Ranking.of(objectives))
+    for row, one in zip(rows, replay(again, order), strict=True):
+        assert (one.candidate, one.fitness) == (Candidate.from_dict(row), row["fitness"])
     state = opened.load_checkpoint().state["evolution"]
     assert [one.to_dict() for one in again.population] == state["population"]
     assert [one.to_dict() for one in again.hall_of_fame] == state["hall_of_fame"]

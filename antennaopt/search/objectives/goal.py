@@ -1,21 +1,59 @@
-"""A goal for one metric: at least or at most so much, at the worst of the frequencies asked for."""
+"""A goal for one metric, and how an outcome stands to it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from antennaopt.search.objectives.objective import WORST_SHORTFALL_DB, Outcome, bounded
-from antennaopt.search.objectives.standing import Standing
-
 FREQUENCY_TOLERANCE = 1e-9
+WORST_SHORTFALL_DB = 200.0
+"""No shortfall counts for more: float32 fields span less, and it keeps every `ok` fitness below every penalty."""
+
+Outcome = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricGoal:
-    """Wants one metric of an outcome to reach a level.
+class Standing:
+    """A goal, and the value of one antenna at the frequency where it is worst.
+
+    Attributes:
+        metric: Key of the outcome.
+        at_least: Lower goal, in the metric's unit, or None.
+        at_most: Upper goal, in the metric's unit, or None.
+        frequencies: Hz at which the goal holds; empty for all.
+        weight: Factor in the weighted sum.
+        value: Worst value, in the metric's unit, finite; None where the metric is not defined.
+        frequency_hz: Where it is worst; None when the metric is defined nowhere and need not be.
+        margin: By how much the goal is met, in the metric's unit; negative when it is missed, None without a value.
+        shortfall_db: What enters the fitness; 0 when the goal is met.
+    """
+
+    metric: str
+    at_least: float | None
+    at_most: float | None
+    frequencies: tuple[float, ...]
+    weight: float
+    value: float | None
+    frequency_hz: float | None
+    margin: float | None
+    shortfall_db: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the goal is met at all of its frequencies."""
+        return self.shortfall_db <= 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data; frequencies in Hz."""
+        named = {("frequencies_hz" if name == "frequencies" else name): value for name, value in asdict(self).items()}
+        return {**named, "frequencies_hz": list(self.frequencies), "met": self.met}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """A goal for one metric of an outcome: at least or at most a level, at the worst of its frequencies.
 
     Attributes:
         metric: Key of the outcome, one number a frequency.
@@ -109,3 +147,22 @@ class MetricGoal:
         if above <= 0.0:
             return -math.inf
         return math.inf if below <= 0.0 else 10.0 * (math.log10(above) - math.log10(below))
+
+
+def standings(outcome: Outcome, objectives: Iterable[Objective]) -> tuple[Standing, ...]:
+    """Return how an outcome stands to each goal; empty unless it is `ok`.
+
+    Args:
+        outcome: As `evaluate` returns it.
+        objectives: From `build`.
+    """
+    if outcome["status"] != "ok":
+        return ()
+    return tuple(objective.standing(outcome) for objective in objectives)
+
+
+def bounded(shortfall_db: float) -> float:
+    """Clamp a shortfall to 0 ... `WORST_SHORTFALL_DB`; what is not a number is the worst."""
+    if math.isnan(shortfall_db):
+        return WORST_SHORTFALL_DB
+    return min(max(shortfall_db, 0.0), WORST_SHORTFALL_DB)

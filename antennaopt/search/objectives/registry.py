@@ -8,8 +8,7 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.metrics import GOALS
-from antennaopt.search.objectives.goal import MetricGoal
-from antennaopt.search.objectives.objective import Objective
+from antennaopt.search.objectives.goal import Objective
 
 
 def build(tables: Iterable[Mapping[str, Any]]) -> tuple[Objective, ...]:
@@ -24,14 +23,14 @@ def build(tables: Iterable[Mapping[str, Any]]) -> tuple[Objective, ...]:
     return tuple(_metric_goal(table) for table in tables)
 
 
-def _metric_goal(table: Mapping[str, Any]) -> MetricGoal:
+def _metric_goal(table: Mapping[str, Any]) -> Objective:
     name = str(table["metric"])
     if name not in GOALS:
         near = get_close_matches(name, GOALS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(GOALS)}"
         raise ConfigurationError(f"objective.metric = {name!r} is not known; {hint}")
     weight = table.get("weight")
-    return MetricGoal(
+    return Objective(
         metric=name,
         at_least=table.get("at_least"),
         at_most=table.get("at_most"),

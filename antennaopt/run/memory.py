@@ -1,0 +1,234 @@
+"""What a driver remembers of a run: which designs are known, and the outcomes that it may still need."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from antennaopt.errors import TooManyFailuresError
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Outcome, Recalled, Store
+from antennaopt.run.progress import GenerationReport
+from antennaopt.search import Scored, Search, decode, individual_id
+from antennaopt.solve.outcome import REPEATABLE
+
+MOST_LOOSE = 8192
+"""Entries that are kept loose, some 250 bytes each, before they are sorted into the table."""
+
+MOST_FAILED = 0.5
+"""Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
+
+REST = np.dtype([("low", np.uint64), ("generation", np.uint32), ("slot", np.uint32)])
+
+Digest = bytes
+
+
+def design_digest(values: Mapping[str, float]) -> Digest:
+    """Return what two genomes share exactly when they stand for the same antenna: 16 bytes of a design's values.
+
+    Args:
+        values: Gene values, SI, by name, always in the order of the genes.
+    """
+    packed = np.fromiter(values.values(), "<f8", len(values)) + 0.0  # -0.0 is 0.0
+    return hashlib.blake2b(packed.tobytes(), digest_size=16).digest()
+
+
+class KnownDesigns:
+    """The first individual with each design. A sorted table and a few loose entries that are sorted in now and then."""
+
+    def __init__(self) -> None:
+        self._loose: dict[Digest, tuple[int, int]] = {}
+        self._high = np.empty(0, dtype=np.uint64)  # of the digests, in order
+        self._rest = np.empty(0, dtype=REST)
+
+    def __len__(self) -> int:
+        return len(self._loose) + len(self._high)
+
+    def add(self, digest: Digest, individual: str) -> None:
+        """Note an individual with a design, unless one had it before."""
+        if digest in self._loose or self._is_in_table(digest):
+            return
+        generation, slot = individual.removeprefix("g").split("-s")
+        self._loose[digest] = int(generation), int(slot)
+        if len(self._loose) >= MOST_LOOSE:
+            self._sort_in()
+
+    def find(self, digests: Sequence[Digest]) -> list[str | None]:
+        """Return the first individual with each of some designs, or None."""
+        found = self._in_table(digests)
+        for place, digest in enumerate(digests):
+            born = self._loose.get(digest)
+            if born is not None:
+                found[place] = individual_id(*born)
+        return found
+
+    def _is_in_table(self, digest: Digest) -> bool:
+        high = np.uint64(int.from_bytes(digest[:8], "big"))
+        at = self._high.searchsorted(high)
+        if at == len(self._high) or self._high[at] != high:  # nearly always
+            return False
+        return self._in_table([digest])[0] is not None
+
+    def _in_table(self, digests: Sequence[Digest]) -> list[str | None]:
+        found: list[str | None] = [None] * len(digests)
+        if not len(self._high) or not digests:
+            return found
+        high, low = _halves(digests)
+        first = np.searchsorted(self._high, high)
+        last = np.minimum(first, len(self._high) - 1)
+        for place in np.flatnonzero(self._high[last] == high):
+            at = int(first[place])
+            while at < len(self._high) and self._high[at] == high[place]:
+                if self._rest["low"][at] == low[place]:
+                    found[place] = individual_id(int(self._rest["generation"][at]), int(self._rest["slot"][at]))
+                at += 1
+        return found
+
+    def _sort_in(self) -> None:
+        high, low = _halves(list(self._loose))
+        order = np.argsort(high, kind="stable")
+        rest = np.empty(len(high), dtype=REST)
+        rest["low"] = low
+        rest["generation"], rest["slot"] = np.array(list(self._loose.values()), dtype=np.uint32).T
+        at = np.searchsorted(self._high, high[order])
+        self._high, self._rest = np.insert(self._high, at, high[order]), np.insert(self._rest, at, rest[order])
+        self._loose = {}
+
+
+def _halves(digests: Sequence[Digest]) -> tuple[np.ndarray, np.ndarray]:
+    """Return both halves of digests as numbers."""
+    pairs = np.frombuffer(b"".join(digests), dtype=">u8").reshape(-1, 2).astype(np.uint64)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+class Memory:
+    """What is known of the individuals so far: of all of them their designs, of the best their outcomes.
+
+    Attributes:
+        counts: Individuals so far by status.
+        reused: Antennas of this session that were not solved, by their origin: `cache`, `cells`.
+        designs: Which designs are known.
+    """
+
+    def __init__(self, search: Search, store: Store) -> None:
+        """Begin with nothing.
+
+        Args:
+            search: Whose population and best are kept.
+            store: Has all others.
+        """
+        self._search, self._store = search, store
+        self.counts: Counter[str] = Counter()
+        self.reused: Counter[str] = Counter()
+        self.designs = KnownDesigns()
+        self._kept: Recalled = {}
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome, patterns left out, of individuals so far; unknown ones are left out."""
+        names = list(individuals)
+        absent = [name for name in names if name not in self._kept]
+        found = self._kept | (self._store.recall(absent) if absent else {})
+        return {name: found[name] for name in names if name in found}
+
+    def keep(self, evaluations: Sequence[Evaluation]) -> None:
+        """Keep the outcomes of the population and of the best, and count those that were not solved."""
+        born: Recalled = {}
+        for one in evaluations:
+            if "origin" in one.outcome and not one.cached:
+                self.reused[one.outcome["origin"]] += 1
+            outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
+            born[one.candidate.individual] = one.candidate.genome, outcome
+        known = self._kept | born
+        wanted = [one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)]
+        self._kept = {name: known[name] for name in wanted if name in known}
+
+    def note(self, individual: str, design: Digest, status: str) -> None:
+        """Count an individual, and know its design from now on."""
+        self.counts[status] += 1
+        if status in REPEATABLE:
+            self.designs.add(design, individual)
+
+    def read_again(self, block: Iterable[Scored] = ()) -> None:
+        """Read in the store which designs are known, and find there what a restored search goes on from.
+
+        Args:
+            block: What is not there yet, in a block under way.
+
+        Raises:
+            ValueError: An individual is not there, or is another one.
+        """
+        search = self._search
+        wanted = {one.candidate.individual: one for one in (*search.population, *search.hall_of_fame)}
+        for individual, genome, status in self._store.history(search.generation):
+            one = wanted.pop(individual, None)
+            if one is not None and (one.candidate.genome, one.ok) != (genome, status == "ok"):
+                raise ValueError(f"{individual} has another genome or status in its row")
+            self.note(individual, design_digest(decode(search.genes, genome)), status)
+        for scored in block:
+            if wanted.pop(scored.candidate.individual, scored) != scored:
+                raise ValueError(f"{scored.candidate.individual} is not the one of the block under way")
+        if wanted:
+            raise ValueError(f"{min(wanted)} has no row")
+
+
+def generation_report(
+    search: Search, number: int, evaluations: Sequence[Evaluation], seconds: float
+) -> GenerationReport:
+    """Sum a generation up.
+
+    Args:
+        search: After the generation.
+        number: Of the generation, from 0.
+        evaluations: Its newcomers.
+        seconds: Its wall time.
+    """
+    best = search.best()
+    solved = sum(not one.cached for one in evaluations)
+    rate = solved / max(seconds, 1e-9)
+    left = max(search.settings.most_evaluations - search.evaluations, 0)
+    ok = [one.fitness for one in evaluations if one.outcome["status"] == "ok"]
+    return GenerationReport(
+        generation=number,
+        generations=search.settings.generations,
+        best=best.fitness if best else None,
+        individual=best.candidate.individual if best else None,
+        median=statistics.median(ok) if ok else None,
+        solved=solved,
+        cached=len(evaluations) - solved,
+        reused=sum("origin" in one.outcome and not one.cached for one in evaluations),
+        failed=len(evaluations) - len(ok),
+        evaluations=search.evaluations,
+        evaluations_per_s=rate,
+        seconds_left=left / rate if rate > 0.0 else None,
+        seconds=seconds,
+    )
+
+
+def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]) -> None:
+    """Give up when a generation says nothing about the search; its rows are stored before.
+
+    Raises:
+        TooManyFailuresError: More than half are the farm's fault, or nothing of the first generation is `ok`.
+    """
+    statuses = Counter(one.outcome["status"] for one in evaluations)
+    lost = sum(count for status, count in statuses.items() if status not in REPEATABLE)
+    nothing_ok = number == 0 and evaluations and not statuses["ok"]
+    if not nothing_ok and lost <= MOST_FAILED * len(evaluations):
+        return
+    failed = [one.outcome for one in evaluations if one.outcome["status"] != "ok"]
+    store.write_generation(number, evaluations)
+    (status, reason), count = Counter((one["status"], _reason(one)) for one in failed).most_common(1)[0]
+    store.log("too_many_failures", generation=number, failed=len(failed), of=len(evaluations))
+    raise TooManyFailuresError(
+        f"{len(failed)} of {len(evaluations)} evaluations of generation {number} failed; the commonest reason "
+        f"({count} times) is {status}: {reason}"
+    )
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return the first line of an outcome's error."""
+    text = str(outcome.get("error") or "no reason given").strip()
+    return text.splitlines()[-1 if text.startswith("Traceback") else 0]

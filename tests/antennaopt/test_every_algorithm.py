@@ -1,0 +1,95 @@
+"""The protocol, for each algorithm of the registry: ask and tell in any portions, exact states, one driver."""
+
+from __future__ import annotations
+
+import json
+import random
+from types import SimpleNamespace
+
+import pytest
+from test_study_driver import OBJECTIVES, REAL
+from test_study_steady import Flying, Store
+
+from antennaopt.run import Driver, Interfaces, Quiet, StopSignals
+from antennaopt.search import ALGORITHMS, EvolutionSettings, Result, Stop, new_search
+from antennaopt.search.objectives import Ranking
+
+GENES = [SimpleNamespace(name=f"x.{place}", low=0.0, high=1.0, kind="real", choices=()) for place in range(5)]
+
+
+def search(algorithm, seed=7, **changes):
+    settings = EvolutionSettings(
+        **{"algorithm": algorithm, "population": 10, "generations": 6, "stop": Stop(goals=False), **changes}
+    )
+    return new_search(settings, GENES, seed)
+
+
+def shortfall(candidate):
+    return sum((gene - 0.4) ** 2 for gene in candidate.genome)
+
+
+def carry_on(one, order, *, until=None):
+    """Ask in portions and tell one by one, in a random order; stop in the midst of it after so many results."""
+    under_way, told = list(one.under_way.values()), 0
+    while one.stopped() is None and told != until:
+        under_way += one.ask(order.randrange(1, 5))
+        if not under_way:
+            break
+        candidate = under_way.pop(order.randrange(len(under_way)))
+        (scored,) = one.tell([Result(individual=candidate.individual, shortfalls=(shortfall(candidate),))])
+        assert scored.candidate.genome == candidate.genome
+        told += 1
+    return one
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_it_keeps_its_budget_and_ranks(algorithm):
+    one = carry_on(search(algorithm), random.Random(1))
+    one.close()
+    assert one.stopped() == "all 6 generations done"
+    assert one.evaluations == one.completed == one.births == one.settings.most_evaluations
+    assert one.best() == one.hall_of_fame[0]
+    assert one.ranking() == sorted(one.population, key=lambda each: (each.fitness, each.candidate.individual))
+    assert one.best().fitness <= one.ranking()[0].fitness
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_order_of_results_matters_only_where_it_is_said(algorithm):
+    one, same, other = (carry_on(search(algorithm), random.Random(order)) for order in (1, 1, 2))
+    assert one.state() == same.state()
+    assert (one.state() != other.state()) == one.by_order
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("until", [3, 10, 17, 33])
+def test_from_any_state_it_goes_on_as_if_never_stopped(algorithm, until):
+    """Where what comes next does not depend on the order; where it does, `test_study_steady` follows the record."""
+    whole = carry_on(search(algorithm), random.Random(1))
+    state = json.loads(json.dumps(carry_on(search(algorithm), random.Random(1), until=until).state()))
+    again = search(algorithm)
+    again.restore(state)
+    assert json.loads(json.dumps(again.state())) == state
+    carry_on(again, random.Random(9))
+    assert again.completed + (0 if again.by_order else state["evaluations"]) == whole.completed
+    if not again.by_order:
+        assert again.state() == whole.state()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_driver_carries_it_through(algorithm):
+    store, farm = Store(), Flying(order=3)
+    settings = EvolutionSettings(algorithm=algorithm, population=8, generations=4, tournament_size=2)
+    one = new_search(settings, REAL, 7, order=Ranking.of(OBJECTIVES))
+    interfaces = Interfaces(
+        objectives=OBJECTIVES,
+        design=lambda values: {"feed.inner_radius": 12e-3, **values},
+        farm=farm,
+        store=store,
+        progress=Quiet(),
+        signals=StopSignals(),
+    )
+    assert Driver(one, interfaces).run() == "all 4 generations done"
+    rows = store.rows()
+    assert len(rows) == len(farm.solved) == settings.most_evaluations
+    assert min(row["fitness"] for row in rows) == one.best().fitness
+    assert all(row["fitness"] == pytest.approx(sum(row["shortfalls"])) for row in rows)
