@@ -14,13 +14,8 @@ MOST = 8
 STILL = {
     "antennaopt": {
         "antennaopt.bench.on_device.bench_on_device",
-        "antennaopt.cli.run.evolve",
         "antennaopt.farm.hosts.serve_workers",
         "antennaopt.farm.pool.__init__",
-        "antennaopt.run.bookkeeping.__init__",
-        "antennaopt.run.start.run",
-        "antennaopt.run.start.resume",
-        "antennaopt.run.start._new_folder",
         "antennaopt.solve.evaluate.evaluate",
         "antennaopt.store.run_folder.create",
     }
