@@ -28,7 +28,7 @@ RANKS = {
         ("errors", "arrays", "cache_folder", "stencils"),
         ("axisymmetric.grid",),
         ("axisymmetric.scene", "cpml", "waveforms"),
-        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.sources", "axisymmetric.monitors"),
+        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
         (
             "axisymmetric.rims",
             "axisymmetric.ports",
