@@ -19,13 +19,13 @@ PACKAGE = Path(fdtd.__file__).parent
 RUN = """
 import numpy as np
 import fdtd
-from fdtd.backends.cpu.bor import LEAD, FieldSums
+from fdtd.backends.cpu.bor import LEAD
 from fdtd.backends.cpu.walk import record_map
 
 state = np.random.default_rng(5).standard_normal((6, 5, LEAD + 32)).astype(np.float32)
 sums = np.zeros((6, 3, 16), np.float32)
 wave = np.array([[[0.6]], [[-0.8]]], np.float32)
-record_map(1, 0, state, FieldSums(np.array([0, 3, 0, 16]), wave, sums))
+record_map(1, 0, state, np.array([0, 3, 0, 16]), wave, sums)
 stats = record_map.stats
 print(fdtd.__file__, sums.tobytes().hex(), sum(stats.cache_misses.values()))
 """

@@ -1,7 +1,5 @@
 """Row updates of the axisymmetric lattice: one row of E or of H, its absorbing layers, its cut faces.
 
-`e_curl` and `h_curl` hold the stencil; every update calls them.
-
 Fields are `state[component, 1 + k, LEAD + i]`, components in the order of the constants below, a zero row before the
 first and after the last, LEAD zero columns before the axis, so that neighbours need no branch. `before` and `after`
 are the same memory one column to the left and to the right: as arrays of their own they spare the vectoriser a
@@ -10,9 +8,7 @@ carried dependence. All loops run over whole vectors; coefficients beyond the la
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from fdtd.backends.cpu.compiled import compiled
 from fdtd.backends.cpu.lanes import family
@@ -20,8 +16,18 @@ from fdtd.backends.cpu.lanes import family
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
 LEAD = 16
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}, "_nrt": False}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz"},
+    "_nrt": False,
+}
 INLINE: dict[str, Any] = {**OPTIONS, "forceinline": True}
+MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}
+"""Options of a function that becomes part of its caller before LLVM sees either.
+
+LLVM gives what it inlines alias scopes of its own, and the caller's stores would be checked against them at run time.
+"""
 
 _loads, _stores, _get_e = family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
 _get_er, _get_ef, _get_ez = _loads["e_r"], _loads["e_phi"], _loads["e_z"]
@@ -43,157 +49,87 @@ _loads_m, _stores_m, _get_m = family(("re", "im"))
 _get_re, _get_im, _set_re, _set_im = _loads_m["re"], _loads_m["im"], _stores_m["re"], _stores_m["im"]
 
 
-class Lattice(NamedTuple):
-    """The lattice that all antennas share.
-
-    Attributes:
-        n: Columns, a whole number of vectors.
-        nz: Rows.
-        m: Azimuthal order, in the state's precision.
-        gains: Radial factors, [6, 1, n].
-    """
-
-    n: int
-    nz: int
-    m: Any
-    gains: np.ndarray
-
-
-class Fields(NamedTuple):
-    """The state, and the same memory one column to the left and to the right, each [6, nz + 3, columns]."""
-
-    state: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-
-
-class Medium(NamedTuple):
-    """Media and conductors of one antenna; lists are in the order of the rows.
-
-    Attributes:
-        coefficients: ca (0-2) and cb (3-5) of e_r, e, e_z, [6, nz, n].
-        air: First column from which each row holds nothing but air, a whole number of vectors, [nz].
-        cut_rows: Start of each row in the lists of cut faces, [nz + 1].
-        cut_faces: Component and column of each cut face, [2, faces].
-        excess: 1 / open_area - 1 of each cut face.
-        couple_rows: Start of each row in the lists of coupled nodes, [nz + 1].
-        couple_columns: Columns of the coupled nodes.
-        couplings: A quarter of their entries of the inverse permittivity.
-    """
-
-    coefficients: np.ndarray
-    air: np.ndarray
-    cut_rows: np.ndarray
-    cut_faces: np.ndarray
-    excess: np.ndarray
-    couple_rows: np.ndarray
-    couple_columns: np.ndarray
-    couplings: np.ndarray
-
-
-class Layers(NamedTuple):
-    """Absorbing layers.
-
-    Attributes:
-        axial_rows: Stretched columns of each row, and the row of `axial_psi` that is its memory, [2, nz].
-        axial: 1 / kappa, b, c of H differences (0-2) and of E differences (3-5), [6, nz].
-        axial_psi: Memory of H differences (0, 1) and of E differences (2, 3), [4, rows, n].
-        radial: First column and number of columns of the radial layer.
-        filters: b and c of e_r (0, 1), e (2, 3), e_z (4, 5 and 6, 7), h_r (8, 9), h (10, 11), h_z (12, 13 and 14, 15),
-            [16, 1, columns]; c carries the factor S.
-        psi: Memory of the filters, [8, nz, columns]: 0-3 for E, 4-7 for H.
-    """
-
-    axial_rows: np.ndarray
-    axial: np.ndarray
-    axial_psi: np.ndarray
-    radial: np.ndarray
-    filters: np.ndarray
-    psi: np.ndarray
-
-
-class FieldSums(NamedTuple):
-    """Running sums of the field map.
-
-    Attributes:
-        box: Rows and columns, (4,); empty where there is no map.
-        wave: cos and -sin of w t, (2, F, samples).
-        sums: (F times re/im times component, rows, columns).
-    """
-
-    box: np.ndarray
-    wave: np.ndarray
-    sums: np.ndarray
-
-
-@compiled(**INLINE)
-def e_curl(fields, row, j, upper, lower, m):
-    """Curls of H that drive e_r, e and e_z in one row and column of the state.
-
-    d/dz of H is row `upper` of the state less row `lower`: the neighbours, or a stretched difference less the zero row.
-    """
-    state, before = fields.state, fields.before
+@compiled(**MERGED)
+def e_curl(state, before, row, j, ku, kd, m):
+    """Curls of H that drive e_r, e and e_z in one row and column of the state; rows as for `e_row`."""
     h_z = _get_e(state, H_Z, row, j)
-    curl_r = m * h_z - (_get_e(state, H_PHI, upper, j) - _get_e(state, H_PHI, lower, j))
-    curl_f = (_get_e(state, H_R, upper, j) - _get_e(state, H_R, lower, j)) - (h_z - _get_e(before, H_Z, row, j))
+    curl_r = m * h_z - (_get_e(state, H_PHI, ku, j) - _get_e(state, H_PHI, kd, j))
+    curl_f = (_get_e(state, H_R, ku, j) - _get_e(state, H_R, kd, j)) - (h_z - _get_e(before, H_Z, row, j))
     curl_z = (_get_e(state, H_PHI, row, j) - _get_e(before, H_PHI, row, j)) - m * _get_e(state, H_R, row, j)
     return curl_r, curl_f, curl_z
 
 
-@compiled(**INLINE)
-def h_curl(fields, row, j, upper, lower, m):
+@compiled(**MERGED)
+def h_curl(state, after, row, j, ku, kd, m):
     """Curls of E that drive h_r, h and h_z; arguments as for `e_curl`."""
-    state, after = fields.state, fields.after
     e_z = _get_h(state, E_Z, row, j)
-    curl_r = (_get_h(state, E_PHI, upper, j) - _get_h(state, E_PHI, lower, j)) + m * e_z
-    curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(state, E_R, upper, j) - _get_h(state, E_R, lower, j))
+    curl_r = (_get_h(state, E_PHI, ku, j) - _get_h(state, E_PHI, kd, j)) + m * e_z
+    curl_f = (_get_h(after, E_Z, row, j) - e_z) - (_get_h(state, E_R, ku, j) - _get_h(state, E_R, kd, j))
     curl_z = (_get_h(after, E_PHI, row, j) - _get_h(state, E_PHI, row, j)) + m * _get_h(state, E_R, row, j)
     return curl_r, curl_f, curl_z
 
 
 @compiled(**INLINE)
-def e_row(k, upper, lower, lattice, fields, medium):
-    """Advance row k of E by one step; `upper` and `lower` as for `e_curl`."""
-    row, m, state, media, gains = k + 1, lattice.m, fields.state, medium.coefficients, lattice.gains
-    air = medium.air[k]
+def e_row(k, n, air, state, before, ku, kd, media, gains, m):
+    """Advance row k of E by one step.
+
+    d/dz of H is row ku of the state less row kd: the neighbours, or a stretched difference less the zero row.
+
+    Args:
+        k: Row.
+        n: Columns, a whole number of vectors.
+        air: First column from which there is nothing but air, a whole number of vectors.
+        state: Fields.
+        before: The same one column to the left.
+        ku: Row of the state above the axial difference.
+        kd: Row below it.
+        media: ca (0-2) and cb (3-5) of e_r, e, e_z, [6, nz, n].
+        gains: Radial factors, [6, 1, n].
+        m: Azimuthal order, in the state's precision.
+    """
+    row = k + 1
     for i in range(air):
         j = i + LEAD
-        curl_r, curl_f, curl_z = e_curl(fields, row, j, upper, lower, m)
+        curl_r, curl_f, curl_z = e_curl(state, before, row, j, ku, kd, m)
         e_r = _get_e(media, 0, k, i) * _get_er(state, E_R, row, j)
         e_f = _get_e(media, 1, k, i) * _get_ef(state, E_PHI, row, j)
         e_z = _get_e(media, 2, k, i) * _get_ez(state, E_Z, row, j)
         _set_er(state, E_R, row, j, e_r + _get_e(media, 3, k, i) * (_get_e(gains, 0, 0, i) * curl_r))
         _set_ef(state, E_PHI, row, j, e_f + _get_e(media, 4, k, i) * (_get_e(gains, 1, 0, i) * curl_f))
         _set_ez(state, E_Z, row, j, e_z + _get_e(media, 5, k, i) * (_get_e(gains, 2, 0, i) * curl_z))
-    for i in range(air, lattice.n):
+    for i in range(air, n):
         j = i + LEAD
-        curl_r, curl_f, curl_z = e_curl(fields, row, j, upper, lower, m)
+        curl_r, curl_f, curl_z = e_curl(state, before, row, j, ku, kd, m)
         _set_er(state, E_R, row, j, _get_er(state, E_R, row, j) + _get_e(gains, 0, 0, i) * curl_r)
         _set_ef(state, E_PHI, row, j, _get_ef(state, E_PHI, row, j) + _get_e(gains, 1, 0, i) * curl_f)
         _set_ez(state, E_Z, row, j, _get_ez(state, E_Z, row, j) + _get_e(gains, 2, 0, i) * curl_z)
 
 
 @compiled(**INLINE)
-def h_row(k, upper, lower, lattice, fields):
+def h_row(k, n, state, after, ku, kd, gains, m):
     """Advance row k of H by one step; arguments as for `e_row`."""
-    row, m, state, gains = k + 1, lattice.m, fields.state, lattice.gains
-    for i in range(lattice.n):
+    row = k + 1
+    for i in range(n):
         j = i + LEAD
-        curl_r, curl_f, curl_z = h_curl(fields, row, j, upper, lower, m)
+        curl_r, curl_f, curl_z = h_curl(state, after, row, j, ku, kd, m)
         _set_hr(state, H_R, row, j, _get_hr(state, H_R, row, j) + _get_h(gains, 3, 0, i) * curl_r)
         _set_hf(state, H_PHI, row, j, _get_hf(state, H_PHI, row, j) + _get_h(gains, 4, 0, i) * curl_f)
         _set_hz(state, H_Z, row, j, _get_hz(state, H_Z, row, j) - _get_h(gains, 5, 0, i) * curl_z)
 
 
 @compiled(**INLINE)
-def e_radial(k, upper, lower, lattice, fields, medium, layers):
-    """Add the radial layer's convolutions to row k of E."""
-    row, m, state, media = k + 1, lattice.m, fields.state, medium.coefficients
-    filters, psi, first = layers.filters, layers.psi, layers.radial[0]
-    for i in range(layers.radial[1]):
+def e_radial(k, first, count, state, before, ku, kd, media, filters, psi, m):
+    """Add the radial layer's convolutions to row k of E, columns first ... first + count - 1.
+
+    Args:
+        filters: b and c of e_r (0, 1), e (2, 3), e_z (4, 5 and 6, 7), [16, 1, count]; c carries the factor S.
+        psi: State of the filters, [8, nz, count]: 0-3 for E, 4-7 for H.
+    """
+    row = k + 1
+    for i in range(count):
         a = first + i
         j = a + LEAD
-        curl_r, curl_f, curl_z = e_curl(fields, row, j, upper, lower, m)
+        curl_r, curl_f, curl_z = e_curl(state, before, row, j, ku, kd, m)
         p0 = _get_e(filters, 0, 0, i) * _get_p0(psi, 0, k, i) + _get_e(filters, 1, 0, i) * curl_r
         p1 = _get_e(filters, 2, 0, i) * _get_p1(psi, 1, k, i) + _get_e(filters, 3, 0, i) * curl_f
         p2 = _get_e(filters, 4, 0, i) * _get_p2(psi, 2, k, i) + _get_e(filters, 5, 0, i) * curl_z
@@ -208,13 +144,12 @@ def e_radial(k, upper, lower, lattice, fields, medium, layers):
 
 
 @compiled(**INLINE)
-def h_radial(k, upper, lower, lattice, fields, layers):
-    """Add the radial layer's convolutions to row k of H."""
-    row, m, state = k + 1, lattice.m, fields.state
-    filters, psi, first = layers.filters, layers.psi, layers.radial[0]
-    for i in range(layers.radial[1]):
+def h_radial(k, first, count, state, after, ku, kd, filters, psi, m):
+    """Add the radial layer's convolutions to row k of H; filters 8-9 serve h_r, 10-11 h, 12-13 and 14-15 h_z."""
+    row = k + 1
+    for i in range(count):
         j = first + i + LEAD
-        curl_r, curl_f, curl_z = h_curl(fields, row, j, upper, lower, m)
+        curl_r, curl_f, curl_z = h_curl(state, after, row, j, ku, kd, m)
         q0 = _get_h(filters, 8, 0, i) * _get_q0(psi, 4, k, i) + _get_h(filters, 9, 0, i) * curl_r
         q1 = _get_h(filters, 10, 0, i) * _get_q1(psi, 5, k, i) + _get_h(filters, 11, 0, i) * curl_f
         q2 = _get_h(filters, 12, 0, i) * _get_q2(psi, 6, k, i) + _get_h(filters, 13, 0, i) * curl_z
@@ -229,23 +164,15 @@ def h_radial(k, upper, lower, lattice, fields, layers):
 
 
 @compiled(**INLINE)
-def differenced_rows(k, half, lattice, fields, layers):
-    """Return the two rows of the state whose difference is d/dz in row k.
+def stretch(upper, lower, to, c0, n, columns, state, psi, p, at, b, c, keep):
+    """Stretched axial differences of the components c0, c0 + 1 between two rows of the state, into its row `to`.
 
-    In an axial layer these are scratch row nz + 2, into which the stretched differences of both transverse components
-    go, and the zero row 0. A difference d becomes keep d + psi with psi <- b psi + c d in the layer's columns, and
-    stays d in the others.
+    keep d + psi with psi <- b psi + c d in the first `columns` columns, d itself in the others.
 
     Args:
-        half: 0 for the differences of H that drive E, 1 for those of E that drive H.
+        upper, lower, to: Rows of the state.
+        psi, p, at: Memory of the layer [4, rows, n], its first plane (0 for H differences, 2 for E), its row.
     """
-    upper, lower = k + 1 + half, k + half
-    columns = layers.axial_rows[0, k]
-    if columns == 0:
-        return upper, lower
-    state, psi, at, to = fields.state, layers.axial_psi, layers.axial_rows[1, k], lattice.nz + 2
-    c0, p = H_R - 3 * half, 2 * half
-    keep, b, c = layers.axial[3 * half, k], layers.axial[3 * half + 1, k], layers.axial[3 * half + 2, k]
     for i in range(columns):
         j = i + LEAD
         d0 = _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j)
@@ -256,29 +183,39 @@ def differenced_rows(k, half, lattice, fields, layers):
         _set_t1(psi, p + 1, at, i, t1)
         _set_s0(state, c0, to, j, keep * d0 + t0)
         _set_s1(state, c0 + 1, to, j, keep * d1 + t1)
-    for i in range(columns, lattice.n):
+    for i in range(columns, n):
         j = i + LEAD
         _set_s0(state, c0, to, j, _get_s(state, c0, upper, j) - _get_s(state, c0, lower, j))
         _set_s1(state, c0 + 1, to, j, _get_s(state, c0 + 1, upper, j) - _get_s(state, c0 + 1, lower, j))
-    return to, 0
 
 
 @compiled(**INLINE)
-def e_couple(k, lattice, fields, medium):
+def e_couple(k, state, gains, m, first, last, column, coupling):
     """Add what the r-z entry of the inverse permittivity makes of the curls around the nodes of plane k.
 
     A node takes the curls on its four edges and gives each of them its share; the edges below it, in row k - 1, have
-    their own update behind them. H of rows k and k - 1 must not have advanced yet.
+    their own update behind them.
+
+    Args:
+        k: Plane.
+        state: Fields; H of rows k and k - 1 not yet advanced.
+        gains: Radial factors, [6, 1, n].
+        m: Azimuthal order.
+        first: Range of this plane in the lists.
+        last: End of the range.
+        column: Columns of the nodes.
+        coupling: A quarter of their entries.
     """
-    row, m, state, gains = k + 1, lattice.m, fields.state, lattice.gains
-    for entry in range(medium.couple_rows[k], medium.couple_rows[k + 1]):
-        i = medium.couple_columns[entry]
+    row = k + 1
+    for entry in range(first, last):
+        i = column[entry]
         j = i + LEAD
-        outside, _, above = e_curl(fields, row, j, row, row - 1, m)
-        inside, _, _ = e_curl(fields, row, j - 1, row, row - 1, m)
-        _, _, below = e_curl(fields, row - 1, j, row, row - 1, m)
-        axial = medium.couplings[entry] * (above + below)
-        radial = medium.couplings[entry] * (gains[0, 0, i - 1] * inside + gains[0, 0, i] * outside)
+        above = (state[H_PHI, row, j] - state[H_PHI, row, j - 1]) - m * state[H_R, row, j]
+        below = (state[H_PHI, row - 1, j] - state[H_PHI, row - 1, j - 1]) - m * state[H_R, row - 1, j]
+        inside = m * state[H_Z, row, j - 1] - (state[H_PHI, row, j - 1] - state[H_PHI, row - 1, j - 1])
+        outside = m * state[H_Z, row, j] - (state[H_PHI, row, j] - state[H_PHI, row - 1, j])
+        axial = coupling[entry] * (above + below)
+        radial = coupling[entry] * (gains[0, 0, i - 1] * inside + gains[0, 0, i] * outside)
         state[E_R, row, j - 1] += gains[0, 0, i - 1] * axial
         state[E_R, row, j] += gains[0, 0, i] * axial
         state[E_Z, row - 1, j] += radial
@@ -286,31 +223,33 @@ def e_couple(k, lattice, fields, medium):
 
 
 @compiled(**INLINE)
-def h_cut(k, upper, lower, lattice, fields, medium):
-    """Add to the faces of row k that a conductor cuts the missing 1 / open_area - 1 of what `h_row` added."""
-    row, m, state, gains = k + 1, lattice.m, fields.state, lattice.gains
-    for entry in range(medium.cut_rows[k], medium.cut_rows[k + 1]):
-        i = medium.cut_faces[1, entry]
+def h_cut(k, state, ku, kd, gains, m, first, last, component, column, excess):
+    """Finish the faces of row k that a conductor cuts: the missing 1 / open_area - 1 of what `h_row` added.
+
+    Args:
+        first, last: Range of this row in the lists.
+        component, column, excess: Which face, and 1 / open_area - 1.
+    """
+    row = k + 1
+    for entry in range(first, last):
+        i = column[entry]
         j = i + LEAD
-        more = medium.excess[entry]
-        curl_r, curl_f, curl_z = h_curl(fields, row, j, upper, lower, m)
-        if medium.cut_faces[0, entry] == 0:
-            state[H_R, row, j] += more * (gains[3, 0, i] * curl_r)
-        elif medium.cut_faces[0, entry] == 1:
-            state[H_PHI, row, j] += more * (gains[4, 0, i] * curl_f)
+        more = excess[entry]
+        if component[entry] == 0:
+            curl = (state[E_PHI, ku, j] - state[E_PHI, kd, j]) + m * state[E_Z, row, j]
+            state[H_R, row, j] += more * (gains[3, 0, i] * curl)
+        elif component[entry] == 1:
+            curl = (state[E_Z, row, j + 1] - state[E_Z, row, j]) - (state[E_R, ku, j] - state[E_R, kd, j])
+            state[H_PHI, row, j] += more * (gains[4, 0, i] * curl)
         else:
-            state[H_Z, row, j] -= more * (gains[5, 0, i] * curl_z)
+            curl = (state[E_PHI, row, j + 1] - state[E_PHI, row, j]) + m * state[E_R, row, j]
+            state[H_Z, row, j] -= more * (gains[5, 0, i] * curl)
 
 
 @compiled(**INLINE)
-def accumulate(k, sample, frequency, component, state, field_map):
-    """Add row k of a component, times a phase factor, to the running sums of one frequency."""
-    first, at = LEAD + field_map.box[2], k - field_map.box[0]
-    real = 6 * frequency + component
-    imaginary = real + 3
-    cosine, sine = field_map.wave[0, frequency, sample], field_map.wave[1, frequency, sample]
-    sums = field_map.sums
-    for i in range(field_map.box[3] - field_map.box[2]):
-        value = _get_m(state, component, k + 1, first + i)
+def accumulate(state, component, row, first, cosine, sine, sums, real, imaginary, at, count):
+    """Add one row of a component, times a phase factor, to the rows `at` of two planes of running sums."""
+    for i in range(count):
+        value = _get_m(state, component, row, first + i)
         _set_re(sums, real, at, i, _get_re(sums, real, at, i) + cosine * value)
         _set_im(sums, imaginary, at, i, _get_im(sums, imaginary, at, i) + sine * value)

@@ -55,14 +55,6 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-def bound(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a compiled function's machine code for arguments of these types.
-
-    A call of it does not look at their types, which for named tuples takes as long as a short sweep.
-    """
-    return function.compile(tuple(numba.typeof(one) for one in arguments))
-
-
 def compiler() -> str:
     """Return compiler, version and settings, where these are not the usual ones."""
     changed = [f"{name}={getattr(config, name)}" for name in SETTINGS if f"NUMBA_{name}" in os.environ]
@@ -104,7 +96,7 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 KERNEL_DIGEST = _digest()
-"""Digest of this process's compiled functions; taken when the package is imported, as its files may change later."""
+"""Of this process's compiled functions; taken when the package is imported, as its files may change later."""
 
 
 @lru_cache(maxsize=4)

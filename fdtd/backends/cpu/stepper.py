@@ -11,9 +11,8 @@ from scipy.constants import epsilon_0
 
 from fdtd.axisymmetric.monitors import Snapshots
 from fdtd.axisymmetric.problem import Problem, Records, Watch
-from fdtd.backends.cpu.bor import LEAD, Fields, FieldSums, Lattice, Layers, Medium
-from fdtd.backends.cpu.compiled import bound
-from fdtd.backends.cpu.walk import Contour, Port, Recording, Source, energy, sweep
+from fdtd.backends.cpu.bor import LEAD
+from fdtd.backends.cpu.walk import energy, sweep
 from fdtd.errors import ConfigError
 
 _VECTOR = 16  # columns are padded to whole vectors
@@ -72,16 +71,27 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Shared:
-    """Data that all antennas of a batch share; the parts that each has of its own are empty."""
+    """What all antennas of a batch have in common, in the layout of `bor`."""
 
     dtype: Any
-    lattice: Lattice
-    layers: Layers
-    axial_rows: int
+    n: int
+    gains: np.ndarray
+    order: Any
+    layer_rows: np.ndarray
+    layer: np.ndarray
+    layer_count: int
+    radial: np.ndarray
+    filters: np.ndarray
     weights: np.ndarray
-    source: Source
-    recording: Recording
+    source_plane: int
+    source_shape: np.ndarray
+    waveform: np.ndarray
+    port: np.ndarray
+    port_weights: np.ndarray
+    contour: np.ndarray
     contour_size: int
+    box: np.ndarray
+    wave: np.ndarray
     sums_shape: tuple[int, ...]
 
 
@@ -114,36 +124,30 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
         box = np.array([*field_map.rows, *field_map.columns])
     else:
         wave, box = np.zeros((2, 0, 1), dtype), np.zeros(4, np.int64)
-    none = np.zeros((0, 0, 0), dtype)
     return _Shared(
         dtype=dtype,
-        lattice=Lattice(n, grid.nz, dtype(grid.azimuthal_order), gains),
-        layers=Layers(layer_rows, layer, none, radial, filters, none),
-        axial_rows=count,
+        n=n,
+        gains=gains,
+        order=dtype(grid.azimuthal_order),
+        layer_rows=layer_rows,
+        layer=layer,
+        layer_count=count,
+        radial=radial,
+        filters=filters,
         weights=_padded(grid.energy_weights, n, np.float64),
-        source=Source(-1, np.zeros((2, 1), dtype), np.zeros(1, dtype))
+        source_plane=-1 if source is None else source.plane,
+        source_shape=np.zeros((2, 1), dtype)
         if source is None
-        else Source(
-            source.plane,
-            np.stack([source.profile_r, source.profile_phi]).astype(dtype),
-            np.asarray(source.waveform, dtype),
-        ),
-        recording=Recording(
-            sampling.record_every,
-            Port(np.array([-1, 0]), np.zeros((4, 1)), np.zeros((0, 2)))
-            if port is None
-            else Port(
-                np.array([port.plane, len(port.v_r)]),
-                np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi]).astype(float),
-                np.zeros((0, 2)),
-            ),
-            Contour(
-                np.array([-1, 0, 0] if contour is None else [contour.column, contour.bottom, contour.top]),
-                np.zeros((0, 0), dtype),
-            ),
-            FieldSums(box.astype(np.int64), wave, none),
-        ),
+        else np.stack([source.profile_r, source.profile_phi]).astype(dtype),
+        waveform=np.zeros(1, dtype) if source is None else np.asarray(source.waveform, dtype),
+        port=np.array([-1, 0] if port is None else [port.plane, len(port.v_r)]),
+        port_weights=np.zeros((4, 1))
+        if port is None
+        else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi]).astype(float),
+        contour=np.array([-1, 0, 0] if contour is None else [contour.column, contour.bottom, contour.top]),
         contour_size=0 if contour is None else contour.size,
+        box=box.astype(np.int64),
+        wave=wave,
         sums_shape=(1, 2, 3, 1, 1) if field_map is None else field_map.shape,
     )
 
@@ -220,46 +224,26 @@ def _couplings(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np
     return pointers, column, (x[index, row, column] / 4).astype(dtype)
 
 
-def _medium(problem: Problem, index: int, shared: _Shared) -> tuple[Medium, np.ndarray]:
-    """Media and conductors of one antenna; and 1 / cb, [3, nz, n], for the energy."""
-    n, dtype, radial = shared.lattice.n, shared.dtype, shared.layers.radial
-    coefficients, inverse_cb = _coefficients(problem, index, max(n, radial[0] + radial[1]), dtype)
-    medium = Medium(
-        coefficients,
-        _air(coefficients, n, problem.grid.nr),
-        *_cut_faces(problem, index, dtype),
-        *_couplings(problem, index, dtype),
-    )
-    return medium, inverse_cb
-
-
 def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Watch | None) -> dict[str, Any]:
     """Step one antenna to its end."""
-    grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.lattice.n
+    grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.n
     nz, nr, width = grid.nz, grid.nr, n + 3 * LEAD
     size = 6 * (nz + 3) * width
     memory = _aligned((size + 2 * LEAD,), dtype)
-    fields = Fields(*(memory[LEAD + shift :][:size].reshape(6, nz + 3, width) for shift in (0, -1, 1)))
-    state = fields.state
+    state, before, after = (memory[LEAD + shift :][:size].reshape(6, nz + 3, width) for shift in (0, -1, 1))
     if problem.initial is not None:
         state[:, 1 : nz + 1, LEAD : LEAD + nr] = problem.initial[index]
-    medium, inverse_cb = _medium(problem, index, shared)
-    layers = shared.layers._replace(
-        axial_psi=_aligned((4, max(shared.axial_rows, 1), n), dtype),
-        psi=_aligned((8, nz, shared.layers.filters.shape[2]), dtype),
-    )
+    media, inverse_cb = _coefficients(problem, index, max(n, shared.radial[0] + shared.radial[1]), dtype)
+    cut_rows, cut_faces, excess = _cut_faces(problem, index, dtype)
+    air = _air(media, n, nr)
+    couplings = _couplings(problem, index, dtype)
+    layer_psi = _aligned((4, max(shared.layer_count, 1), n), dtype)
+    psi = _aligned((8, nz, shared.filters.shape[2]), dtype)
     samples = max(sampling.steps // sampling.record_every, 1)
     port = np.zeros((samples, 2))
     record = np.zeros((samples, shared.contour_size), dtype)
     sums = np.zeros(shared.sums_shape, dtype)
-    blank = shared.recording
-    recording = blank._replace(
-        port=blank.port._replace(record=port),
-        contour=blank.contour._replace(record=record),
-        field_map=blank.field_map._replace(sums=sums.reshape(-1, *sums.shape[3:])),
-    )
-    parts = (shared.lattice, fields, medium, layers, shared.source, recording)
-    advance = bound(sweep, 0, levels, *parts)
+    flat_sums = sums.reshape(-1, *sums.shape[3:])
 
     wanted = problem.snapshots if problem.snapshots is not None and problem.snapshots.antenna == index else None
     frames: list[np.ndarray] = []
@@ -268,7 +252,12 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         count = min(levels, sampling.check_every - step % sampling.check_every, sampling.steps - step)
         if wanted is not None:
             count = min(count, wanted.steps_to_next(step) or count)
-        advance(step, count, *parts)
+        sweep(
+            step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
+            shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
+            cut_rows, cut_faces, excess, *couplings, shared.source_plane, shared.source_shape, shared.waveform,
+            shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
+        )  # fmt: skip
         step += count
         if wanted is not None and wanted.due(step):
             frames.append(state[:3, 1 : nz + 1, LEAD : LEAD + nr][(slice(None), *wanted.box)].copy())

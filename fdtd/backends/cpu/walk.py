@@ -8,7 +8,7 @@ the number of levels: the bits do not change.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,98 +22,68 @@ from fdtd.backends.cpu.bor import (
     INLINE,
     LEAD,
     OPTIONS,
-    FieldSums,
     accumulate,
-    differenced_rows,
     e_couple,
     e_radial,
     e_row,
     h_cut,
     h_radial,
     h_row,
+    stretch,
 )
 from fdtd.backends.cpu.compiled import compiled
 
 REDUCTION: dict[str, Any] = {**OPTIONS, "fastmath": {"contract", "nsz", "reassoc"}}
 
 
-class Source(NamedTuple):
-    """The current sheet: its row, -1 for none; what it takes off e_r and e per unit, [2, columns]; its waveform."""
-
-    plane: int
-    shape: np.ndarray
-    waveform: np.ndarray
-
-
-class Port(NamedTuple):
-    """The port.
-
-    Attributes:
-        place: Row, -1 for none, and columns.
-        weights: v_r, v_phi, c_r, c_phi, [4, columns].
-        record: Voltage and current, [samples, 2].
-    """
-
-    place: np.ndarray
-    weights: np.ndarray
-    record: np.ndarray
-
-
-class Contour(NamedTuple):
-    """The Huygens contour: its column, -1 for none, bottom and top; its samples, [samples, size]."""
-
-    corner: np.ndarray
-    record: np.ndarray
-
-
-class Recording(NamedTuple):
-    """Recording after the steps n with (n + 1) a multiple of `every`."""
-
-    every: int
-    port: Port
-    contour: Contour
-    field_map: FieldSums
+@compiled(**INLINE)
+def advance_e(k, n, nz, air, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi):
+    """One step of E in row k, absorbing layers included; row nz + 2 of the state is scratch."""
+    upper, lower = k + 1, k
+    if layer_rows[0, k] > 0:
+        keep, b, c = layer[0, k], layer[1, k], layer[2, k]
+        stretch(k + 1, k, nz + 2, H_R, n, layer_rows[0, k], state, layer_psi, 0, layer_rows[1, k], b, c, keep)
+        upper, lower = nz + 2, 0
+    e_row(k, n, air[k], state, before, upper, lower, media, gains, m)
+    if radial[1] > 0:
+        e_radial(k, radial[0], radial[1], state, before, upper, lower, media, filters, psi, m)
 
 
 @compiled(**INLINE)
-def advance_e(k, lattice, fields, medium, layers):
-    """Advance E in row k by one step, absorbing layers included."""
-    upper, lower = differenced_rows(k, 0, lattice, fields, layers)
-    e_row(k, upper, lower, lattice, fields, medium)
-    if layers.radial[1] > 0:
-        e_radial(k, upper, lower, lattice, fields, medium, layers)
-
-
-@compiled(**INLINE)
-def advance_h(k, lattice, fields, medium, layers):
-    """Advance H in row k by one step, absorbing layers and cut faces included."""
-    upper, lower = differenced_rows(k, 1, lattice, fields, layers)
-    h_row(k, upper, lower, lattice, fields)
-    if layers.radial[1] > 0:
-        h_radial(k, upper, lower, lattice, fields, layers)
-    h_cut(k, upper, lower, lattice, fields, medium)
-
-
-@compiled(**INLINE)
-def drive(k, step, state, source):
-    """Subtract the source's current of this step from row k of E, where it stands there."""
-    if k == source.plane and step < source.waveform.size:
-        for i in range(source.shape.shape[1]):
-            state[E_R, k + 1, LEAD + i] -= source.shape[0, i] * source.waveform[step]
-            state[E_PHI, k + 1, LEAD + i] -= source.shape[1, i] * source.waveform[step]
+def advance_h(
+    k, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi, cut_rows, cut_faces, excess
+):
+    """One step of H in row k, absorbing layers and cut faces included."""
+    upper, lower = k + 2, k + 1
+    if layer_rows[0, k] > 0:
+        keep, b, c = layer[3, k], layer[4, k], layer[5, k]
+        stretch(k + 2, k + 1, nz + 2, E_R, n, layer_rows[0, k], state, layer_psi, 2, layer_rows[1, k], b, c, keep)
+        upper, lower = nz + 2, 0
+    h_row(k, n, state, after, upper, lower, gains, m)
+    if radial[1] > 0:
+        h_radial(k, radial[0], radial[1], state, after, upper, lower, filters, psi, m)
+    first, last = cut_rows[k], cut_rows[k + 1]
+    if last > first:
+        h_cut(k, state, upper, lower, gains, m, first, last, cut_faces[0], cut_faces[1], excess)
 
 
 @compiled(**OPTIONS)
-def record_e(k, sample, state, port, contour):
-    """Store what is sampled in row k of E."""
-    row, weights = k + 1, port.weights
-    if k == port.place[0]:
+def record_e(k, sample, state, port, port_weights, port_record, contour, record):
+    """Store what is sampled in row k of E; `port` and `contour` hold whole numbers, -1 where there is none.
+
+    Args:
+        port: (plane, columns).
+        port_weights: v_r, v_phi, c_r, c_phi, (4, columns).
+        contour: (column, bottom, top).
+        record: Where contour samples go.
+    """
+    row = k + 1
+    if k == port[0]:
         total = 0.0
-        for i in range(port.place[1]):
-            total += weights[0, i] * state[E_R, row, LEAD + i] + weights[1, i] * state[E_PHI, row, LEAD + i]
-        port.record[sample, 0] = total
-    last, bottom, top = contour.corner[0], contour.corner[1], contour.corner[2]
-    record = contour.record
+        for i in range(port[1]):
+            total += port_weights[0, i] * state[E_R, row, LEAD + i] + port_weights[1, i] * state[E_PHI, row, LEAD + i]
+        port_record[sample, 0] = total
+    last, bottom, top = contour[0], contour[1], contour[2]
     if last >= 0 and bottom <= k <= top:
         face = 4 * last + 2
         if k in (top, bottom):
@@ -128,25 +98,37 @@ def record_e(k, sample, state, port, contour):
 
 
 @compiled(**OPTIONS)
-def record_map(k, sample, state, field_map):
-    """Add row k of E, once all of it is there, to the field map."""
-    if field_map.box[0] <= k < field_map.box[1]:
-        for frequency in range(field_map.wave.shape[1]):
+def record_map(k, sample, state, box, wave, sums):
+    """Add row k of E, once all of it is there, to the field map.
+
+    Args:
+        k: Row.
+        sample: Which sample this is.
+        state: Fields.
+        box: Rows and columns of the field map, (4,); empty where there is none.
+        wave: cos and -sin of w t, (2, F, samples).
+        sums: (F times re/im times component, rows, columns).
+    """
+    row = k + 1
+    if box[0] <= k < box[1]:
+        for f in range(wave.shape[1]):
             for component in range(3):
-                accumulate(k, sample, frequency, component, state, field_map)
+                accumulate(
+                    state, component, row, LEAD + box[2], wave[0, f, sample], wave[1, f, sample],
+                    sums, 6 * f + component, 6 * f + 3 + component, k - box[0], box[3] - box[2],
+                )  # fmt: skip
 
 
 @compiled(**OPTIONS)
-def record_h(k, sample, state, port, contour):
-    """Store what is sampled in row k of H."""
-    row, weights = k + 1, port.weights
-    if k == port.place[0]:
+def record_h(k, sample, state, port, port_weights, port_record, contour, record):
+    """Store what is sampled in row k of H; arguments as for `record_e`."""
+    row = k + 1
+    if k == port[0]:
         total = 0.0
-        for i in range(port.place[1]):
-            total += weights[2, i] * state[H_R, row, LEAD + i] + weights[3, i] * state[H_PHI, row, LEAD + i]
-        port.record[sample, 1] = total
-    last, bottom, top = contour.corner[0], contour.corner[1], contour.corner[2]
-    record = contour.record
+        for i in range(port[1]):
+            total += port_weights[2, i] * state[H_R, row, LEAD + i] + port_weights[3, i] * state[H_PHI, row, LEAD + i]
+        port_record[sample, 1] = total
+    last, bottom, top = contour[0], contour[1], contour[2]
     if last >= 0 and bottom - 1 <= k <= top:
         face = 4 * last + 2
         if k == top or k == bottom - 1:
@@ -163,26 +145,85 @@ def record_h(k, sample, state, port, contour):
 
 
 @compiled(**OPTIONS)
-def sweep(start, levels, lattice, fields, medium, layers, source, recording):
+def sweep(
+    start,
+    levels,
+    n,
+    nz,
+    air,
+    record_every,
+    state,
+    before,
+    after,
+    media,
+    gains,
+    m,
+    layer_rows,
+    layer,
+    layer_psi,
+    radial,
+    filters,
+    psi,
+    cut_rows,
+    cut_faces,
+    excess,
+    couple_rows,
+    couple_columns,
+    couplings,
+    source_plane,
+    source_shape,
+    waveform,
+    port,
+    port_weights,
+    port_record,
+    contour,
+    record,
+    box,
+    wave,
+    sums,
+):
     """Take all rows from step `start` to step start + levels, recording on the way."""
-    state = fields.state
-    for front in range(lattice.nz + levels):
+    for front in range(nz + levels):
         for level in range(levels):
             k = front - level
             step = start + level
-            due = (step + 1) % recording.every == 0
-            sample = (step + 1) // recording.every - 1
-            if 0 <= k < lattice.nz:
-                advance_e(k, lattice, fields, medium, layers)
-                drive(k, step, state, source)
-                e_couple(k, lattice, fields, medium)
+            due = (step + 1) % record_every == 0
+            sample = (step + 1) // record_every - 1
+            if 0 <= k < nz:
+                advance_e(
+                    k, n, nz, air, state, before, media, gains, m, layer_rows, layer, layer_psi, radial, filters, psi
+                )
+                if k == source_plane and step < waveform.size:
+                    for i in range(source_shape.shape[1]):
+                        state[E_R, k + 1, LEAD + i] -= source_shape[0, i] * waveform[step]
+                        state[E_PHI, k + 1, LEAD + i] -= source_shape[1, i] * waveform[step]
+                first, last = couple_rows[k], couple_rows[k + 1]
+                if last > first:
+                    e_couple(k, state, gains, m, first, last, couple_columns, couplings)
                 if due:
-                    record_e(k, sample, state, recording.port, recording.contour)
-            if 0 < k <= lattice.nz:
-                advance_h(k - 1, lattice, fields, medium, layers)
+                    record_e(k, sample, state, port, port_weights, port_record, contour, record)
+            if 0 < k <= nz:
+                advance_h(
+                    k - 1,
+                    n,
+                    nz,
+                    state,
+                    after,
+                    gains,
+                    m,
+                    layer_rows,
+                    layer,
+                    layer_psi,
+                    radial,
+                    filters,
+                    psi,
+                    cut_rows,
+                    cut_faces,
+                    excess,
+                )
                 if due:
-                    record_h(k - 1, sample, state, recording.port, recording.contour)
-                    record_map(k - 1, sample, state, recording.field_map)
+                    record_h(k - 1, sample, state, port, port_weights, port_record, contour, record)
+                    record_map(k - 1, sample, state, box, wave, sums)
 
 
 @compiled(**REDUCTION)
