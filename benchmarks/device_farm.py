@@ -24,7 +24,7 @@ import pandas as pd
 
 from antennaopt.experiment import Experiment
 from antennaopt.experiment.load import load_file
-from antennaopt.farm.pool import Farm
+from antennaopt.farm import ClusterSettings, DaskFarm
 from antennaopt.run import Lines, plan_for, run
 from antennaopt.store.logs import read_events
 
@@ -137,7 +137,13 @@ def warm_up(experiment: Experiment, backend: str) -> float:
     from antennaopt.solve.evaluate import evaluate
 
     designs = [experiment.bounds()[1]] * 4
-    with Farm(evaluate, family=experiment.family, plan=plan_for(experiment), backend=backend, workers=1) as farm:
+    with DaskFarm(
+        evaluate,
+        family=experiment.family,
+        plan=plan_for(experiment),
+        backend=backend,
+        cluster=ClusterSettings(workers=1),
+    ) as farm:
         statuses = {one["status"] for _, one in farm.run([[(f"{n}", one) for n, one in enumerate(designs)]])}
     if statuses != {"ok"}:
         sys.exit(f"the largest lens is not solved: {statuses}")

@@ -2,8 +2,8 @@
 
     fdtd: lattice <- scene, media <- problem, ports, far field <- schemes <- backends <- simulation; never antennaopt
     antennaopt: metrics <- families <- experiment <- solve <- search, store <- farm, report <- run <- bench <- cli
-    CuPy only in backends/cuda, Numba only in backends/cpu, DEAP only in search, Dask only in farm, PyArrow only in
-    store, Matplotlib only in report, pydantic only in experiment; objectives read metrics only
+    CuPy only in backends/cuda, Numba only in backends/cpu, DEAP only in search, Dask only in the Dask files of farm,
+    PyArrow only in store, Matplotlib only in report, pydantic only in experiment; objectives read metrics only
 
 All import statements count, those inside functions and under TYPE_CHECKING too.
 """
@@ -60,6 +60,16 @@ RANKS = {
     ),
 }
 
+# The pool on Dask, the clusters and the processes that it runs on. Farm, retries, dispatch, batches and exit causes
+# know the interface of `antennaopt.farm.interface` only; a worker's task asks Dask for its own address.
+DASK_FILES = tuple(
+    f"antennaopt.farm.{name}"
+    for name in (
+        *("dask_pool", "dask_tasks", "dask_client", "local", "remote", "slurm", "kubernetes"),
+        *("hosts", "servers", "dashboard", "security", "task"),
+    )
+)
+
 HOMES = {
     "cupy": ("fdtd.backends.cuda",),
     "numba": ("fdtd.backends.cpu",),
@@ -70,7 +80,7 @@ HOMES = {
     "dask_kubernetes": ("antennaopt.farm",),
     "bokeh": ("antennaopt.farm",),
     "prometheus_client": ("antennaopt.farm",),
-    "cryptography": ("antennaopt.farm.authority",),
+    "cryptography": ("antennaopt.farm.security",),
     "pyarrow": ("antennaopt.store",),
     "matplotlib": ("antennaopt.report",),
     "jinja2": ("antennaopt.report",),

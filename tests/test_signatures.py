@@ -30,7 +30,6 @@ STILL = {
     "antennaopt": {
         "antennaopt.bench.on_device.bench_on_device",
         "antennaopt.farm.hosts.serve_workers",
-        "antennaopt.farm.pool.__init__",
         "antennaopt.solve.evaluate.evaluate",
         "antennaopt.store.run_folder.create",
     },

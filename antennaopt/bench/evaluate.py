@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.kernels import device_name
+from antennaopt.solve.capacity import BATCHES_AT_A_TIME
+from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import SolverPlan, plan
-from antennaopt.solve.room import BATCHES_AT_A_TIME
-from antennaopt.solve.within_memory import evaluate_within_memory
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -80,9 +80,9 @@ def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
     """Where it is solved, by which scheme, and how many at a time."""
     if backend != "cuda":
         return {"device": device_name(), "batch": _ON_A_CORE}
-    from antennaopt.solve.device import room
+    from antennaopt.solve.device import capacity
 
-    found = room(made.to_dict())
+    found = capacity(made.to_dict())
     return {
         "scheme": found["scheme"],
         "device": found["device"],

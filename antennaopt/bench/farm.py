@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.bench.kernels import device_name
 from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
-from antennaopt.farm.pool import Farm
-from antennaopt.farm.settings import ClusterSettings
+from antennaopt.farm import ClusterSettings, DaskFarm
 from antennaopt.run import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate
@@ -171,8 +170,8 @@ def bench_simulated(
     jobs = [(f"a{place}", {"lens.radius": 1e-3 * (8.0 + 12.0 * place / population)}) for place in range(population)]
     rows = []
     for policy in policies:
-        settings = ClusterSettings(workers={"cpu": len(speeds)}, dispatch=policy, target_time=TARGET_S)
-        with Farm(null_evaluate, family="none", plan=plan, cluster=settings, dashboard=False) as farm:
+        settings = ClusterSettings(dashboard=False, workers={"cpu": len(speeds)}, dispatch=policy, target_time=TARGET_S)
+        with DaskFarm(null_evaluate, family="none", plan=plan, cluster=settings) as farm:
             timed, _ = _timed(farm, jobs, repeat)
         rows.append(
             {
@@ -217,10 +216,10 @@ def _row(
     repeat: int,
 ) -> dict[str, Any]:
     settings = ClusterSettings(
-        workers=combination.workers, threads=combination.threads, dispatch=policy, target_time=TARGET_S
+        dashboard=False, workers=combination.workers, threads=combination.threads, dispatch=policy, target_time=TARGET_S
     )
     family, backend = experiment.family, combination.backend
-    with Farm(evaluate, family=family, plan=plan, backend=backend, cluster=settings, dashboard=False) as farm:
+    with DaskFarm(evaluate, family=family, plan=plan, backend=backend, cluster=settings) as farm:
         timed, steps_per_s = _timed(farm, jobs, repeat, 1 if combination.cuda else combination.threads)
         hardware = hardware_name(farm.device, combination)
     return {
@@ -256,7 +255,7 @@ def _jobs(experiment: Experiment, count: int) -> list[Job]:
     return [(f"a{place}", experiment.design(decode(genes, one))) for place, one in enumerate(genomes)]
 
 
-def _timed(farm: Farm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
+def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
     """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
     walls: list[float] = []
     outcomes: list[dict[str, Any]] = []
@@ -298,7 +297,7 @@ def _timed(farm: Farm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tu
     return found, sum(one.get("steps") or 0 for one in outcomes) / repeat / middle
 
 
-def _used(farm: Farm) -> list[float]:
+def _used(farm: DaskFarm) -> list[float]:
     """Processor time so far, s: of the driver and the workers, and of all that runs on this machine."""
     return [time.process_time() + sum(farm.ask(time.process_time)), busy_seconds()]
 

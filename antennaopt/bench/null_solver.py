@@ -17,7 +17,7 @@ import numpy as np
 from antennaopt.metrics import METRICS
 
 NUMBER = "ANTENNAOPT_WORKER"
-"""Environment variable with a local worker's number; see `antennaopt.farm.preload`."""
+"""Environment variable with a local worker's number; see `antennaopt.farm.servers`."""
 
 LARGEST_LENGTH = 0.1
 """What is smaller in a design is taken for a length, m."""

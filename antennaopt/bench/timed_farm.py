@@ -1,23 +1,28 @@
-"""A farm of any number of workers on a clock of its own: every antenna is solved here, and takes as long as its steps.
+"""A farm on a clock of its own: every antenna is solved in this process, and takes as long as its worker needs for it.
 
-What a search finds with so many workers, and how long they wait for each other, comes out the same on every machine.
-Sending, breeding and storing cost nothing on this clock.
+What a search finds with a number of workers, how long they wait for each other, and what a dispatch policy makes of
+devices and cores, comes out the same on every machine. Sending, breeding and storing cost nothing on this clock.
 """
 
 from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.farm.batches import Queue, cut
-from antennaopt.run.interfaces import Job, Outcome
+from antennaopt.farm import PoolFarm
+from antennaopt.farm.batches import Batch
+from antennaopt.farm.interface import Assignment, Pool, Result, Worker
+from antennaopt.run.interfaces import Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 Solve = Callable[[Mapping[str, float]], Outcome]
+
+Duration = Callable[[str, Sequence[Outcome]], float]
+"""How long a worker, by its address, takes for the outcomes of a batch."""
 
 
 class Solved:
@@ -40,16 +45,66 @@ class Solved:
 NOT_NEEDED = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 
 
-class TimedFarm:
-    """Workers that solve a batch each at a time, on a clock that stands still in between.
+class TimedPool(Pool):
+    """Workers that solve one batch after the other, on a clock that stands still in between.
 
     Attributes:
-        now: Time on that clock, in steps of one antenna.
+        now: Time on that clock.
         solving: Summed over the workers, time that they solved.
+        dealt: Number of antennas in each batch, by worker.
     """
 
-    device = None
-    on_event: Callable[..., None] | None = None
+    def __init__(self, solve: Solve, workers: Mapping[str, Worker], duration: Duration, *, timed: bool = True) -> None:
+        """Start at time 0 with all workers free.
+
+        Args:
+            solve: Returns a design's outcome.
+            workers: By address.
+            duration: How long a batch takes.
+            timed: Whether replies say how long a batch took, so that speeds are measured.
+        """
+        self.now = 0.0
+        self.solving = 0.0
+        self.dealt: dict[str, list[int]] = {address: [] for address in workers}
+        self._solve, self._workers, self._duration, self._timed = solve, dict(workers), duration, timed
+        self._free_at = dict.fromkeys(workers, 0.0)
+        self._in_flight: list[tuple[float, int, Result]] = []
+        self._sent = 0
+
+    def workers(self) -> Mapping[str, Worker]:  # noqa: D102
+        return self._workers
+
+    def submit(self, assignments: Sequence[Assignment], plan: Mapping[str, Any]) -> None:  # noqa: D102
+        for one in assignments:
+            outcomes = [self._solve(design) for _, design in one.batch.jobs]
+            duration = self._duration(one.address, outcomes)
+            begin = max(self._free_at[one.address], self.now)  # a device steps its second batch after the first
+            self._free_at[one.address] = begin + duration
+            self.solving += duration
+            self.dealt[one.address].append(len(outcomes))
+            seconds = begin + duration - self.now if self._timed else 0.0
+            reply = {"outcomes": outcomes, "cuts": (), "seconds": seconds, "worker": one.address}
+            self._sent += 1
+            result = Result(batch=one.batch, address=one.address, reply=reply)
+            heapq.heappush(self._in_flight, (begin + duration, self._sent, result))
+
+    def results(self, timeout_s: float) -> list[Result]:  # noqa: D102
+        if not self._in_flight:
+            return []
+        self.now, _, result = heapq.heappop(self._in_flight)
+        return [result]
+
+    def cancel(self, batches: Iterable[Batch]) -> None:  # noqa: D102
+        gone = {id(one) for one in batches}
+        self._in_flight = [one for one in self._in_flight if id(one[2].batch) not in gone]
+        heapq.heapify(self._in_flight)
+
+    def ask(self, question: Callable[..., Any], *arguments: Any, limit_s: float | None = None) -> list[Any]:  # noqa: D102
+        return [question(*arguments)]
+
+
+class TimedFarm(PoolFarm):
+    """Workers alike that solve a batch each at a time; the clock counts steps of one antenna."""
 
     def __init__(self, solve: Solve, workers: int) -> None:
         """Start at time 0 with all workers free.
@@ -58,61 +113,28 @@ class TimedFarm:
             solve: Returns a design's outcome, with its `steps`.
             workers: How many there are.
         """
-        self.now = 0.0
-        self.solving = 0.0
-        self.worker_count = self.places = workers
+        there = {f"{place:06d}": Worker() for place in range(workers)}
+        super().__init__(TimedPool(solve, there, _steps, timed=False), (_no_evaluation, "", "cpu"), {})
         self._solve = solve
-        self._waiting = Queue()
-        self._under_way: list[tuple[float, int, tuple[Job, ...], list[Outcome]]] = []
-        self._started = 0
-        self._draining = False
+
+    @property
+    def now(self) -> float:
+        """Time on the clock, in steps of one antenna."""
+        return self.pool.now
 
     @property
     def utilisation(self) -> float:
         """Share of the workers' time that they solved."""
-        return self.solving / (self.now * self.worker_count) if self.now else 0.0
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Ask the one process that there is."""
-        return [question(*arguments)]
-
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        """Cut a generation into batches, as for workers without devices."""
-        return cut(jobs, self.worker_count, batch_size)
-
-    def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
-    ) -> Iterator[tuple[str, Outcome]]:
-        """Set to work, then yield each outcome when its batch is done."""
-        self._draining = False
-        self.submit(batches)
-        return self._completed()
-
-    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
-        """Add batches while outcomes are being read."""
-        self._waiting.add(batches)
+        return self.pool.solving / (self.now * self.worker_count) if self.now else 0.0
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
         """Return one antenna's outcome."""
         return self._solve(design)
 
-    def drain(self) -> None:
-        """Begin no more batches."""
-        self._draining = True
 
-    def _completed(self) -> Iterator[tuple[str, Outcome]]:
-        while True:
-            while self._waiting and not self._draining and len(self._under_way) < self.worker_count:
-                self._begin(self._waiting.next().jobs)
-            if not self._under_way:
-                self._waiting.clear()
-                return
-            self.now, _, jobs, outcomes = heapq.heappop(self._under_way)
-            yield from zip((name for name, _ in jobs), outcomes, strict=True)
+def _steps(address: str, outcomes: Sequence[Outcome]) -> float:
+    return float(sum(outcome.get("steps") or 1 for outcome in outcomes))
 
-    def _begin(self, jobs: tuple[Job, ...]) -> None:
-        outcomes = [self._solve(design) for _, design in jobs]
-        duration = float(sum(outcome.get("steps") or 1 for outcome in outcomes))
-        self.solving += duration
-        self._started += 1
-        heapq.heappush(self._under_way, (self.now + duration, self._started, jobs, outcomes))
+
+def _no_evaluation(*_: Any, **__: Any) -> Sequence[Outcome]:
+    raise AssertionError("outcomes are made in this process")

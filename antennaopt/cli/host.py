@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm.cores import usable_cores
-from antennaopt.solve.room import check_device, check_memory, memory_bytes, size_text
+from antennaopt.farm import usable_cores
+from antennaopt.solve.capacity import check_device, check_memory, memory_bytes, size_text
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

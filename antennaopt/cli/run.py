@@ -151,9 +151,7 @@ def _cost(
     Raises:
         ConfigurationError: A run would be refused for want of certificates.
     """
-    from antennaopt.farm.kinds import description
-    from antennaopt.farm.security import security_for
-    from antennaopt.farm.settings import ClusterSettings
+    from antennaopt.farm import ClusterSettings, description, security_for
     from antennaopt.run import estimate
 
     settings = ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure)

@@ -45,6 +45,6 @@ def scheduler(
         insecure=insecure,
         dashboard=None if no_dashboard else port,
         dashboard_hosts=hosts,
-        say=teller(quiet=quiet),
+        log=teller(quiet=quiet),
         warn=warn,
     )

@@ -24,7 +24,7 @@ def tls(folder: Path, hosts: tuple[str, ...], days: int, quiet: bool) -> None:
     Example:
       antennaopt tls farm-tls --host node1 --host 10.0.0.5
     """  # noqa: D301 - \b is click's
-    from antennaopt.farm.authority import issue
+    from antennaopt.farm import issue
 
     paths = issue(folder, hosts=hosts, days=days)
     if not quiet:

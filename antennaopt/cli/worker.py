@@ -44,7 +44,7 @@ def worker(
     Example:
       antennaopt worker tls://10.0.0.5:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.farm.hosts import serve_workers
+    from antennaopt.farm import serve_workers
 
     chosen = chosen_backend(backend, quiet=quiet)
     serve_workers(
@@ -56,6 +56,6 @@ def worker(
         tls=tls,
         insecure=insecure,
         wait_s=wait,
-        say=teller(quiet=quiet),
+        log=teller(quiet=quiet),
         warn=warn,
     )

@@ -1,6 +1,6 @@
-"""Batches and what becomes of one that failed: the driver's own book-keeping, which knows no Dask.
+"""Batches and what becomes of one that failed: the driver's own book-keeping.
 
-A batch of several that fails is cut in two, so that whoever is to blame ends up alone and the others are kept. A batch
+A batch of several that fails is cut in two, so that the antenna to blame ends up alone and the others are kept. A batch
 of one is tried again as often as its kind of failure deserves and then ends as a typed outcome.
 """
 
@@ -30,10 +30,10 @@ class Batch:
     """Antennas that are solved together.
 
     Attributes:
-        jobs: Who, at least one.
+        jobs: At least one.
         attempt: From 1; one more after every failure of this batch or of the one it was cut from.
         solo_failures: How often this antenna failed by itself; 0 for a batch of several.
-        kills: How often in a row its worker was killed from outside, which is nobody's fault.
+        kills: How often in a row its worker was killed from outside, which is not held against it.
     """
 
     jobs: tuple[Job, ...]
@@ -145,7 +145,7 @@ def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: i
 
 
 class Queue:
-    """Batches that wait for a worker; what failed goes first, so that it does not hold up the end."""
+    """Batches that wait for a worker; those that failed go first, so that they do not hold up the end."""
 
     def __init__(self) -> None:
         self._waiting: deque[Batch] = deque()
@@ -173,6 +173,21 @@ class Queue:
             return batch
         self._waiting.appendleft(replace(batch, jobs=batch.jobs[most:]))
         return replace(batch, jobs=batch.jobs[:most])
+
+    def take_from_end(self, most: int, among: int) -> Batch:
+        """Take antennas from the end of a batch that never failed: of the last `among` ones the largest."""
+        fresh = [place for place, batch in enumerate(self._waiting) if batch.attempt == 1][-among:]
+        place = max(fresh, key=lambda at: (len(self._waiting[at].jobs), at))
+        batch = self._waiting[place]
+        if len(batch.jobs) <= most:
+            del self._waiting[place]
+            return batch
+        self._waiting[place] = replace(batch, jobs=batch.jobs[:-most])
+        return replace(batch, jobs=batch.jobs[-most:])
+
+    def first_fresh(self) -> Job | None:
+        """Return the first antenna of the first batch that never failed; None when there is none."""
+        return next((batch.jobs[0] for batch in self._waiting if batch.attempt == 1), None)
 
     @property
     def is_suspect(self) -> bool:

@@ -1,4 +1,4 @@
-"""A page of our own on a scheduler's dashboard, and gauges beside Dask's: what a study tells, live.
+"""A page of our own on a scheduler's dashboard, and gauges next to Dask's: the events of a study, live.
 
 Runs in the scheduler's process. The driver sends its events under one topic; they are counts and names, and what they
 come to is shown at `/antennaopt`, and at `/metrics` where prometheus_client is installed.
@@ -27,10 +27,10 @@ COLOURS = {"best": "#0b5fa5", "median": "#9aa5b1", "rate": "#2e7d32", "failures"
 
 
 class Watch(SchedulerPlugin):
-    """Hears what the driver tells.
+    """Receives the events that the driver sends.
 
     Attributes:
-        timeline: What it came to.
+        timeline: Their sum.
     """
 
     name = "antennaopt"
@@ -39,7 +39,7 @@ class Watch(SchedulerPlugin):
         self.timeline = Timeline()
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """Take an event of the study in; another run on the same scheduler begins anew."""
+        """Take an event of the study in; another run on the same scheduler starts again."""
         if topic == TOPIC and isinstance(msg, Mapping):
             if msg.get("event") == "begins":
                 self.timeline = Timeline()
@@ -126,7 +126,7 @@ class Figures:
         self.root = column(self._text, grid, sizing_mode="stretch_both")
 
     def update(self, timeline: Timeline) -> None:
-        """Show what a timeline says now."""
+        """Show the present state of a timeline."""
         steps = timeline.steps
         nan = float("nan")
         self._text.text = html.escape(timeline.headline())
@@ -190,7 +190,7 @@ def _from_zero() -> Any:
 
 
 class Gauges:
-    """What a study tells as Prometheus gauges (a collector of prometheus_client).
+    """The events of a study as Prometheus gauges (a collector of prometheus_client).
 
     Attributes:
         watch: Of the scheduler that this process has now.

@@ -1,20 +1,22 @@
-"""How a worker process ended: by itself, or killed from outside. The nanny that watches it knows, and is asked."""
+"""How a worker process ended: by itself, or killed from outside, by the log of the nanny that watched it.
+
+What no nanny can tell counts as the process's own doing, so that an antenna that always crashes is found in the end; a
+nanny that is gone too went down with its host.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-ASKING_S = 10.0
-"""How long the nanny may take to say: on a busy machine it is told late."""
+WATCHDOG_STATUS = 1
+"""Exit status with which the watchdog of `antennaopt.farm.task` ends a process."""
 
-PAUSE_S = 0.05
+UNWATCHED = "ended, and it has no nanny that saw how"
 
 OWN_SIGNALS = frozenset(
     {
@@ -27,7 +29,7 @@ OWN_SIGNALS = frozenset(
         signal.SIGTRAP,
     }
 )
-"""What the system sends a process for what it did itself; all others come from somebody else."""
+"""What the system sends a process for what it did itself; all others come from outside."""
 
 CLOSING = "Closing Nanny"
 """In the log of a nanny that was asked to go."""
@@ -36,13 +38,13 @@ ENDED = re.compile(r"Worker process (\d+) (?:exited with status (\d+)|was killed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class ExitCause:
     """How a worker process ended.
 
     Attributes:
-        words: For people: `was killed by SIGSEGV`.
+        words: As in `was killed by SIGSEGV`.
         outside: Something else ended it, so that what it was solving is not to blame.
-        status: Its exit status, negative for a signal; None when nobody knows.
+        status: Its exit status, negative for a signal; None when it is not known.
     """
 
     words: str
@@ -50,7 +52,7 @@ class Ending:
     status: int | None = None
 
 
-def ending(status: int, *, memory_was_short: bool = False) -> Ending:
+def exit_cause(status: int, *, memory_was_short: bool = False) -> ExitCause:
     """Judge an exit status.
 
     Args:
@@ -58,14 +60,14 @@ def ending(status: int, *, memory_was_short: bool = False) -> Ending:
         memory_was_short: Whether the system killed processes for their memory meanwhile.
     """
     if status >= 0:
-        return Ending(words=f"ended with exit status {status}", outside=False, status=status)
+        return ExitCause(words=f"ended with exit status {status}", outside=False, status=status)
     if -status == signal.SIGKILL and memory_was_short:
-        return Ending(words="was killed by the system, which ran out of memory", outside=False, status=status)
+        return ExitCause(words="was killed by the system, which ran out of memory", outside=False, status=status)
     try:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return Ending(words=f"was killed by {name}", outside=-status not in OWN_SIGNALS, status=status)
+    return ExitCause(words=f"was killed by {name}", outside=-status not in OWN_SIGNALS, status=status)
 
 
 def reported(lines: Iterable[str], pid: int) -> int | None:
@@ -77,51 +79,20 @@ def reported(lines: Iterable[str], pid: int) -> int | None:
     return None
 
 
-class Coroner:
-    """Finds out how workers ended.
+def cause_from_log(lines: Sequence[str], pid: int, memory_is_short: Callable[[], bool]) -> ExitCause:
+    """Judge by the log of the nanny that watched a process.
 
-    What no nanny can tell counts as their own doing, so that one that always crashes is found in the end; a nanny that
-    is gone too went down with its host.
+    Args:
+        lines: Of the log.
+        pid: Of the process.
+        memory_is_short: Whether the system killed processes for their memory meanwhile; asked after a SIGKILL.
     """
-
-    def __init__(self, client: Any, *, here: bool) -> None:
-        """Ask through a client.
-
-        Args:
-            client: Dask's.
-            here: The workers run on this machine, whose account of memory is theirs.
-        """
-        self._client = client
-        self._here = here
-        self._memory_kills = memory_kills() if here else None
-
-    async def ending_of(self, worker: Any) -> Ending:
-        """Return how a worker ended, from what Dask knows of it (`KilledWorker.last_worker`)."""
-        nanny, pid = getattr(worker, "nanny", None), int(getattr(worker, "pid", 0) or 0)
-        if not nanny:
-            return Ending(words="ended, and it has no nanny that saw how", outside=False)
-        logs: list[Any] = []
-        with suppress(OSError, TimeoutError):
-            await asyncio.wait_for(self._ask(nanny, pid, logs), ASKING_S)
-        if not logs:
-            return Ending(words="is gone, and its nanny too", outside=True)
-        lines = [text for _, text in logs[-1]]
-        status = reported(lines, pid)
-        if status is None and any(CLOSING in line for line in lines):
-            return Ending(words="was closed by its nanny", outside=True)
-        if status is None:
-            return Ending(words="ended without an error, or stopped answering", outside=False)
-        return ending(status, memory_was_short=status == -signal.SIGKILL and self._memory_ran_short())
-
-    async def _ask(self, nanny: str, pid: int, logs: list[Any]) -> None:
-        """Read the nanny's log until it tells of the process: Dask may notice the end before its parent does."""
-        while not logs or reported((text for _, text in logs[-1]), pid) is None:
-            logs.append(await self._client.rpc(nanny).get_logs(n=200))
-            await asyncio.sleep(PAUSE_S)
-
-    def _memory_ran_short(self) -> bool:
-        before, self._memory_kills = self._memory_kills, memory_kills() if self._here else None
-        return before is not None and self._memory_kills is not None and self._memory_kills > before
+    status = reported(lines, pid)
+    if status is None and any(CLOSING in line for line in lines):
+        return ExitCause(words="was closed by its nanny", outside=True)
+    if status is None:
+        return ExitCause(words="ended without an error, or stopped answering", outside=False)
+    return exit_cause(status, memory_was_short=status == -signal.SIGKILL and memory_is_short())
 
 
 def memory_kills(root: Path = Path("/")) -> int | None:

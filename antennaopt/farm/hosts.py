@@ -1,4 +1,4 @@
-"""What one host of a farm runs until it is told to stop: the scheduler, or a worker process a device or a core."""
+"""Processes of one host of a farm, until a signal stops them: the scheduler, or a worker a device or a core."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import dask.config
 from distributed.utils import get_ip
 
 from antennaopt.errors import AntennaoptError, ClusterError
-from antennaopt.farm.cores import usable_cores
-from antennaopt.farm.devices import enough_devices
+from antennaopt.farm.hardware import enough_devices, usable_cores
 from antennaopt.farm.local import (
     DASHBOARD_PORT,
     SETTINGS,
@@ -33,10 +32,10 @@ from antennaopt.farm.security import (
     security_for,
     security_for_listening,
 )
-from antennaopt.farm.servers import FiguresScheduler, SilentNanny
-from antennaopt.solve.room import BATCHES_AT_A_TIME
+from antennaopt.farm.servers import PRELOAD, FiguresScheduler, SilentNanny
+from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 Warn = Callable[[Sequence[str]], None]
 
 
@@ -47,7 +46,7 @@ def serve_scheduler(
     insecure: bool = False,
     dashboard: int | None = DASHBOARD_PORT,
     dashboard_hosts: Sequence[str] = (),
-    say: Say,
+    log: Log,
     warn: Warn,
 ) -> None:
     """Run a scheduler until SIGTERM, SIGHUP or Ctrl-C.
@@ -55,11 +54,11 @@ def serve_scheduler(
     Args:
         listen: Host, with or without a port; loopback when None. Port 8786 when none is given.
         tls: Folder of certificates.
-        insecure: Whether other machines may come in without.
+        insecure: Whether other machines may connect without certificates.
         dashboard: Port of the dashboard, which is on loopback always; another one where it is taken; None for no
             dashboard.
         dashboard_hosts: Names, in addition to this machine's loopback, under which the dashboard answers.
-        say: Is told the address once others may come.
+        log: Called with the address once workers may connect.
         warn: Prints a warning where connections are not encrypted.
 
     Raises:
@@ -87,14 +86,14 @@ def serve_scheduler(
                 from antennaopt.farm.dashboard import PAGE, add_page
 
                 add_page(dask_scheduler=scheduler)
-                say(f"scheduler {scheduler.address}")
+                log(f"scheduler {scheduler.address}")
                 if dashboard is not None:
-                    say(f"dashboard http://{LOOPBACK}:{scheduler.http_server.port}{PAGE}")
+                    log(f"dashboard http://{LOOPBACK}:{scheduler.http_server.port}{PAGE}")
                 await _first(stop.wait(), scheduler.finished())
         except (OSError, RuntimeError, ValueError) as problem:
             raise ClusterError(f"no scheduler can listen on {host}:{port} ({_cause(problem)})") from problem
 
-    _until_told(serve)
+    _until_stopped(serve)
 
 
 def serve_workers(
@@ -107,7 +106,7 @@ def serve_workers(
     tls: str | None = None,
     insecure: bool = False,
     wait_s: float = 300.0,
-    say: Say,
+    log: Log,
     warn: Warn,
 ) -> None:
     """Run worker processes for a scheduler until SIGTERM, SIGHUP, Ctrl-C or the scheduler's end.
@@ -115,13 +114,13 @@ def serve_workers(
     Args:
         address: Of the scheduler.
         backend: With "cuda" a process a device, each of which sees that device alone; else a process a core.
-        count: How many; all when None.
+        count: Number of processes; one each device or core when None.
         name: First part of their names; this host's when None.
         listen: Host that other workers and the scheduler reach these at; the one that leads to the scheduler when None.
         tls: Folder of certificates.
         insecure: Whether the way there may be open.
         wait_s: How long the scheduler may take to be there.
-        say: Is told once they are at work.
+        log: Called with a line once they are at work.
         warn: Prints a warning where connections are not encrypted.
 
     Raises:
@@ -149,7 +148,7 @@ def serve_workers(
                 memory_limit=None,  # pyright: ignore[reportArgumentType] - no limit
                 death_timeout=wait_s,
                 env={**WORKER_ENVIRONMENT, **({"CUDA_VISIBLE_DEVICES": devices[place]} if devices else {})},
-                preload=["antennaopt.farm.preload"],
+                preload=[PRELOAD],
                 dashboard=False,
                 silence_logs=logging.CRITICAL,
             )
@@ -163,7 +162,7 @@ def serve_workers(
                 return
             await started
             what = "CUDA device" if devices else "core"
-            say(f"{count} {what}{'s' if count > 1 else ''} of {first} at work for {address}")
+            log(f"{count} {what}{'s' if count > 1 else ''} of {first} at work for {address}")
             await _first(stop.wait(), asyncio.gather(*(nanny.finished() for nanny in nannies)))
         except (OSError, RuntimeError, ValueError, TimeoutError) as problem:
             if "name taken" in _cause(problem):
@@ -179,10 +178,10 @@ def serve_workers(
             with suppress(Exception):
                 await asyncio.wait_for(asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies)), 15.0)
 
-    _until_told(serve)
+    _until_stopped(serve)
 
 
-def _until_told(serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+def _until_stopped(serve: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
     """Run an event loop until what it serves ends; SIGTERM, SIGHUP and Ctrl-C only ask it to."""
 
     async def run() -> None:

@@ -13,10 +13,10 @@ from distributed.core import rpc
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.connection import within
-from antennaopt.farm.queued import HiredWorkers
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_client import within
+from antennaopt.farm.local import QueuedWorkers
 from antennaopt.farm.security import SCHEDULER_PORT, security_for_listening
-from antennaopt.farm.settings import ClusterSettings
 
 START_S = 900.0
 """How long the first pod may take, its image and a node for it included."""
@@ -28,22 +28,21 @@ TLS_FOLDER = "/etc/antennaopt-tls"
 DASHBOARD_PORT = 8787
 SCHEDULER_CORES, SCHEDULER_MEMORY = "1", "4Gi"
 GROUP = 1000
-"""Group of the pods' processes, which may read the certificates; nobody else can."""
+"""Group of the pods' processes, which alone may read the certificates."""
 
 ALIVE = f"import urllib.request; urllib.request.urlopen('http://127.0.0.1:{DASHBOARD_PORT}/health', timeout=5).read()"
 """Asked within the pod: the dashboard is on loopback there too."""
 
 
-class KubernetesWorkers(HiredWorkers):
+class KubernetesWorkers(QueuedWorkers):
     """A scheduler and workers in pods, which end with this object."""
 
-    def __init__(self, settings: ClusterSettings, *, backend: str, dashboard: bool = True) -> None:
+    def __init__(self, settings: ClusterSettings, *, backend: str) -> None:
         """Ask for the pods and wait for the first worker.
 
         Args:
             settings: Of kind `kubernetes`.
             backend: With "cuda" every worker asks for a GPU.
-            dashboard: Whether to forward Dask's dashboard to loopback.
 
         Raises:
             ConfigurationError: The pods would talk in the open.
@@ -57,7 +56,7 @@ class KubernetesWorkers(HiredWorkers):
             lambda: _started(spec, table.get("namespace"), security),
             most=settings.count,
             least=settings.least,
-            dashboard=dashboard,
+            dashboard=settings.dashboard,
             timeout_s=START_S,
             none_came=f"no pod of Kubernetes brought a worker within {START_S:g} s; look at `kubectl get pods` and at "
             "the logs of the scheduler's pod",

@@ -1,4 +1,4 @@
-"""Where batches go: a scheduler in this process, and worker processes of our own on this machine."""
+"""Clusters with a scheduler in this process: worker processes of this machine, or those that a queue brings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.connection import connect, in_thread, page_link, threads_of, within
-from antennaopt.farm.cores import usable_cores
-from antennaopt.farm.preload import DEVICES
+from antennaopt.farm.dask_client import connect, in_thread, page_link, threads_of, within
+from antennaopt.farm.hardware import usable_cores
 from antennaopt.farm.scratch import PrivateFolder
-from antennaopt.farm.security import LOOPBACK, host_and_port, is_loopback
-from antennaopt.farm.servers import FiguresCluster, SilentNanny
+from antennaopt.farm.security import LOOPBACK, host_and_port
+from antennaopt.farm.servers import DEVICES, PRELOAD, FiguresCluster, SilentNanny
 from fdtd.cache_folder import cache_folder
 
 DASHBOARD_PORT = 8787
@@ -81,22 +80,62 @@ NOT_ONLY_AT_THE_START = {"distributed.deploy.lost-worker-timeout": "1h"}
 """Else Dask closes the nanny of a worker that is just coming back, because it was away so long before."""
 
 
-class OwnScheduler:
-    """A scheduler in this process with whatever workers `cluster` starts for it.
+class Cluster:
+    """A Dask scheduler and its workers, as the pool uses them.
 
     Attributes:
         client: Dask's.
         where: For messages.
         here: Whether its workers are processes of this machine.
-        grows: Whether workers come and go of which this program has not started each.
-        worker_count: Batches solved at a time.
+        worker_count: Number of batches solved at a time.
         dashboard_link: For a browser, or None.
     """
 
+    client: Any
     where = "this machine"
+    here = False
+    worker_count: Any = 1
+    dashboard_link: str | None = None
+
+    @property
+    def scheduler_is_gone(self) -> bool:
+        """Whether the scheduler has ended for good, so that a new one, with new workers, can take its place.
+
+        Never of one in another process: another connection is all that can be tried, and Dask's client does.
+        """
+        return False
+
+    def workers(self) -> dict[str, int]:
+        """Return the threads of each worker by its address; those of a queue may have to wait for hours."""
+        return threads_of(self.client)
+
+    def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the workers that may get work, of those that are there: all, where they are started by us."""
+        return threads
+
+    def scale(self, batches: int) -> None:
+        """Start workers for a number of batches, where there is a queue for them."""
+
+    def mend(self) -> list[tuple[str, str]]:
+        """Wake and replace workers, where they are processes of this machine.
+
+        Returns:
+            What was done, `worker_woken` or `worker_replaced`, and the worker's address or name.
+        """
+        return []
+
+    def kill_worker(self, address: str) -> bool:
+        """Kill the worker at an address; False where it is no process of this machine: its own watchdog remains."""
+        return False
+
+    def close(self) -> None:
+        """Disconnect, and end what we started."""
+
+
+class OwnScheduler(Cluster):
+    """A scheduler in this process with the workers that `cluster` starts for it."""
+
     here = True
-    grows = False
-    worker_count = 1
 
     def __init__(
         self, cluster: Callable[[], Any], *, dashboard: bool, timeout_s: float, none_came: str, not_begun: str
@@ -146,10 +185,6 @@ class OwnScheduler:
             self.client.wait_for_workers(self.worker_count, timeout=20.0)
         return threads_of(self.client)
 
-    def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
-        """Return those of the workers that are there which may get work: all, as their text and packages are ours."""
-        return threads
-
     def _await_first(self, timeout_s: float) -> None:
         """Wait for the first worker.
 
@@ -157,17 +192,6 @@ class OwnScheduler:
             TimeoutError: None came in time.
         """
         self.client.wait_for_workers(1, timeout=timeout_s)
-
-    def want(self, batches: int) -> None:
-        """Be told for how many batches there is work."""
-
-    def mend(self) -> list[tuple[str, str]]:
-        """Do nothing: the workers are on other machines."""
-        return []
-
-    def kill_worker(self, address: str) -> bool:
-        """Do nothing: the worker is on another machine; its watchdog and the scheduler's time limit remain."""
-        return False
 
     def close(self) -> None:
         """Stop scheduler and workers; processes of this machine that do not go within seconds are killed."""
@@ -226,8 +250,7 @@ class LocalWorkers(OwnScheduler):
         cache_folder()  # found once here: worker processes inherit a temporary one
         self.worker_count = worker_count or len(devices) or usable_cores()
         host, port = host_and_port(listen)
-        self.grows = not is_loopback(host)
-        nobody = (
+        none_came = (
             f"no local worker process came up within {timeout_s:g} s; is the machine overloaded, short of memory, or "
             f"does {host} not belong to it?"
         )
@@ -249,22 +272,19 @@ class LocalWorkers(OwnScheduler):
                     silence_logs=logging.CRITICAL,
                     memory_limit=None,
                     env={**WORKER_ENVIRONMENT, DEVICES: ",".join(devices)},
-                    preload=["antennaopt.farm.preload"],
+                    preload=[PRELOAD],
                 )
             ),
             dashboard=dashboard,
             timeout_s=timeout_s,
-            none_came=nobody,
-            not_begun=nobody,
+            none_came=none_came,
+            not_begun=none_came,
         )
 
     def mend(self) -> list[tuple[str, str]]:
-        """Let worker processes go on that were stopped (SIGSTOP), and replace those that Dask has given up.
+        """Wake worker processes that were stopped (SIGSTOP), and replace those that Dask has given up.
 
         It gives up one that dies while it starts, or that takes long to come back.
-
-        Returns:
-            What was done and to whom: `worker_woken` or `worker_replaced`, and the worker's address or name.
         """
         done = []
         for name, nanny in list(self._cluster.workers.items()):
@@ -303,8 +323,51 @@ class LocalWorkers(OwnScheduler):
             ending.join(PAUSE_S)
 
 
+class QueuedWorkers(OwnScheduler):
+    """A scheduler of our own for workers that a queue of jobs or pods brings: as many as there is work for."""
+
+    here = False
+
+    def __init__(
+        self,
+        cluster: Callable[[], Any],
+        *,
+        most: int,
+        least: int | None,
+        dashboard: bool,
+        timeout_s: float,
+        none_came: str,
+        not_begun: str,
+    ) -> None:
+        """Ask for the least number of workers and wait for the first.
+
+        Args:
+            cluster: Makes Dask's cluster.
+            most: Workers at most.
+            least: Workers at least; `most` when None.
+            dashboard: Whether to serve Dask's dashboard.
+            timeout_s: How long to wait for the first worker.
+            none_came: What it means that there is none.
+            not_begun: What it means that the cluster cannot be made.
+
+        Raises:
+            ClusterError: No worker came in time.
+        """
+        self.worker_count = self._most = most
+        self._least = least or most
+        super().__init__(cluster, dashboard=dashboard, timeout_s=timeout_s, none_came=none_came, not_begun=not_begun)
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker by its address; of those that are there, the others may be queued for hours."""
+        return threads_of(self.client)
+
+    def scale(self, batches: int) -> None:
+        """Keep as many workers as there are batches, within the bounds; replace those that ended."""
+        self._cluster.scale(min(max(batches, self._least), self._most))
+
+
 def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:
-    """Make a cluster; anew where Dask gives it up, as it does when a worker process is killed while it starts.
+    """Make a cluster; try again where Dask gives it up, as it does when a worker process is killed while it starts.
 
     Raises:
         RuntimeError: Given up each time.

@@ -1,28 +1,31 @@
-"""Where batches go: a scheduler that runs already, with workers that somebody else started."""
+"""A cluster that runs already, behind a scheduler's address: other versions than ours are refused."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.compatibility import refuse_other_scheduler, refuse_other_versions, versions_here
-from antennaopt.farm.connection import ANSWER_S, connect_in_time, page_link, threads_of, within
-from antennaopt.farm.local import prepare_processes
+from antennaopt.farm.dask_client import ANSWER_S, connect_in_time, page_link, threads_of, within
+from antennaopt.farm.local import Cluster, prepare_processes
+from antennaopt.installed import installed
 
 ASK_AGAIN_S = 30.0
-"""After which one that did not is asked again."""
+"""After which a worker that did not answer is asked again."""
+
+PACKAGES = ("antennaopt", "numpy", "numba", "scipy", "distributed", "cupy-cuda12x", "cupy-cuda13x")
+"""What a worker computes and talks with."""
+
+SCHEDULER_PACKAGES = ("dask", "distributed")
+"""What a scheduler talks with; it computes nothing."""
 
 
-class RemoteScheduler:
-    """Workers that somebody else started, behind a scheduler's address. Attributes as of `OwnScheduler`."""
-
-    here = False
-    grows = True
+class RemoteScheduler(Cluster):
+    """Workers that were started by other programs, behind a scheduler's address."""
 
     def __init__(
         self,
@@ -76,21 +79,13 @@ class RemoteScheduler:
     @property
     def worker_count(self) -> int:
         """Threads of all workers; 1 while the scheduler does not say."""
-        with suppress(ClusterError):  # whoever needs it more will notice
+        with suppress(ClusterError):  # the next one that needs it raises
             return max(sum(threads_of(self.client).values()), 1)
         return 1
 
     def workers(self) -> dict[str, int]:
         """Threads of each worker, by its address."""
         return threads_of(self.client)
-
-    @property
-    def scheduler_is_gone(self) -> bool:
-        """False: another connection to it is all that can be tried, and Dask's client does."""
-        return False
-
-    def want(self, batches: int) -> None:
-        """Do nothing: who started the workers knows how many there shall be."""
 
     def accepted(self, threads: Mapping[str, int]) -> Mapping[str, int]:
         """Return those of the workers that are there which may get work; new ones are asked for their versions first.
@@ -109,15 +104,15 @@ class RemoteScheduler:
         if new:
             self._asked |= dict.fromkeys(new, now)
             within(ANSWER_S, lambda: answers.update(self.client.run(versions_here, workers=new, on_error="return")))
-        said = {worker: answer for worker, answer in answers.items() if isinstance(answer, dict)}
+        found = {worker: answer for worker, answer in answers.items() if isinstance(answer, dict)}
         problem = next((answer for answer in answers.values() if isinstance(answer, Exception)), None)
-        if problem is not None and not said and not self._accepted:
+        if problem is not None and not found and not self._accepted:
             raise ClusterError(
                 f"the workers of {self._address} cannot run antennaopt ({type(problem).__name__}: {problem}); "
                 "install the same version there"
             ) from problem
-        refuse_other_versions(self._address, said, self._accepted.values())
-        self._accepted |= said
+        refuse_other_versions(self._address, found, self._accepted.values())
+        self._accepted |= found
         return {worker: count for worker, count in threads.items() if worker in self._accepted}
 
     def _check_scheduler(self) -> None:
@@ -130,15 +125,64 @@ class RemoteScheduler:
         within(ANSWER_S, lambda: found.update(self.client.sync(self.client.scheduler.versions, packages=None)))
         refuse_other_scheduler(self._address, found.get("packages", {}))
 
-    def mend(self) -> list[tuple[str, str]]:
-        """Do nothing: other people's processes are theirs."""
-        return []
-
-    def kill_worker(self, address: str) -> bool:
-        """Do nothing: other people's processes are theirs; their watchdog and the scheduler's time limit remain."""
-        return False
-
     def close(self) -> None:
-        """Disconnect; the scheduler and its workers live on."""
+        """Disconnect; the scheduler and its workers stay."""
         client, self.client = self.client, None
         within(5.0, client and (lambda: client.close(timeout=3)))
+
+
+def versions_here() -> dict[str, str]:
+    """Return this process's versions of what a worker computes with; asked of workers, too."""
+    import antennaopt.farm.task  # noqa: F401 - what it cannot import, it cannot run
+
+    return installed(PACKAGES)
+
+
+def refuse_other_versions(address: str, answers: Mapping[str, Any], known: Iterable[Mapping[str, str]] = ()) -> None:
+    """Refuse workers whose versions differ from ours, or from each other's in what we do not have.
+
+    Args:
+        address: Of their scheduler, for the message.
+        answers: Of `versions_here`, by worker.
+        known: Answers of workers that were accepted before.
+
+    Raises:
+        ClusterError: A version differs; results would not be the same to the bit.
+    """
+    expected: dict[str, str] = {}
+    for accepted in known:
+        expected |= accepted
+    expected |= versions_here()
+    for worker, there in answers.items():
+        differing = [
+            f"{name} {version} (here {expected[name]})"
+            for name, version in there.items()
+            if version != expected.setdefault(name, version)
+        ]
+        missing = [f"no {name}" for name in versions_here() if name not in there and not name.startswith("cupy")]
+        if differing or missing:
+            raise ClusterError(
+                f"worker {worker} of {address} has {', '.join(differing + missing)}: its results would not be the same "
+                "to the bit; install the same versions there and restart it"
+            )
+
+
+def refuse_other_scheduler(address: str, there: Mapping[str, Any]) -> None:
+    """Refuse a scheduler of another Dask, whose messages may mean something else.
+
+    Args:
+        address: Of it, for the message.
+        there: Its versions; what it does not tell is let pass.
+
+    Raises:
+        ClusterError: A version differs.
+    """
+    here = installed(SCHEDULER_PACKAGES)
+    differing = [
+        f"{name} {there[name]} (here {here[name]})" for name in here if there.get(name, here[name]) != here[name]
+    ]
+    if differing:
+        raise ClusterError(
+            f"the scheduler at {address} has {', '.join(differing)}; install the same versions there and start it "
+            "again with `antennaopt scheduler`"
+        )

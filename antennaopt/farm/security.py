@@ -6,21 +6,24 @@ ends must prove that they belong together.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
+import socket
 import ssl
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed.security import Security
 
-from antennaopt.errors import ConfigurationError
-from antennaopt.farm.authority import made
+from antennaopt.errors import ConfigurationError, StorageError
+
+if TYPE_CHECKING:
+    from cryptography.x509 import GeneralName
 
 LOOPBACK = "127.0.0.1"
 SCHEDULER_PORT = 8786
@@ -32,13 +35,17 @@ FOLDER_FILES = {"ca": "ca.pem", "certificate": "certificate.pem", "key": "key.pe
 """What `antennaopt tls` calls its files."""
 
 
+CLOCKS_APART = timedelta(hours=1)
+"""How far the clock of another machine may be behind."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TlsFiles:
-    """Certificates of one party; scheduler, workers and drivers may use the same.
+    """Certificates of one program; scheduler, workers and drivers may use the same.
 
     Attributes:
-        ca: PEM file with the authority that everybody's certificate is signed by.
-        certificate: PEM file with this party's certificate.
+        ca: PEM file with the authority that signed all certificates.
+        certificate: PEM file with this program's certificate.
         key: PEM file with its private key.
     """
 
@@ -63,12 +70,7 @@ class TlsFiles:
             ConfigurationError: A file is missing, does not fit the others, has expired, or the key is open to all.
         """
         self.check()
-        roles = ("client", "scheduler", "worker")
-        pairs = {f"tls_{role}_cert": str(self.certificate) for role in roles}
-        pairs |= {f"tls_{role}_key": str(self.key) for role in roles}
-        return Security(
-            require_encryption=True, tls_ca_file=str(self.ca), tls_min_version=ssl.TLSVersion.TLSv1_3, **pairs
-        )
+        return _security(str(self.ca), str(self.certificate), str(self.key))
 
     def check(self) -> None:
         """Refuse files that cannot work.
@@ -90,7 +92,7 @@ class TlsFiles:
             context.load_cert_chain(self.certificate, self.key, password=_no_password)
         except (ssl.SSLError, OSError, ValueError) as problem:
             raise ConfigurationError(
-                f"tls: {self.certificate} and {self.key} are not a certificate and its key beside the authority "
+                f"tls: {self.certificate} and {self.key} are not a certificate and its key of the authority "
                 f"{self.ca} ({problem}); make new ones with `antennaopt tls FOLDER`"
             ) from None
         ends = [str(authority["notAfter"]) for authority in context.get_ca_certs()]
@@ -101,13 +103,17 @@ class TlsFiles:
 
 
 def throwaway() -> Security:
-    """Return Dask's settings with a certificate made for the occasion: only who has this object belongs to the farm.
+    """Return Dask's settings with a new certificate: only a program with this object belongs to the farm.
 
     It is in memory; Dask sends it to the worker processes that it starts through their pipes.
     """
-    ca, certificate, key = (text.decode("ascii") for text in made())
-    roles = ("client", "scheduler", "worker")
-    pairs = {f"tls_{role}_cert": certificate for role in roles} | {f"tls_{role}_key": key for role in roles}
+    return _security(*(text.decode("ascii") for text in made()))
+
+
+def _security(ca: str, certificate: str, key: str) -> Security:
+    """Return Dask's settings for all three roles, from files or texts in PEM."""
+    pairs = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
+    pairs |= {name.replace("_cert", "_key"): key for name in pairs}
     return Security(require_encryption=True, tls_ca_file=ca, tls_min_version=ssl.TLSVersion.TLSv1_3, **pairs)
 
 
@@ -121,7 +127,7 @@ def security_for(address: str, tls: TlsFiles | None, *, insecure: bool = False) 
     Args:
         address: Of a scheduler, `tls://host:8786`.
         tls: Our certificates.
-        insecure: The user said that an open connection is all right.
+        insecure: Whether an open connection is allowed.
 
     Raises:
         ConfigurationError: It is none, it leads to another machine without TLS, or TLS has no certificates.
@@ -152,7 +158,7 @@ def security_for_listening(host: str, tls: TlsFiles | None, *, insecure: bool = 
     Args:
         host: Name or address of one of this machine's interfaces.
         tls: Our certificates.
-        insecure: The user said that open connections are all right.
+        insecure: Whether open connections are allowed.
 
     Raises:
         ConfigurationError: Other machines could come in and there are no certificates to ask them for.
@@ -196,6 +202,113 @@ def host_and_port(listen: str | None) -> tuple[str, int]:
 def is_loopback(host: str) -> bool:
     """Say whether a host is this machine and cannot be reached from another."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def issue(folder: Path, *, hosts: Sequence[str] = (), days: int = 365, now: datetime | None = None) -> list[Path]:
+    """Make an authority and one certificate with its key, for every scheduler, worker and driver of a farm.
+
+    A program with the three files belongs to the farm. The authority's own key is never written: no certificate can be
+    added later, and to shut a program out make all files again.
+
+    Args:
+        folder: Made with mode 0700; the files get 0600.
+        hosts: As for `made`.
+        days: Validity.
+        now: When it begins, an hour less; the clock's when None.
+
+    Returns:
+        The files: authority, certificate, key.
+
+    Raises:
+        ConfigurationError: The folder holds such files already.
+        StorageError: The files cannot be written.
+    """
+    there = [folder / name for name in FOLDER_FILES.values() if (folder / name).exists()]
+    if there:
+        raise ConfigurationError(f"{there[0]} exists; remove it, or name another folder")
+    return _written(folder, made(hosts=hosts, days=days, now=now))
+
+
+def made(*, hosts: Sequence[str] = (), days: int = 365, now: datetime | None = None) -> tuple[bytes, bytes, bytes]:
+    """Return an authority's certificate, one that it signed, and the key of that one, in PEM; nothing is written.
+
+    Args:
+        hosts: Names and addresses that the certificate is for, in addition to this machine's name and loopback. Dask
+            checks the authority alone, other programs may check these.
+        days: Validity.
+        now: When it begins, an hour less; the clock's when None.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    begin = (now or datetime.now(UTC)) - CLOCKS_APART
+    end = begin + CLOCKS_APART + timedelta(days=days)
+
+    def certificate(
+        name: str, key: ec.EllipticCurvePrivateKey, issuer: str, signer: ec.EllipticCurvePrivateKey, *, authority: bool
+    ) -> x509.Certificate:
+        constraints = x509.BasicConstraints(ca=authority, path_length=0 if authority else None)
+        signs = {"key_cert_sign": authority, "crl_sign": authority, "digital_signature": not authority}
+        never = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+        usage = x509.KeyUsage(**signs, **dict.fromkeys(never, False), encipher_only=False, decipher_only=False)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(begin)
+            .not_valid_after(end)
+            .add_extension(constraints, critical=True)
+            .add_extension(usage, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
+        )
+        if not authority:
+            both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+            builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
+            names = [_general_name(host) for host in dict.fromkeys((*hosts, *_here()))]
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        return builder.sign(signer, hashes.SHA256())
+
+    authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority = certificate("antennaopt farm authority", authority_key, "antennaopt farm authority", authority_key,
+                            authority=True)  # fmt: skip
+    member = certificate("antennaopt farm", key, "antennaopt farm authority", authority_key, authority=False)
+    pem = serialization.Encoding.PEM
+    return (
+        authority.public_bytes(pem),
+        member.public_bytes(pem),
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+    )
+
+
+def _written(folder: Path, texts: Sequence[bytes]) -> list[Path]:
+    """Write the files so that no other user can read them at any moment."""
+    paths = [folder / name for name in FOLDER_FILES.values()]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path, text in zip(paths, texts, strict=True):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(text)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written ({error.strerror or error}); name another folder") from None
+    return paths
+
+
+def _here() -> tuple[str, ...]:
+    return (socket.gethostname(), "localhost", "127.0.0.1", "::1")
+
+
+def _general_name(host: str) -> GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host if host.isascii() else host.encode("idna").decode())

@@ -7,8 +7,11 @@ workers. Every web page that a browser of this machine shows can send requests t
 
 from __future__ import annotations
 
+import gc
+import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +34,18 @@ SHOWN = ("antennaopt", "status", "workers", "tasks", "system", "gpu")
 ROUTES = frozenset({"", *SHOWN, "metrics", "health", "static", "statics"})
 """First parts of the paths that are served."""
 
+
+PRELOAD = __name__
+"""Module that every worker loads before it starts (Dask preload): this one, for `dask_setup`."""
+
+DEVICES = "ANTENNAOPT_DEVICES"
+"""Environment variable with the UUIDs of the devices, one a worker, by comma."""
+
+NUMBER = "ANTENNAOPT_WORKER"
+"""Environment variable with a local worker's number, set here."""
+
+COLLECT_RARELY = (100_000, 20, 20)
+"""Thresholds of the garbage collector: an outcome is hundreds of numbers and lists that no cycle holds."""
 
 _PLACE = re.compile(r"(?P<name>\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
@@ -141,3 +156,20 @@ class FiguresCluster(LocalCluster):
     async def _start(self) -> None:
         self.scheduler_spec = {**(self.scheduler_spec or {}), "cls": FiguresScheduler}
         await super()._start()
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave the terminal's process group: Ctrl-C then reaches the driver alone, which lets the workers finish.
+
+    Where there are devices, this worker takes the one of its number, before anything looks for one; on mixed hardware
+    those with higher numbers take none.
+    """
+    os.environ[NUMBER] = str(worker.name)
+    devices = os.environ.get(DEVICES, "")
+    if devices:
+        uuids, place = devices.split(","), int(worker.name)
+        os.environ["CUDA_VISIBLE_DEVICES"] = uuids[place] if place < len(uuids) else ""
+    gc.freeze()
+    gc.set_threshold(*COLLECT_RARELY)
+    with suppress(OSError):  # already the leader of a group of its own
+        os.setsid()

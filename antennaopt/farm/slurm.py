@@ -16,12 +16,11 @@ from typing import Any
 import dask.config
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.farm.local import DASHBOARD_PORT, WORKER_ENVIRONMENT
-from antennaopt.farm.queued import HiredWorkers
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.local import DASHBOARD_PORT, WORKER_ENVIRONMENT, QueuedWorkers
 from antennaopt.farm.security import LOOPBACK, TlsFiles, host_and_port, security_for_listening
-from antennaopt.farm.servers import FiguresScheduler
-from antennaopt.farm.settings import ClusterSettings
-from antennaopt.solve.room import BATCHES_AT_A_TIME
+from antennaopt.farm.servers import PRELOAD, FiguresScheduler
+from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 
 QUEUE_S = 3600.0
 """How long the first job may wait in the queue."""
@@ -33,16 +32,15 @@ LOST_S = 15.0
 """After how many seconds without a word a worker counts as gone, and its job as one to be replaced."""
 
 
-class SlurmWorkers(HiredWorkers):
+class SlurmWorkers(QueuedWorkers):
     """A scheduler in this process, and jobs that bring a worker each; jobs that end are followed by others."""
 
-    def __init__(self, settings: ClusterSettings, *, backend: str, dashboard: bool = True) -> None:
+    def __init__(self, settings: ClusterSettings, *, backend: str) -> None:
         """Hand the jobs in and wait for the first worker.
 
         Args:
             settings: Of kind `slurm`.
             backend: With "cuda" every job asks for a GPU.
-            dashboard: Whether to serve Dask's dashboard, on loopback.
 
         Raises:
             ConfigurationError: Other machines could come in without certificates.
@@ -51,10 +49,10 @@ class SlurmWorkers(HiredWorkers):
         self.where = "SLURM"
         self._each = int(job_settings(dict(settings.job or {}), None, backend)["processes"])
         super().__init__(
-            partial(slurm_cluster, settings, backend=backend, dashboard=dashboard),
+            partial(slurm_cluster, settings, backend=backend),
             most=settings.count,
             least=settings.least,
-            dashboard=dashboard,
+            dashboard=settings.dashboard,
             timeout_s=QUEUE_S,
             none_came=f"no job of SLURM brought a worker within {QUEUE_S:g} s; look at `squeue --me` and at the logs "
             "of the jobs, and whether their nodes can reach this one (cluster.slurm.interface, cluster.listen)",
@@ -81,18 +79,17 @@ class SlurmWorkers(HiredWorkers):
                 if time.monotonic() > deadline:
                     raise
 
-    def want(self, batches: int) -> None:
-        """Keep as many jobs as there are batches for, within the bounds; those that ended are handed in anew."""
+    def scale(self, batches: int) -> None:
+        """Keep as many jobs as there are batches for, within the bounds; replace those that ended."""
         self._cluster.scale(jobs=min(max(-(-batches // self._each), self._least), self._most))
 
 
-def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = True) -> Any:
+def slurm_cluster(settings: ClusterSettings, *, backend: str) -> Any:
     """Return dask-jobqueue's cluster with its first jobs handed in.
 
     Args:
         settings: Of kind `slurm`.
         backend: With "cuda" every job asks for a GPU.
-        dashboard: Whether to serve Dask's dashboard, on loopback.
 
     Raises:
         ConfigurationError: Other machines could come in without certificates.
@@ -119,8 +116,8 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str, dashboard: bool = 
             silence_logs=logging.CRITICAL,
             scheduler_options={
                 **reached,
-                "dashboard": dashboard,
-                "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if dashboard else None,
+                "dashboard": settings.dashboard,
+                "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if settings.dashboard else None,
                 "dashboard_hosts": settings.dashboard_hosts,
             },
             **job_settings(table, settings.tls, backend),
@@ -148,10 +145,10 @@ def job_script(settings: ClusterSettings, *, backend: str) -> str:
 
 
 def job_settings(table: Mapping[str, Any], tls: TlsFiles | None, backend: str) -> dict[str, Any]:
-    """Return what dask-jobqueue is told of a job.
+    """Return the settings of a job for dask-jobqueue.
 
-    What a site needs beside it (modules, directives) it reads in `jobqueue.slurm` of Dask's own configuration: a line
-    of shell does not belong into an experiment, which may come from somebody else.
+    What a site needs in addition (modules, directives) it reads in `jobqueue.slurm` of Dask's own configuration: a line
+    of shell does not belong into an experiment, which may come from another user.
 
     Args:
         table: `[cluster.slurm]`, resolved.
@@ -192,8 +189,8 @@ def job_settings(table: Mapping[str, Any], tls: TlsFiles | None, backend: str) -
         "job_extra_directives": directives(table, on_device),
         "worker_extra_args": [
             *("--memory-limit", "0"),  # SLURM itself holds a job to its memory
-            *("--no-dashboard", "--worker-class", "antennaopt.farm.servers.SilentWorker"),
-            *("--preload", "antennaopt.farm.preload"),
+            *("--no-dashboard", "--worker-class", f"{PRELOAD}.SilentWorker"),
+            *("--preload", PRELOAD),
         ],
     }
 
@@ -231,7 +228,7 @@ class Entries:
 
 
 def _noting(cluster: Any) -> Any:
-    """Return dask-jobqueue's cluster with `entries`; by itself it hands in and never tells what came of it."""
+    """Return dask-jobqueue's cluster with `entries`; by itself it does not report what came of them."""
     noted = Entries()
 
     class Job(cluster.job_cls):
@@ -239,7 +236,7 @@ def _noting(cluster: Any) -> Any:
 
         async def _submit_job(self, script_filename: str) -> Any:
             try:
-                said = await super()._submit_job(script_filename)
+                answer = await super()._submit_job(script_filename)
             except FileNotFoundError as problem:
                 noted.refused.append(f"there is no {problem.filename} on this machine; start the run where jobs are")
                 raise
@@ -247,7 +244,7 @@ def _noting(cluster: Any) -> Any:
                 noted.refused.append(str(problem).strip().splitlines()[-1])
                 raise
             noted.taken += 1
-            return said
+            return answer
 
     class SLURMCluster(cluster):
         """A cluster of such jobs."""

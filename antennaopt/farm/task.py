@@ -1,6 +1,8 @@
 """What a worker runs: one batch through the evaluation function. Imports nothing heavy; data in, data out.
 
-An exception comes back as text, never as an object: nothing needs to be unpickled that only a worker knows.
+Designs travel as one matrix, patterns as arrays, the rest as plain data: Dask looks into every list and dictionary of a
+task and writes numbers one by one; an array it takes as it is. An exception comes back as text, never as an object:
+nothing needs to be unpickled that only a worker knows.
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from antennaopt.farm.message import CUTS, Designs, pack_outcomes
+import numpy as np
+
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
 
 STARTED = "antennaopt-batch-started"
-"""Topic on which a worker says that it began a batch."""
+"""Topic on which a worker reports that it began a batch."""
 
 GOODBYE_S = 1.0
 """How long a worker whose device is out of order lives on, so that its last reply gets away."""
@@ -31,6 +35,70 @@ GOODBYE_S = 1.0
 ATOMS = frozenset({type(None), bool, int, float, str})
 
 _BROKEN = threading.Event()  # this process's device can do nothing more
+
+
+CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
+"""Keys of an outcome that travel as arrays of float32, which is also how they are stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Designs:
+    """Designs of a batch.
+
+    Attributes:
+        names: Parameters, in order.
+        values: SI, shape (designs, parameters), float64.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, designs: Sequence[Mapping[str, float]]) -> Designs:
+        """Pack designs that all have the same parameters.
+
+        Raises:
+            ValueError: They have not.
+        """
+        names = tuple(designs[0])
+        if any(tuple(design) != names for design in designs):
+            raise ValueError("the designs of a batch have different parameters, or in different order")
+        return cls(names=names, values=np.array([list(design.values()) for design in designs], dtype=float))
+
+    def to_list(self) -> list[dict[str, float]]:
+        """Return the designs as plain dictionaries."""
+        return [dict(zip(self.names, row, strict=True)) for row in self.values.tolist()]
+
+
+def pack_outcomes(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return outcomes with their cuts apart, as one array a key and shape; where all are equal as one for all.
+
+    Args:
+        outcomes: Plain but for their cuts, lists or arrays; they lose them.
+    """
+    cuts: dict[tuple[str, tuple[int, ...]], tuple[list[int], list[np.ndarray]]] = {}
+    for place, outcome in enumerate(outcomes):
+        for key in CUTS:
+            if key in outcome:
+                values = np.asarray(outcome.pop(key), dtype=np.float32)
+                places, arrays = cuts.setdefault((key, values.shape), ([], []))
+                places.append(place)
+                arrays.append(values)
+    packed = []
+    for (key, _), (places, arrays) in cuts.items():
+        together = np.stack(arrays)
+        same = len(arrays) > 1 and bool((together == together[0]).all())
+        packed.append((key, places, together[:1] if same else together))  # angles are the same for all
+    return {"outcomes": outcomes, "cuts": packed}
+
+
+def unpack_outcomes(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the outcomes of a reply with their cuts, arrays of float32, (frequencies, angles) and (angles,)."""
+    outcomes = list(reply["outcomes"])
+    for key, places, values in reply["cuts"]:
+        for index, place in enumerate(places):
+            outcomes[place][key] = values[min(index, len(values) - 1)]
+    return outcomes
 
 
 def solve_batch(
@@ -44,7 +112,7 @@ def solve_batch(
 
     Returns:
         Either what `unpack_outcomes` turns into one dictionary a design, or `error`, a traceback's text, and
-        `broken`, whether this process can solve nothing more; beside it `seconds`, the wall time.
+        `broken`, whether this process can solve nothing more; and `seconds`, the wall time.
     """
     start = time.perf_counter()
     try:
@@ -68,8 +136,7 @@ def _evaluated(
     """Evaluate; on a device in as many parts as its memory asks for."""
     if backend != "cuda":
         return evaluate(family, designs, plan, backend=backend)
-    from antennaopt.solve.device import release_memory
-    from antennaopt.solve.within_memory import evaluate_within_memory
+    from antennaopt.solve.device import evaluate_within_memory, release_memory
 
     return evaluate_within_memory(evaluate, family, designs, plan, release=release_memory, backend=backend)
 

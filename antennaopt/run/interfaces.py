@@ -1,13 +1,15 @@
-"""What the driver works with, as it sees it: tests put cheap ones in its place."""
+"""Interfaces that the driver works with; tests put cheap ones in their place."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from antennaopt.farm import Farm, Outcome
+from antennaopt.farm.batches import Job
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, Result, Scored
@@ -15,11 +17,19 @@ from antennaopt.search.objectives import Objective
 from antennaopt.solve import outcome as solved
 from antennaopt.store import Row
 
-Outcome = dict[str, Any]
-"""As a farm sends it; `Evaluation.row` has it as `antennaopt.solve.outcome.Outcome`."""
-
-Job = tuple[str, Mapping[str, float]]
-"""An individual's id and its full design, SI."""
+__all__ = [
+    "NOT_KEPT",
+    "PATTERN_KEYS",
+    "Evaluation",
+    "Farm",
+    "Interfaces",
+    "Job",
+    "Outcome",
+    "Recalled",
+    "Store",
+    "fits_json",
+    "listed",
+]
 
 Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
@@ -100,56 +110,6 @@ def fits_json(outcome: Outcome) -> bool:
     return True
 
 
-class Farm(Protocol):
-    """Solves batches somewhere.
-
-    Attributes:
-        device: What the workers' devices take, see `antennaopt.solve.room`; None without devices.
-        on_event: Is told of failures and what was done: `on_event(event, **details)`.
-    """
-
-    on_event: Callable[..., None] | None
-
-    @property
-    def device(self) -> Mapping[str, Any] | None: ...  # noqa: D102
-
-    @property
-    def worker_count(self) -> int:
-        """How many antennas are solved at a time."""
-        ...
-
-    @property
-    def places(self) -> int:
-        """How many batches may be under way."""
-        ...
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Ask every worker the same; nothing when one of them does not answer."""
-        ...
-
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        """Cut a generation into batches."""
-        ...
-
-    def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
-    ) -> Iterator[tuple[str, Outcome]]:
-        """Set to work, and yield each individual's outcome once, in any order; on another grid when a plan is given."""
-        ...
-
-    def submit(self, batches: Iterable[Sequence[Job]]) -> None:
-        """Add batches while outcomes are being read."""
-        ...
-
-    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
-        """Return one antenna's outcome with what further options of `evaluate` add, arrays too."""
-        ...
-
-    def drain(self) -> None:
-        """Hand out no more batches; those under way still come back."""
-        ...
-
-
 class Store(Protocol):
     """Keeps rows, patterns, checkpoints and a log."""
 
@@ -174,11 +134,11 @@ class Store(Protocol):
         ...
 
     def completed(self, place: int, name: str, births: int) -> None:
-        """Note at once who is complete in a steady state, in which place, and how many were bred by then."""
+        """Note at once which individual is complete in a steady state, its place, and how many were bred by then."""
         ...
 
     def order(self, place: int) -> Sequence[tuple[str, int]]:
-        """Return whom `completed` noted from a place on, with how many were bred by then."""
+        """Return the individuals that `completed` noted from a place on, with how many were bred by then."""
         ...
 
     def log(self, event: str, **fields: Any) -> None:

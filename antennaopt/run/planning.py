@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm.cores import usable_cores
-from antennaopt.farm.settings import ClusterSettings
+from antennaopt.farm import ClusterSettings, usable_cores
 from antennaopt.run.progress import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
@@ -279,10 +278,10 @@ def _kinds(plan: Mapping[str, Any], backend: str, settings: ClusterSettings) -> 
     for name in backends:
         wanted = settings.of_backend(name)
         if name == "cuda":
-            from antennaopt.farm.devices import enough_devices
-            from antennaopt.solve.device import room
+            from antennaopt.farm import enough_devices
+            from antennaopt.solve.device import capacity
 
-            devices, takes = len(enough_devices(wanted)), room(plan)
+            devices, takes = len(enough_devices(wanted)), capacity(plan)
             found.append((name, min(takes["wave"], takes["antennas"]), devices))
         else:
             found.append((name, 1, wanted or usable_cores()))

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.farm import ForwardingFarm
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Job, Outcome, Recalled
@@ -254,44 +255,13 @@ class _Replay:
         """Do nothing."""
 
 
-class _RecordedFarm:
-    """A farm that answers from records, and gives another farm the rest.
-
-    Attributes:
-        on_event: Not used.
-    """
-
-    on_event: Callable[..., None] | None = None
+class _RecordedFarm(ForwardingFarm):
+    """A farm that answers from records, and gives another farm the rest."""
 
     def __init__(self, farm: Farm, recorded: Callable[[str], tuple[Outcome | None, bool]]) -> None:
-        self._farm, self._recorded = farm, recorded
-        self._batch_size: int | str = "auto"
+        super().__init__(farm)
+        self._recorded = recorded
         self._ready: deque[tuple[str, Outcome]] = deque()
-
-    @property
-    def device(self) -> Mapping[str, Any] | None:
-        return self._farm.device
-
-    @property
-    def worker_count(self) -> int:
-        return self._farm.worker_count
-
-    @property
-    def places(self) -> int:
-        return self._farm.places
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return self._farm.ask(question, *arguments)
-
-    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
-        return self._farm.solve_alone(design, plan, **options)
-
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        self._batch_size = batch_size
-        return self._farm.cut(jobs, batch_size)
-
-    def drain(self) -> None:
-        self._farm.drain()
 
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.farm import ForwardingFarm
 from antennaopt.run.interfaces import Farm, Job, Outcome
 from antennaopt.solve import outcome as solved
 from antennaopt.solve.arithmetic import arithmetic
@@ -38,14 +39,8 @@ AGAIN = "~again"
 """Ending of the key of an antenna that is sent a second time, because the cache lost what it had."""
 
 
-class ReusingFarm:
-    """Offers what a farm does, and spares it what was solved before.
-
-    Attributes:
-        on_event: The farm's.
-    """
-
-    on_event: Callable[..., None] | None = None
+class ReusingFarm(ForwardingFarm):
+    """A farm that answers what was solved before from the cache, and gives another farm the rest."""
 
     def __init__(
         self,
@@ -69,10 +64,10 @@ class ReusingFarm:
             told: Is told what is wrong with the cache.
             clock: Seconds.
         """
-        self._farm, self._cache, self._clock, self._told = farm, cache, clock, told
+        super().__init__(farm)
+        self._cache, self._clock, self._told = cache, clock, told
         self._family, self._plan, self._backend = family, dict(plan), backend
         self._contexts: dict[str, list[str]] = {}
-        self._batch_size: int | str = "auto"
         self._fresh: dict[bytes, Entry] = {}
         self._names: dict[bytes, bytes] = {}
         self._used: set[bytes] = set()
@@ -81,41 +76,9 @@ class ReusingFarm:
         self._ready: deque[tuple[str, Outcome]] = deque()
 
     @property
-    def device(self) -> Mapping[str, Any] | None:
-        """What the workers' devices take."""
-        return self._farm.device
-
-    @property
-    def worker_count(self) -> int:
-        """How many antennas are solved at a time."""
-        return self._farm.worker_count
-
-    @property
     def dropped(self) -> int:
         """Damaged entries of the cache that were met and dropped."""
         return self._cache.damaged
-
-    @property
-    def places(self) -> int:
-        """How many batches may be under way."""
-        return self._farm.places
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Ask every worker the same."""
-        return self._farm.ask(question, *arguments)
-
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        """Cut a generation into batches."""
-        self._batch_size = batch_size
-        return self._farm.cut(jobs, batch_size)
-
-    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
-        """Solve one antenna with what further options of `evaluate` add; nothing of that is cached."""
-        return self._farm.solve_alone(design, plan, **options)
-
-    def drain(self) -> None:
-        """Hand out no more batches; those under way still come back."""
-        self._farm.drain()
 
     def run(
         self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None

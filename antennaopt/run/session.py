@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 MIXED = (
-    "mixed hardware ({}): who solves an antenna decides its last bits, so the seed does not repeat this run to the "
-    "bit; each row's device says who did, and the rows replay it. The evaluation cache is left alone"
+    "mixed hardware ({}): the worker that solves an antenna decides its last bits, so the seed does not repeat "
+    "this run to the bit; each row's device names it, and the rows replay it. The evaluation cache is left alone"
 )
 
 
@@ -75,7 +75,7 @@ class Session:
             signals: Says when to stop.
         """
         farm, cache = place.farm, place.cache
-        progress = EventPublisher(place.progress, log=folder.log, show=getattr(farm, "show", None))
+        progress = EventPublisher(place.progress, log=folder.log, show=farm.show)
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = place.backend, dict(place.plan)
         self._signals = signals
@@ -84,8 +84,8 @@ class Session:
         self._behind = WriteBehind(self._store)
         self._solving = farm
         if is_mixed(farm):
-            progress.note(MIXED.format(" and ".join(farm.backends)))  # type: ignore[attr-defined]
-            folder.log("mixed_hardware", backends=list(farm.backends))  # type: ignore[attr-defined]
+            progress.note(MIXED.format(" and ".join(farm.backends)))
+            folder.log("mixed_hardware", backends=list(farm.backends))
         elif cache is not None:
             self._solving = ReusingFarm(
                 farm, cache, family=experiment.family, plan=place.plan, backend=place.backend, told=self._warn_of_cache
@@ -103,9 +103,8 @@ class Session:
         self.driver = Driver(search_of(experiment, genomes_of(folder)), interfaces)
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)
-        link = getattr(farm, "dashboard_link", None)
-        if link:
-            progress.note(f"dashboard {link}")
+        if farm.dashboard_link:
+            progress.note(f"dashboard {farm.dashboard_link}")
         if farm.device is not None:
             progress.note(device_line(farm.device))
             folder.log("device", **farm.device)
@@ -301,6 +300,6 @@ def _how_to_go_on(finished: str, folder: RunFolder) -> str:
     return "raise evolution.generations or evolution.stop with --set to go on"
 
 
-def is_mixed(farm: Any) -> bool:
+def is_mixed(farm: Farm) -> bool:
     """Whether a farm's workers solve with several backends."""
-    return len(getattr(farm, "backends", ())) > 1
+    return len(farm.backends) > 1

@@ -52,8 +52,7 @@ def open_farm(
         ConfigurationError: Connections to other machines would be open.
         ClusterError: No scheduler, no worker.
     """
-    from antennaopt.farm.pool import Farm as DaskFarm
-    from antennaopt.farm.settings import ClusterSettings
+    from antennaopt.farm import ClusterSettings, DaskFarm
 
     return DaskFarm(
         evaluate or standard_evaluate(),

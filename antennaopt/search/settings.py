@@ -163,7 +163,7 @@ class EvolutionSettings:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EvolutionSettings:
-        """Build from the `evolution` table of a resolved experiment; keys of other rooms are left out."""
+        """Build from the `evolution` table of a resolved experiment; keys of other packages are left out."""
         known = _known(cls, data)
         for name, part in (("crossover", Crossover), ("mutation", Mutation), ("stop", Stop)):
             if isinstance(known.get(name), Mapping):

@@ -6,37 +6,40 @@ The driver has no CUDA context; workers are queried.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from fdtd.errors import DeviceError
+from fdtd.errors import DeviceError, OutOfMemory
 
 BACKENDS = ("auto", "cpu", "reference", "cuda")
 
 AS_THE_WORKER = "own"
 """Backend of a batch on mixed hardware: what the worker that solves it has."""
 
+_LARGEST: dict[int, int] = {}
+"""Most antennas that did fit, by the cells of their lattice, once a batch did not; of this process's device."""
 
-def room(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what this process's device takes of a study's antennas.
+
+def capacity(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how many of a study's antennas this process's device takes, and how.
 
     Args:
         plan: As `SolverPlan.to_dict` wrote it.
 
     Returns:
-        As `antennaopt.solve.room.room_of`, and `device`: name, compute capability, driver.
+        As `antennaopt.solve.capacity.capacity_of`, and `device`: name, compute capability, driver.
 
     Raises:
         DeviceError: There is no device, or too little memory for one antenna.
         Unsuitable: No scheme can step these antennas.
     """
-    from antennaopt.solve.room import room_of
+    from antennaopt.solve.capacity import capacity_of
     from fdtd.backends import cuda
 
     device = cuda.device()
-    return {**room_of(plan, device.limits, device.free_bytes()), "device": device.identity}
+    return {**capacity_of(plan, device.limits, device.free_bytes()), "device": device.identity}
 
 
 @lru_cache(maxsize=1)
@@ -51,9 +54,9 @@ def own_backend() -> str:
 
 
 def kind_of_worker(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what this worker is: its `backend`, and with a device what `room` says."""
+    """Return what this worker is: its `backend`, and with a device its `capacity`."""
     if own_backend() == "cuda":
-        return {**room(plan), "backend": "cuda"}
+        return {**capacity(plan), "backend": "cuda"}
     return {"backend": "cpu"}
 
 
@@ -110,3 +113,55 @@ def _device_or_not() -> tuple[str, str]:
     except DeviceError as error:
         return "cpu", str(error)
     return "cuda", ", ".join(f"{found.count(name)} x {name}" for name in dict.fromkeys(found))
+
+
+def evaluate_within_memory(
+    evaluate: Callable[..., Sequence[Mapping[str, Any]]],
+    family: str,
+    designs: Sequence[Mapping[str, float]],
+    plan: Mapping[str, Any],
+    *,
+    release: Callable[[], None],
+    **options: Any,
+) -> list[Mapping[str, Any]]:
+    """Evaluate a batch in as many parts as the device's memory requires: halve it until it fits.
+
+    An antenna's outcome does not depend on its batch, so the parts are as good as the whole. Later batches begin with
+    the size that did fit. One antenna is tried a second time, as another process may have filled the memory.
+
+    Args:
+        evaluate: As `antennaopt.solve.evaluate.evaluate`; raises `OutOfMemory` or `MemoryError`
+            when the memory is used up.
+        family: Antenna family.
+        designs: Full designs.
+        plan: As `SolverPlan.to_dict` wrote it.
+        release: Gives memory that is kept for later back to the device.
+        options: Passed on to `evaluate`.
+
+    Raises:
+        OutOfMemory: The device cannot hold one antenna.
+    """
+    cells = int(plan.get("nr", 0)) * int(plan.get("nz", 0))
+    waiting, outcomes = list(designs), []
+    size = min(len(waiting), _LARGEST.get(cells, len(waiting)))
+    again = False
+    while waiting:
+        part = waiting[:size]
+        try:
+            outcomes += evaluate(family, part, plan, **options)
+        except (OutOfMemory, MemoryError) as error:
+            said = str(error)
+        else:
+            del waiting[: len(part)]
+            again = False
+            continue
+        release()  # out here the exception holds no arrays any more
+        if len(part) == 1 and again:
+            raise OutOfMemory(
+                f"the device has too little memory for one antenna ({said}); use a larger cell, fewer steps, a smaller "
+                "antenna, or --backend cpu"
+            )
+        again = len(part) == 1
+        size = (len(part) + 1) // 2
+        _LARGEST[cells] = size
+    return outcomes

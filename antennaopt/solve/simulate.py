@@ -116,10 +116,10 @@ def simulate(
     shown = working or (lambda line, plan: nullcontext())
 
     def solved(plan: dict[str, Any], mesh: str = "", film: bool = film) -> Outcome:
+        from antennaopt.solve.capacity import check_capacity
         from antennaopt.solve.evaluate import evaluate
-        from antennaopt.solve.room import check_room
 
-        check_room(plan, backend)
+        check_capacity(plan, backend)
         line = f"{mesh}solving {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm with {backend}"
         family = subject.experiment.family
         with shown(line, plan) as watch:
@@ -136,10 +136,10 @@ def simulate(
 
 def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[..., Outcome]) -> Simulated:
     """Solve on two meshes, both made for this antenna alone; one of a run begins with the run's cell."""
-    from antennaopt.solve.room import check_room
+    from antennaopt.solve.capacity import check_capacity
 
     plans = plan_two_meshes(subject.experiment, subject.design, subject.plan["cell"] if subject.plan else None)
-    check_room(plans[1], backend)
+    check_capacity(plans[1], backend)
 
     def on(plan: dict[str, Any]) -> Outcome:
         finer = plan is plans[1]

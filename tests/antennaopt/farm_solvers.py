@@ -107,18 +107,18 @@ def about_the_worker(family, designs, plan, *, backend):
     ]
 
 
-def room(plan):
-    """Stand in for `antennaopt.solve.device.room`: a device of three multiprocessors."""
+def capacity(plan):
+    """Stand in for `antennaopt.solve.device.capacity`: a device of three multiprocessors."""
     return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "",
             "wave": 3, "antennas": plan.get("antennas", 12)}  # fmt: skip
 
 
-def room_one_by_one(plan):
+def capacity_one_by_one(plan):
     """A device that is as busy with any number of antennas as with whole waves."""
-    return {**room(plan), "at_once": 1}
+    return {**capacity(plan), "at_once": 1}
 
 
-def no_room(plan):
+def no_capacity(plan):
     from fdtd.errors import OutOfMemory
 
     raise OutOfMemory("one antenna needs about 3 GB of device memory, and 1 GB are free")

@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.core import rpc
 from distributed.security import Security
 
-from antennaopt.farm.authority import made
+from antennaopt.farm.security import made
 
 TIMEOUT_S = 120.0
 """Safety net: what is refused is refused at once."""

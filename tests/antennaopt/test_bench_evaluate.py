@@ -31,7 +31,9 @@ def solved(monkeypatch):
 
     monkeypatch.setattr(bench, "evaluate", evaluate)
     monkeypatch.setattr(
-        _device, "room", lambda plan: {"scheme": "wavefront", "device": "toy", "wave": 5, "antennas": 100, "reason": ""}
+        _device,
+        "capacity",
+        lambda plan: {"scheme": "wavefront", "device": "toy", "wave": 5, "antennas": 100, "reason": ""},
     )
     return asked
 

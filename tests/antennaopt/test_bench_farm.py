@@ -23,8 +23,7 @@ from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.cli.bench_farm import _overhead_table, _table
 from antennaopt.cli.demo import quickstart
 from antennaopt.experiment import load_experiment
-from antennaopt.farm.message import unpack_outcomes
-from antennaopt.farm.task import solve_batch
+from antennaopt.farm.task import solve_batch, unpack_outcomes
 from antennaopt.report.bench_farm import combinations_figure, plot_farm
 from fdtd.axisymmetric.simulation import PATTERN_DEG
 
@@ -202,7 +201,7 @@ def test_the_best_reads_back_as_a_cluster(tmp_path):
     ],
 )
 def test_bad_usage(call, arguments, code, says, monkeypatch):
-    monkeypatch.setattr("antennaopt.farm.cores.usable_cores", lambda: 2)
+    monkeypatch.setattr("antennaopt.farm.hardware.usable_cores", lambda: 2)
     ended, out, err = call(*arguments)
     assert (ended, out) == (code, "")
     assert says in err

@@ -14,7 +14,7 @@ from antennaopt.bench.timed_farm import TimedFarm
 from antennaopt.cli import main
 from antennaopt.errors import TooManyFailuresError
 from antennaopt.experiment import Experiment
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 
 EXPERIMENT = Experiment.parse(
     {

@@ -15,7 +15,7 @@ from scipy.special import jn_zeros, jnp_zeros
 
 from antennaopt.experiment import load_experiment
 from antennaopt.families.feed_modes import cutoff_frequency, first_unmeasured
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import run
 from antennaopt.solve.certificate import certify, doubts, reason
 from antennaopt.store import RunColumns

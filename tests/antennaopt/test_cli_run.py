@@ -14,8 +14,8 @@ import antennaopt
 from antennaopt import run as study
 from antennaopt.cli import demo
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm import kinds  # noqa: F401 - knows the true plan before the tests replace it
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import start  # noqa: F401 - the same
 from antennaopt.store.folders import FolderLock
 

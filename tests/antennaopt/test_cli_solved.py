@@ -97,11 +97,11 @@ def test_memory_of_the_certificate_counts_too(call, tmp_path, monkeypatch, argum
     (tmp_path / "lens.toml").write_text(LENS)
     overrides = ("--set", "cluster.workers=2")
     plan = plan_for(load_experiment(tmp_path / "lens.toml"))
-    monkeypatch.setattr("antennaopt.solve.room.memory_bytes", lambda: 2 * plan["memory_bytes"] - 1)
+    monkeypatch.setattr("antennaopt.solve.capacity.memory_bytes", lambda: 2 * plan["memory_bytes"] - 1)
     code, _, err = call(*arguments, *overrides)
     assert code == 2
     assert err.startswith("error: the grid of") and "for 2 antennas at a time" in err
-    monkeypatch.setattr("antennaopt.solve.room.memory_bytes", lambda: 3 * plan["memory_bytes"])
+    monkeypatch.setattr("antennaopt.solve.capacity.memory_bytes", lambda: 3 * plan["memory_bytes"])
     code, _, err = call(*arguments, *overrides)
     assert code == 2
     assert err.startswith("error: the certificate's grid of")

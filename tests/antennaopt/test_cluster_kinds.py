@@ -13,9 +13,8 @@ from config_files import LENS
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.experiment import load_experiment
-from antennaopt.farm.authority import issue
-from antennaopt.farm.kinds import description, opener
-from antennaopt.farm.settings import ClusterSettings
+from antennaopt.farm.clusters import ClusterSettings, description, opener
+from antennaopt.farm.security import issue
 from antennaopt.farm.slurm import walltime
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"
@@ -88,7 +87,7 @@ def test_a_job_of_slurm_is_one_process_with_one_gpu(settings, certificates):
     given = options(worker)
     assert given["--nthreads"] == "2", "two batches at a time on a device"
     assert "--nworkers" not in given
-    assert given["--preload"] == "antennaopt.farm.preload"
+    assert given["--preload"] == "antennaopt.farm.servers"
     assert given["--protocol"] == "tls://"
     assert given["--interface"] == "ib0"
     assert given["--worker-class"] == "antennaopt.farm.servers.SilentWorker", "which serves no HTTP"
@@ -179,7 +178,7 @@ def test_pods_use_the_programs_own_commands(settings, certificates):
 @pytest.mark.parametrize("table", [SLURM, KUBERNETES], ids=["slurm", "kubernetes"])
 def test_without_certificates_jobs_are_not_handed_in(settings, table):
     with pytest.raises(ConfigurationError, match="lets other machines in"):
-        opener(settings(table), backend="cpu", dashboard=False)()
+        opener(settings(table), backend="cpu")()
 
 
 @pytest.mark.parametrize(("kind", "module"), [(SLURM, "dask_jobqueue.slurm"), (KUBERNETES, "dask_kubernetes.operator")])
@@ -205,7 +204,7 @@ def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, mon
         (tmp_path / "sbatch").chmod(0o755)
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(ClusterError, match=f"SLURM takes no job: .*{says}"):
-        opener(settings(SLURM, "cluster.slurm.interface=lo", tls=str(certificates)), backend="cpu", dashboard=False)()
+        opener(settings(SLURM, "cluster.slurm.interface=lo", tls=str(certificates)), backend="cpu")()
     assert signal.getsignal(signal.SIGINT) is handler, "dask-jobqueue sets its own when it is imported"
 
 
@@ -220,7 +219,7 @@ def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):
 
     monkeypatch.setenv("KUBECONFIG", os.devnull)
     with pytest.raises(ClusterError, match="does `kubectl get pods` work"):
-        opener(settings(KUBERNETES, tls=str(certificates)), backend="cpu", dashboard=False)()
+        opener(settings(KUBERNETES, tls=str(certificates)), backend="cpu")()
     kubecluster.reap_clusters()
     assert "Traceback" not in capfd.readouterr().err
 

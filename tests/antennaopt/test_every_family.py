@@ -19,7 +19,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_antenna, load_experiment, load_file
 from antennaopt.families import FAMILIES, parameter_of
 from antennaopt.families.parameters import FEED
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import antenna_toml, run
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.extrapolate import orders_of

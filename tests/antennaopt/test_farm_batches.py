@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antennaopt.farm.batches import Batch, Queue, cut
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.farm.task import plain
 
 

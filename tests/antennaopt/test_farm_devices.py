@@ -11,9 +11,10 @@ from farm_solvers import jobs
 from waiting import SAFETY_S
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm import devices as _devices
+from antennaopt.farm import dask_pool
 from antennaopt.farm.batches import cut_into_waves
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, OutOfMemory
 from fdtd.schemes.machine import HOPPER
@@ -23,11 +24,19 @@ from fdtd.schemes.machine import HOPPER
 def started(monkeypatch):
     """Start a farm on a machine that seems to have devices."""
 
-    def start(evaluate=farm_solvers.solve_on_device, *, devices=1, workers="auto", room=farm_solvers.room, **plan):
+    def start(
+        evaluate=farm_solvers.solve_on_device, *, devices=1, workers="auto", capacity=farm_solvers.capacity, **plan
+    ):
         found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(devices))
         monkeypatch.setattr(present, "devices", lambda: found)
-        monkeypatch.setattr(_devices, "room", room)
-        return Farm(evaluate, family="test", plan=plan, backend="cuda", workers=workers, dashboard=False)
+        monkeypatch.setattr(dask_pool, "capacity", capacity)
+        return DaskFarm(
+            evaluate,
+            family="test",
+            plan=plan,
+            backend="cuda",
+            cluster=ClusterSettings(workers=workers, dashboard=False),
+        )
 
     return start
 
@@ -83,7 +92,7 @@ def test_every_device_has_a_process_of_its_own(started):
 def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
     """Eight of four antennas, also once the devices' speeds are known; towards the end they were cut in 3 and 1."""
     monkeypatch.setattr("antennaopt.farm.dispatch.LEAST_S", 0.01)
-    with started(devices=2, room=farm_solvers.room_one_by_one, sleep_s=0.02) as farm:
+    with started(devices=2, capacity=farm_solvers.capacity_one_by_one, sleep_s=0.02) as farm:
         for _ in range(2):
             outcomes = dict(farm.run(farm.cut(jobs(32))))
             assert {one["together"] for one in outcomes.values()} == {4}
@@ -140,13 +149,13 @@ def test_fewer_devices_than_workers_is_refused(started):
 
 def test_no_room_for_one_antenna_is_refused_at_once(started):
     with pytest.raises(OutOfMemory, match="one antenna needs about 3 GB"):
-        started(room=farm_solvers.no_room)
+        started(capacity=farm_solvers.no_capacity)
 
 
 @pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="this machine has a device")
 def test_no_device_says_so():
     with pytest.raises(DeviceError, match="no NVIDIA driver here; use --backend cpu"):
-        Farm(farm_solvers.solve, family="test", plan={}, backend="cuda", dashboard=False)
+        DaskFarm(farm_solvers.solve, family="test", plan={}, backend="cuda", cluster=ClusterSettings(dashboard=False))
 
 
 def test_each_of_two_threads_has_its_own_time_limit():

@@ -15,10 +15,10 @@ import pytest
 from distributed.comm.registry import backends
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-from antennaopt.farm.authority import made
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.farm.security import made
 from antennaopt.farm.servers import refusal
-from antennaopt.farm.settings import ClusterSettings
 
 
 def where(family, designs, plan, *, backend):
@@ -29,7 +29,7 @@ def where(family, designs, plan, *, backend):
 @pytest.fixture(scope="module")
 def farm():
     settings = ClusterSettings(workers=2, dashboard_hosts=("tunnel.example",))
-    with Farm(where, family="test", plan={}, cluster=settings) as opened:
+    with DaskFarm(where, family="test", plan={}, cluster=settings) as opened:
         yield opened
 
 
@@ -121,8 +121,8 @@ def test_modules_are_looked_for_in_no_folder_of_all_users(farm):
 def test_after_a_run_no_module_is_looked_for_in_its_folder(monkeypatch):
     """Another user can make a folder of that name then; Dask leaves it in the path where that has changed meanwhile."""
     before = list(sys.path)
-    with Farm(where, family="test", plan={}, cluster=ClusterSettings(workers=1, dashboard=False)) as farm:
-        scratch = farm._cluster._scratch.name
+    with DaskFarm(where, family="test", plan={}, cluster=ClusterSettings(workers=1, dashboard=False)) as farm:
+        scratch = farm.pool.cluster._scratch.name
         assert [path for path in sys.path if path.startswith(scratch)]
         monkeypatch.syspath_prepend("/elsewhere")
     assert not Path(scratch).exists()
@@ -131,9 +131,9 @@ def test_after_a_run_no_module_is_looked_for_in_its_folder(monkeypatch):
 
 
 def test_a_dashboard_can_be_left_out():
-    with Farm(where, family="test", plan={}, cluster=ClusterSettings(workers=1, dashboard=False)) as farm:
+    with DaskFarm(where, family="test", plan={}, cluster=ClusterSettings(workers=1, dashboard=False)) as farm:
         assert farm.dashboard_link is None
-        scheduler = farm._cluster._cluster.scheduler
+        scheduler = farm.pool.cluster._cluster.scheduler
         assert not hasattr(scheduler, "http_server")
         assert "dashboard" not in scheduler.services
 

@@ -11,14 +11,21 @@ import pytest
 from farm_solvers import jobs
 from waiting import SAFETY_S, wait_until
 
+from antennaopt.farm import dask_pool as farm_module
 from antennaopt.farm import local as _cluster
-from antennaopt.farm import pool as farm_module
-from antennaopt.farm.pool import Farm
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.farm.farm import SerialFarm
 
 
 def started(evaluate=farm_solvers.solve, *, dashboard=False, time_limit_s=120.0, **plan):
-    return Farm(evaluate, family="test", plan=plan, workers=2, dashboard=dashboard, time_limit_s=time_limit_s)
+    return DaskFarm(
+        evaluate,
+        family="test",
+        plan=plan,
+        cluster=ClusterSettings(workers=2, dashboard=dashboard),
+        time_limit_s=time_limit_s,
+    )
 
 
 def numbers(outcomes):
@@ -103,7 +110,7 @@ def test_workers_killed_in_mid_batch_change_nothing(tmp_path):
             if not killed:
                 farm._launch()  # both workers have a batch now
                 wait_until(lambda: len(farm_solvers.begun(tmp_path)) == 2, "a batch in both workers")
-                killed = [nanny.pid for nanny in farm._cluster._cluster.workers.values()]
+                killed = [nanny.pid for nanny in farm.pool.cluster._cluster.workers.values()]
                 assert set(killed) == farm_solvers.begun(tmp_path)
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
@@ -170,7 +177,7 @@ def test_drain_lets_what_is_under_way_finish():
 
 def test_close_while_workers_are_busy_waits_for_no_batch_and_leaves_no_process(tmp_path):
     farm = started(hold_from=0.0, gate=str(tmp_path))
-    children = [nanny.pid for nanny in farm._cluster._cluster.workers.values()]
+    children = [nanny.pid for nanny in farm.pool.cluster._cluster.workers.values()]
     outcomes = farm.run([[job] for job in jobs(4)])
     farm.submit([[job] for job in jobs(4)])
     farm._launch()

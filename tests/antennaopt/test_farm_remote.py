@@ -13,7 +13,8 @@ from loopback import free_port
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 HERE = Path(__file__).parent
 
@@ -60,11 +61,11 @@ def answers(port):
 
 
 def connected(address, *, connect_timeout_s=SAFETY_S, worker_timeout_s=SAFETY_S, **plan):
-    return Farm(
+    return DaskFarm(
         farm_solvers.solve,
         family="test",
         plan=plan,
-        address=address,
+        cluster=ClusterSettings(kind="address", address=address),
         connect_timeout_s=connect_timeout_s,
         worker_timeout_s=worker_timeout_s,
     )
@@ -103,7 +104,7 @@ def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask)
         outcomes = dict(farm.run(farm.cut(jobs)))
         assert [outcomes[f"i{n}"]["value"] for n in range(6)] == [2.0 * n for n in range(6)]
 
-        farm._presence.patience_s = 3.0
+        farm.pool.watch.patience_s = 3.0
         process.send_signal(signal.SIGKILL)
         with pytest.raises(ClusterError, match="gone"):
             list(farm.run([jobs]))

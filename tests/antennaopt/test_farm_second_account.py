@@ -12,8 +12,8 @@ from required import skip_without
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.farm import kinds
-from antennaopt.farm.pool import Farm
-from antennaopt.farm.settings import ClusterSettings
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 HERE = Path(__file__).parent
 NOBODY = 65534
@@ -53,7 +53,7 @@ def other_account():
 
 def doors(farm):
     """Ports of the scheduler, first, and of each worker and its nanny."""
-    cluster = farm._cluster._cluster
+    cluster = farm.pool.cluster._cluster
     ports = [cluster.scheduler.address, *(nanny.address for nanny in cluster.workers.values())]
     ports += [nanny.worker_address for nanny in cluster.workers.values()]
     return [int(address.rpartition(":")[2]) for address in ports]
@@ -62,7 +62,7 @@ def doors(farm):
 def struck(tries, gate):
     """What another account gets from a farm that solves meanwhile, and the outcomes of the farm."""
     settings = ClusterSettings(kind="local", workers=2, dashboard=False)
-    with Farm(held, family="test", plan={"gate": str(gate)}, cluster=settings) as farm:
+    with DaskFarm(held, family="test", plan={"gate": str(gate)}, cluster=settings) as farm:
         outcomes = farm.run(JOBS)
         wait_until(lambda: len(list(gate.glob("begun-*"))) == 2, "a batch in both workers")
         got = tries(doors(farm))

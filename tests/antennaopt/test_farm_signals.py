@@ -14,10 +14,12 @@ DRIVER = """
 import signal, sys
 sys.path.insert(0, sys.argv[1])
 import farm_solvers
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 if __name__ == "__main__":
-    with Farm(farm_solvers.solve, family="test", plan={"sleep_s": 0.5}, workers=2, dashboard=False) as farm:
+    cluster = ClusterSettings(workers=2, dashboard=False)
+    with DaskFarm(farm_solvers.solve, family="test", plan={"sleep_s": 0.5}, cluster=cluster) as farm:
         signal.signal(signal.SIGINT, lambda *_: farm.drain())
         statuses = []
         for key, outcome in farm.run([[(f"i{n}", {"x": float(n)})] for n in range(40)]):

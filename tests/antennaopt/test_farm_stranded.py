@@ -4,16 +4,24 @@ import pytest
 from distributed import Client, LocalCluster
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.farm import in_flight as _flights
+from antennaopt.farm import dask_tasks
 from antennaopt.farm.batches import Batch
-from antennaopt.farm.exit_causes import Coroner
-from antennaopt.farm.in_flight import Flights
+from antennaopt.farm.dask_tasks import InFlight
+from antennaopt.farm.interface import Assignment
 
 GONE = "tcp://127.0.0.1:1"
 
 
 def ok(family, designs, plan, backend, **_):
     return [{"status": "ok"} for _ in designs]
+
+
+TASK = (ok, "t", "cpu")
+
+
+def returned(results):
+    assert {one.failure.kind for one in results} == {"returned"}
+    return [one.batch for one in results]
 
 
 @pytest.fixture
@@ -25,51 +33,51 @@ def client():
         yield client
 
 
-def test_a_batch_sent_where_nobody_is_comes_back_to_be_sent_again(client, monkeypatch):
+def test_a_batch_sent_where_no_worker_is_comes_back_to_be_sent_again(client, monkeypatch):
     """Dask's scheduler never gives it to the worker that comes next: it would lie there for ever."""
-    monkeypatch.setattr(_flights, "STRANDED_S", 0.5)
-    flights = Flights(client, Coroner(client, here=True))
+    monkeypatch.setattr(dask_tasks, "STRANDED_S", 0.5)
+    in_flight = InFlight(client, TASK, here=True)
     batch = Batch(jobs=(("a", {"length": 1.0}),))
-    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=GONE)
-    assert flights.stranded(()) == []  # not yet: the scheduler may still find another
+    in_flight.send(Assignment(batch=batch, address=GONE, limit_s=60.0), {})
+    assert in_flight.stranded(()) == []  # not yet: the scheduler may still find another
     wait_until(lambda: [task.state for task in client.cluster.scheduler.tasks.values()] == ["no-worker"])
     present = [joined(client)]
-    assert flights.landed(1.0) is None
-    assert flights.stranded(present) == [batch]
-    assert len(flights) == 0
-    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=present[0])
+    assert in_flight.landed(1.0) is None
+    assert returned(in_flight.stranded(present)) == [batch]
+    assert len(in_flight) == 0
+    in_flight.send(Assignment(batch=batch, address=present[0], limit_s=60.0), {})
     landed = []
-    wait_until(lambda: landed.append(flights.landed(1.0)) or landed[-1])  # what comes of the first is not looked at
-    flight, reply, problem = landed[-1]
-    assert flight.batch == batch
-    assert problem is None
-    assert reply is not None
-    assert not reply.get("broken")
+    wait_until(lambda: landed.append(in_flight.landed(1.0)) or landed[-1])  # what comes of the first is not looked at
+    result = landed[-1]
+    assert result.batch == batch
+    assert result.failure is None
+    assert result.reply is not None
+    assert not result.reply.get("broken")
 
 
 def test_a_batch_whose_reply_was_lost_with_its_worker_comes_back(client, monkeypatch):
-    """Solved, but nobody had fetched the reply yet: with no other worker there the scheduler keeps it for ever."""
-    monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
+    """Solved, but the reply was not fetched yet: with no other worker there the scheduler keeps it for ever."""
+    monkeypatch.setattr(dask_tasks, "STRANDED_S", 0.0)
     there = joined(client)
-    flights = Flights(client, Coroner(client, here=True))
+    in_flight = InFlight(client, TASK, here=True)
 
     async def later(*_):
-        """Nobody fetches it for now."""
+        """It is not fetched for now."""
 
-    monkeypatch.setattr(flights, "_fetch", later)
+    monkeypatch.setattr(in_flight, "_fetch", later)
     batch = Batch(jobs=(("a", {"length": 1.0}),))
-    flights.send(batch, (ok, "t", {}, "cpu"), {}, 60.0, to=there)
+    in_flight.send(Assignment(batch=batch, address=there, limit_s=60.0), {})
     scheduler = client.cluster.scheduler
     wait_until(lambda: [task.state for task in scheduler.tasks.values()] == ["memory"])
-    wait_until(lambda: not flights._started.empty())
-    wait_until(lambda: all(flight.future.status == "finished" for flight in flights._flying.values()))
-    flights.read_starts()
-    assert flights.stranded(()) == [], "it is there to be fetched"
+    wait_until(lambda: not in_flight._started.empty())
+    wait_until(lambda: all(one.future.status == "finished" for one in in_flight.batches.values()))
+    in_flight.read_starts()
+    assert in_flight.stranded(()) == [], "it is there to be fetched"
     client.cluster.sync(scheduler.remove_worker, there, stimulus_id="lost", close=False)
     wait_until(lambda: [task.state for task in scheduler.tasks.values()] == ["no-worker"])
-    wait_until(lambda: all(flight.future.status == "lost" for flight in flights._flying.values()))
-    assert flights.stranded(()) == [], "only a second look tells: word of its end may be on the way"
-    assert flights.stranded(()) == [batch]
+    wait_until(lambda: all(one.future.status == "lost" for one in in_flight.batches.values()))
+    assert in_flight.stranded(()) == [], "only a second look tells: word of its end may be on the way"
+    assert returned(in_flight.stranded(())) == [batch]
 
 
 def joined(client):
@@ -82,8 +90,8 @@ def joined(client):
 
 def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):
     """It waits its turn behind another one, for however long that takes."""
-    monkeypatch.setattr(_flights, "STRANDED_S", 0.0)
+    monkeypatch.setattr(dask_tasks, "STRANDED_S", 0.0)
     there = joined(client)
-    flights = Flights(client, Coroner(client, here=True))
-    flights.send(Batch(jobs=(("a", {}),)), (ok, "t", {}, "cpu"), {}, 60.0, to=there)
-    assert flights.stranded([there]) == []
+    in_flight = InFlight(client, TASK, here=True)
+    in_flight.send(Assignment(batch=Batch(jobs=(("a", {}),)), address=there, limit_s=60.0), {})
+    assert in_flight.stranded([there]) == []

@@ -12,7 +12,8 @@ from waiting import SAFETY_S
 
 from antennaopt.cli import main
 from antennaopt.errors import ClusterError
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parents[1] / "experiments" / "quickstart.toml"
@@ -71,7 +72,7 @@ def start(tmp_path):
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A scheduler on a loaded machine may take its time to answer."""
-    monkeypatch.setitem(Farm.__init__.__kwdefaults__, "connect_timeout_s", SAFETY_S)
+    monkeypatch.setitem(DaskFarm.__init__.__kwdefaults__, "connect_timeout_s", SAFETY_S)
 
 
 @pytest.fixture
@@ -132,7 +133,12 @@ def test_one_that_joins_with_other_packages_ends_the_run_before_it_gets_work(sta
     scheduler(start, address)
     worker(start, address)
     solved = []
-    with Farm(farm_solvers.solve, family="test", plan={"sleep_s": 0.5}, address=address) as farm:
+    with DaskFarm(
+        farm_solvers.solve,
+        family="test",
+        plan={"sleep_s": 0.5},
+        cluster=ClusterSettings(kind="address", address=address),
+    ) as farm:
         worker(start, address, "other", text=OTHER_SCIPY)
         with pytest.raises(ClusterError, match=r"has scipy 1\.0\.0"):
             for _, outcome in farm.run([[(f"i{n}", {"x": float(n)})] for n in range(200)]):

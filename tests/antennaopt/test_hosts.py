@@ -16,7 +16,8 @@ from loopback import free_port
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.cli import main
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.timeline import Timeline
 
 HERE = Path(__file__).parent
@@ -62,8 +63,12 @@ def test_one_command_a_host(capsys):
         processes.append(worker)
         assert main(["worker", address, "--workers", "1", "--name", "node-0", "--backend", "cpu"]) == 5
         assert "has workers of the name node-0 already" in capsys.readouterr().err
-        with Farm(
-            farm_solvers.about_the_worker, family="test", plan={}, address=address, connect_timeout_s=SAFETY_S
+        with DaskFarm(
+            farm_solvers.about_the_worker,
+            family="test",
+            plan={},
+            cluster=ClusterSettings(kind="address", address=address),
+            connect_timeout_s=SAFETY_S,
         ) as farm:
             assert farm.dashboard_link == page
             jobs = [(f"i{n}", {"x": float(n)}) for n in range(8)]
@@ -204,11 +209,11 @@ def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
         path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(HERE)])}
         host, lines = started("worker", address, "--backend", "cuda", "--name", "node", until="at work", **path)
         processes.append(host)
-        with Farm(
+        with DaskFarm(
             farm_solvers.solve_on_device,
             family="test",
             plan={"sleep_s": 0.05},
-            address=address,
+            cluster=ClusterSettings(kind="address", address=address),
             connect_timeout_s=SAFETY_S,
         ) as farm:
             outcomes = dict(farm.run([[(f"i{n}", {"x": float(n)})] for n in range(24)]))

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.farm.scratch import OWNER, PrivateFolder, remove_stale
 
 HOLDS = """
@@ -67,9 +68,9 @@ def test_a_farm_removes_it(temporary, other):
     process, folder = other
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=SAFETY_S)
-    with Farm(solve, family="test", plan={}, workers=1, dashboard=False) as farm:
+    with DaskFarm(solve, family="test", plan={}, cluster=ClusterSettings(workers=1, dashboard=False)) as farm:
         assert not folder.exists()
-        own = Path(farm._cluster._scratch.name)
+        own = Path(farm.pool.cluster._scratch.name)
         remove_stale()
         assert (own / OWNER).is_file()
         assert len(dict(farm.run([[("a", {"x": 1.0})]]))) == 1

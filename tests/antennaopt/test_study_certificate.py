@@ -13,7 +13,7 @@ from config_files import LENS
 from antennaopt.cli.status import state_of
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import Lines, estimate, resume, run
 from antennaopt.run.recall import recall
 from antennaopt.solve.certificate import account, certify, crowned

@@ -14,7 +14,7 @@ from test_recognition import FAMILY, FIRST, NEARLY, without
 
 from antennaopt.cli.summaries import report_lines
 from antennaopt.experiment import Experiment
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import Quiet, resume, run
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.solve import arithmetic

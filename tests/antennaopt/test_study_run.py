@@ -9,7 +9,7 @@ import pytest
 
 from antennaopt.errors import Interrupted, ResumeRefusedError, RunInUseError
 from antennaopt.experiment import load_antenna, load_experiment
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.metrics import METRICS
 from antennaopt.run import Lines, Quiet, estimate, outcome_of_row, resume, run
 from antennaopt.store import RunFolder
@@ -345,8 +345,8 @@ def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monk
 def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monkeypatch):
     """One device of 4 G cell-steps/s and 8 cores of 0.5 G each share 26 antennas; the slowest may have the last."""
     monkeypatch.setattr("antennaopt.run.planning.plan_for", lambda experiment: dict(PLAN))
-    monkeypatch.setattr("antennaopt.farm.devices.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
-    monkeypatch.setattr("antennaopt.solve.device.room", lambda plan: {"wave": 5, "antennas": 7})
+    monkeypatch.setattr("antennaopt.farm.hardware.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
+    monkeypatch.setattr("antennaopt.solve.device.capacity", lambda plan: {"wave": 5, "antennas": 7})
     batches = []
 
     def timed(family, designs, plan, *, backend, fields=False):

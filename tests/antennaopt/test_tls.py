@@ -10,12 +10,13 @@ from cryptography import x509
 
 from antennaopt.cli import main
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm.authority import issue, made
 from antennaopt.farm.security import (
     TlsFiles,
     host_and_port,
     host_of,
     is_loopback,
+    issue,
+    made,
     security_for,
     security_for_listening,
 )

@@ -8,8 +8,8 @@ import numpy as np
 from host_device import HostDevice
 
 from antennaopt.solve import arithmetic
+from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.evaluate import evaluate as evaluate_by_fdtd
-from antennaopt.solve.room import room_of
 from fdtd.backends import cuda
 
 _DEVICE = HostDevice()
@@ -29,6 +29,6 @@ def arithmetic_class(backend: str, precision: str | None) -> dict[str, str]:
     return arithmetic.arithmetic_class(backend, precision)
 
 
-def room(plan: dict) -> dict[str, Any]:
+def capacity(plan: dict) -> dict[str, Any]:
     """What the emulation takes, as if it had two multiprocessors."""
-    return {**room_of(plan, _DEVICE.limits, 10**9), "wave": 2, "device": "emulation"}
+    return {**capacity_of(plan, _DEVICE.limits, 10**9), "wave": 2, "device": "emulation"}

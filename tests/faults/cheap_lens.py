@@ -255,7 +255,7 @@ def go_on(folder, *, farm=None, scheduler=None):
 
 def serial(experiment, *, plan, backend, scheduler=None, evaluate):
     """Open a farm without workers."""
-    from antennaopt.farm.serial import SerialFarm
+    from antennaopt.farm.farm import SerialFarm
 
     return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
 
@@ -267,7 +267,7 @@ def with_a_mortal_scheduler(experiment, **given):
     farm = open_farm(experiment, **given)
 
     def end(number, frame):
-        cluster = farm._cluster._cluster
+        cluster = farm.pool.cluster._cluster
         cluster.loop.add_callback(cluster.scheduler.close)
 
     signal.signal(signal.SIGUSR1, end)

@@ -12,14 +12,14 @@ import cheap_lens
 
 from antennaopt import run as study
 from antennaopt.cli import main
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.dask_pool import DaskFarm
 
 if __name__ == "__main__":
     more = {"evaluate": cheap_lens.bowl, "report": False}
     if "SERIAL" in os.environ:
         more["farm"] = cheap_lens.serial
     if "PATIENCE_S" in os.environ:
-        Farm.__init__.__kwdefaults__["worker_timeout_s"] = float(os.environ["PATIENCE_S"])
+        DaskFarm.__init__.__kwdefaults__["worker_timeout_s"] = float(os.environ["PATIENCE_S"])
     run, plan = study.run, cheap_lens.PLAN | {"sleep_s": float(os.environ.get("SLEEP_S", "0"))}
     study.run = lambda experiment, **given: run(experiment, **{**given, **more, "plan": plan, "now": cheap_lens.NOW})
     study.resume = partial(study.resume, **more)

@@ -6,17 +6,23 @@ from contextlib import suppress
 
 import psutil
 
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
-farms: list[Farm] = []
+farms: list[DaskFarm] = []
 
 
 def workers(**options):
     """Open a farm of two workers, seen by the test as the last entry of `farms`."""
 
     def opened(experiment, *, plan, backend, scheduler=None, evaluate):
-        farm = Farm(
-            evaluate, family=experiment.family, plan=plan, backend=backend, workers=2, dashboard=False, **options
+        farm = DaskFarm(
+            evaluate,
+            family=experiment.family,
+            plan=plan,
+            backend=backend,
+            cluster=ClusterSettings(workers=2, dashboard=False),
+            **options,
         )
         farms.append(farm)
         return farm
@@ -62,6 +68,6 @@ class Striking(threading.Thread):
         self.join()
 
 
-def under_way():
+def in_flight():
     """What the newest farm has sent off; read from another thread."""
-    return list(farms[-1]._flights._flying.values())
+    return list(farms[-1].pool.in_flight.batches.values())

@@ -5,11 +5,12 @@ import time
 import bits
 import cheap_lens
 import pytest
-from struck_farms import Striking, farms, under_way, worker_pids, workers
+from struck_farms import Striking, farms, in_flight, worker_pids, workers
 from waiting import wait_until
 
-from antennaopt.farm import pool as farm_module
-from antennaopt.farm.pool import Farm
+from antennaopt.farm import dask_pool as farm_module
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 
 @pytest.mark.slow
@@ -26,10 +27,11 @@ def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
             told.append(details)
             (tmp_path / "told").touch()
 
-    with Farm(late, family="t", plan={"equal": equal, "folder": str(tmp_path)}, workers=2, dashboard=False,
+    cluster = ClusterSettings(workers=2, dashboard=False)
+    with DaskFarm(late, family="t", plan={"equal": equal, "folder": str(tmp_path)}, cluster=cluster,
               time_limit_s=5.0) as farm:  # fmt: skip
         farm.on_event = note
-        farm._cluster.kill_worker = lambda worker: False
+        farm.pool.cluster.kill_worker = lambda worker: False
         patch, farm_module.GRACE_S = farm_module.GRACE_S, 0.2
         outcomes = {}
         try:
@@ -70,8 +72,8 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
 
     def end():
         """End the one that is there, each once, while its workers have batches."""
-        cluster = farms[-1]._cluster._cluster
-        if len(ended) == 2 or cluster in ended or not any(flight.started for flight in under_way()):
+        cluster = farms[-1].pool.cluster._cluster
+        if len(ended) == 2 or cluster in ended or not any(one.started for one in in_flight()):
             return
         ended.append(cluster)
         cluster.loop.add_callback(cluster.scheduler.close)
@@ -88,19 +90,21 @@ def test_a_scheduler_that_ends_is_rebuilt_and_all_is_sent_again(quiet, tmp_path)
 def test_a_scheduler_that_ends_while_the_driver_queries_the_workers_is_rebuilt():
     """Its end came after the driver had looked for it: the run ended, once the client had tried for 60 s."""
     told = []
-    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 0.05}, workers=1, dashboard=False) as farm:
+    with DaskFarm(
+        cheap_lens.bowl, family="t", plan={"sleep_s": 0.05}, cluster=ClusterSettings(workers=1, dashboard=False)
+    ) as farm:
         farm.on_event = lambda event, **details: told.append(event)
-        query, cluster = farm._presence.workers, farm._cluster._cluster
+        query, cluster = farm.pool.watch.workers, farm.pool.cluster._cluster
 
         def ends_first():
             cluster.loop.add_callback(cluster.scheduler.close)
             wait_until(lambda: cluster.scheduler.status.name != "running")
             return query()
 
-        farm._presence.workers = ends_first
+        farm.pool.watch.workers = ends_first
         design = {f"lens.radii.{place}": 0.01 for place in range(4)}
         outcomes = farm.run([[(f"i{number}", design)] for number in range(4)])
-        farm._refresh_workers()
+        farm.pool.refresh_workers()
         assert {outcome["status"] for _, outcome in outcomes} == {"ok"}
     assert told == ["scheduler_rebuilt"]
 
@@ -116,7 +120,7 @@ def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monk
 
         def launch_and_sleep():
             launch()
-            if len(farm._flights) == 2 and len(slept) < 2:
+            if len(farm.pool.in_flight) == 2 and len(slept) < 2:
                 slept.append(time.sleep(5.0))
 
         farm._launch = launch_and_sleep

@@ -8,11 +8,14 @@ from distributed import Nanny
 from struck_farms import worker_pids
 from waiting import wait_until
 
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 
 def opened():
-    return Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 0.0}, workers=1, dashboard=False)
+    return DaskFarm(
+        cheap_lens.bowl, family="t", plan={"sleep_s": 0.0}, cluster=ClusterSettings(workers=1, dashboard=False)
+    )
 
 
 def test_a_worker_that_starts_when_its_scheduler_has_ended_is_killed(monkeypatch):
@@ -24,11 +27,11 @@ def test_a_worker_that_starts_when_its_scheduler_has_ended_is_killed(monkeypatch
     monkeypatch.setattr(Nanny, "_unregister", at_once)
     before = set(worker_pids())
     farm = opened()
-    cluster = farm._cluster._cluster
+    cluster = farm.pool.cluster._cluster
     (first,) = set(worker_pids()) - before
     os.kill(first, signal.SIGSTOP)  # else it would end with its scheduler, and its nanny too
     cluster.loop.add_callback(cluster.scheduler.close)
-    wait_until(lambda: farm._cluster.scheduler_is_gone)
+    wait_until(lambda: farm.pool.cluster.scheduler_is_gone)
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: set(worker_pids()) - before - {first}, "another worker process")
     farm.close()

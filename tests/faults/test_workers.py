@@ -13,13 +13,14 @@ import time
 import bits
 import cheap_lens
 import pytest
-from struck_farms import Striking, farms, under_way, worker_pids, workers
+from struck_farms import Striking, farms, in_flight, worker_pids, workers
 from waiting import wait_until
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm import pool as farm_module
+from antennaopt.farm import dask_pool as farm_module
 from antennaopt.farm import retries as _failures
-from antennaopt.farm.pool import Farm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 
 
 @pytest.fixture
@@ -36,10 +37,10 @@ def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
 
     def kill_one():
         """Kill one that has had a batch for a while, for each batch once."""
-        for flight in under_way():
-            if len(struck) < 6 and flight.under_way_s > 0.15 and flight.future.key not in struck:
-                if farms[-1]._cluster.kill_worker(flight.to):
-                    struck.append(flight.future.key)
+        for one in in_flight():
+            if len(struck) < 6 and one.running_s > 0.15 and one.future.key not in struck:
+                if farms[-1].pool.cluster.kill_worker(one.address):
+                    struck.append(one.future.key)
                 return
 
     with Striking(kill_one, first_s=0.1, every_s=0.1):
@@ -231,27 +232,28 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
 
     Out of memory is no failed attempt: its worker frees the pool and solves the batch in parts, a lone one once more.
     """
-    from antennaopt.farm import devices as _devices
     from fdtd.backends.cuda import present
     from fdtd.schemes.machine import HOPPER
 
     found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(2))
     monkeypatch.setattr(present, "devices", lambda: found)
-    monkeypatch.setattr(_devices, "room", toy_room)
+    monkeypatch.setattr(farm_module, "capacity", toy_capacity)
 
     def devices(experiment, *, plan, backend, scheduler=None, evaluate):
-        farm = Farm(evaluate, family=experiment.family, plan=plan, backend="cuda", dashboard=False)
+        farm = DaskFarm(
+            evaluate, family=experiment.family, plan=plan, backend="cuda", cluster=ClusterSettings(dashboard=False)
+        )
         farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
         return farm
 
     fault = {"kind": kind, "one_in": 12, "marker": marker}
     folder = cheap_lens.start(tmp_path, farm=devices, sleep_s=0.0, fault=fault).folder
     bits.assert_equal(folder, quiet, without=["device"])
-    assert list((tmp_path / "marker").iterdir()), "somebody was struck"
+    assert list((tmp_path / "marker").iterdir()), "a device was struck"
     assert bool(bits.events(folder, "attempt_failed")) == (kind == "illegal_address")
 
 
-def toy_room(plan):
+def toy_capacity(plan):
     return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "", "wave": 2,
             "antennas": 6}  # fmt: skip
 
@@ -259,12 +261,14 @@ def toy_room(plan):
 def test_a_kill_command_is_seen_as_one_from_outside():
     """What a shell's `kill` does is told from what the same process does to itself."""
     told = []
-    with Farm(cheap_lens.bowl, family="t", plan={"sleep_s": 600.0}, workers=1, dashboard=False) as farm:
+    with DaskFarm(
+        cheap_lens.bowl, family="t", plan={"sleep_s": 600.0}, cluster=ClusterSettings(workers=1, dashboard=False)
+    ) as farm:
         farm.on_event = lambda event, **details: told.append((event, details.get("reason")))
         farm.submit([[("a", {f"lens.radii.{place}": 0.01 for place in range(4)})]])
         farm._launch()
-        (flight,) = farm._flights._flying.values()
-        wait_until(lambda: farm._flights.read_starts() or flight.started is not None)
+        (one,) = farm.pool.in_flight.batches.values()
+        wait_until(lambda: farm.pool.in_flight.read_starts() or one.started is not None)
         subprocess.run(["kill", "-9", str(worker_pids()[0])], check=True)
-        wait_until(lambda: list(farm._next()) or told)
+        wait_until(lambda: [found for one in farm.pool.results(0.5) for found in farm._handle(one)] or told)
     assert told == [("worker_killed", "was killed by SIGKILL")]

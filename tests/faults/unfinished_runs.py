@@ -7,7 +7,7 @@ import cheap_lens
 import pytest
 
 from antennaopt.errors import Interrupted
-from antennaopt.farm.serial import SerialFarm
+from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import Quiet, resume
 from antennaopt.store.checkpoint import canonical, digest
 

@@ -1,20 +1,33 @@
-"""Where a study's antennas are to be solved, as data."""
+"""Clusters: what `[cluster]` and the command line say, and what opens each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.farm.security import TlsFiles
+from antennaopt.farm.hardware import enough_devices, usable_cores
+from antennaopt.farm.security import (
+    TlsFiles,
+    host_and_port,
+    is_loopback,
+    security_for,
+    security_for_listening,
+    throwaway,
+)
+from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Cluster
 
+NO_DEVICE = "none"
+"""In place of a device's UUID, where workers on cores shall see none of those that there are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings:
-    """What `[cluster]` and the command line say of the farm.
+    """Settings of the farm from `[cluster]` and the command line.
 
     Attributes:
         kind: `local`, `address`, `slurm` or `kubernetes`.
@@ -56,7 +69,7 @@ class ClusterSettings:
         tls: str | None = None,
         insecure: bool = False,
     ) -> ClusterSettings:
-        """Put an experiment's table and what the command line says in its place together.
+        """Return the settings of an experiment's table, or of the command line in its place.
 
         Args:
             table: `[cluster]`.
@@ -84,7 +97,7 @@ class ClusterSettings:
 
     @property
     def mixed(self) -> bool:
-        """Whether there are workers of several backends, or whoever comes decides."""
+        """Whether workers of several backends may come: each is asked what it solves with."""
         return isinstance(self.workers, Mapping)
 
     @property
@@ -109,3 +122,83 @@ class ClusterSettings:
         """Return how many workers of a backend there shall be; None for as many as this machine has."""
         asked = self.workers.get(backend, 0) if isinstance(self.workers, Mapping) else self.workers
         return None if asked == "auto" else int(asked)
+
+
+def opener(
+    settings: ClusterSettings,
+    *,
+    backend: str,
+    connect_timeout_s: float = 10.0,
+    worker_timeout_s: float = 60.0,
+) -> Callable[[], Any]:
+    """Return a function that opens a cluster, now and whenever it has to be opened again.
+
+    Args:
+        settings: Which cluster.
+        backend: What solves there; with "cuda" a worker is a process with a device of its own.
+        connect_timeout_s: How long a scheduler may take to answer.
+        worker_timeout_s: How long to wait for the first worker.
+
+    Raises:
+        ConfigurationError: Others could come in, or listen, and nothing prevents it.
+        ClusterError: Fewer devices than workers, or a package for this kind is missing.
+        DeviceError: No device.
+    """
+    if settings.kind == "address":
+        from antennaopt.farm.remote import RemoteScheduler
+
+        address = str(settings.address)
+        security = security_for(address, settings.tls, insecure=settings.insecure)
+        return partial(
+            RemoteScheduler,
+            address,
+            security=security,
+            connect_timeout_s=connect_timeout_s,
+            worker_timeout_s=worker_timeout_s,
+        )
+    if settings.kind == "slurm":
+        from antennaopt.farm.slurm import SlurmWorkers
+
+        return partial(SlurmWorkers, settings, backend=backend)
+    if settings.kind == "kubernetes":
+        from antennaopt.farm.kubernetes import KubernetesWorkers
+
+        return partial(KubernetesWorkers, settings, backend=backend)
+    from antennaopt.farm.local import LocalWorkers
+
+    host, _ = host_and_port(settings.listen)
+    security = security_for_listening(host, settings.tls, insecure=settings.insecure)
+    if security is None and is_loopback(host):  # every user of this machine reaches loopback
+        security = throwaway()
+    asked = settings.of_backend("cuda")
+    devices = enough_devices(asked) if (backend == "cuda" or settings.mixed) and asked != 0 else ()
+    on_cores = (settings.of_backend("cpu") or usable_cores()) if settings.mixed and "cpu" in settings.backends else 0
+    return partial(
+        LocalWorkers,
+        len(devices) + on_cores if settings.mixed else settings.most,
+        devices=devices or ((NO_DEVICE,) if settings.mixed else ()),
+        threads=settings.threads or (BATCHES_AT_A_TIME if devices else 1),
+        dashboard=settings.dashboard,
+        dashboard_hosts=settings.dashboard_hosts,
+        timeout_s=worker_timeout_s,
+        listen=settings.listen,
+        security=security,
+    )
+
+
+def description(settings: ClusterSettings, *, backend: str) -> str | None:
+    """Return what a queue would be given: a job's script or a resource in YAML; None for kinds that have no queue.
+
+    Raises:
+        ConfigurationError: Other machines could come in without certificates.
+        ClusterError: The package for this kind is missing.
+    """
+    if settings.kind == "slurm":
+        from antennaopt.farm.slurm import job_script
+
+        return job_script(settings, backend=backend)
+    if settings.kind == "kubernetes":
+        from antennaopt.farm.kubernetes import resource_text
+
+        return resource_text(settings, backend=backend)
+    return None

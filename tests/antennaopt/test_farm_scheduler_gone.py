@@ -1,11 +1,11 @@
-"""A scheduler that goes while it is asked who is there: the driver waits for it, and says so in the end."""
+"""A scheduler that goes while it is asked for its workers: the driver waits for it, and raises in the end."""
 
 import pytest
 from distributed.comm.core import CommClosedError
 from waiting import SAFETY_S
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.presence import Presence
+from antennaopt.farm.dask_client import SchedulerWatch
 from antennaopt.farm.remote import RemoteScheduler
 
 AWAY = CommClosedError("in <TCP (closed)>: Stream is closed")
@@ -33,13 +33,13 @@ class Client:
 
 def test_it_comes_back():
     """It used to end the run with the traceback of a closed connection."""
-    watch = Presence(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=SAFETY_S, ended=lambda: False)
+    watch = SchedulerWatch(Client(AWAY, {"a": 1}, looks=3), where="tcp://x", patience_s=SAFETY_S, ended=lambda: False)
     assert watch.workers() == {"a": 1}
 
 
 @pytest.mark.parametrize("answer", [AWAY, TimeoutError()])
 def test_it_does_not_come_back(answer):
-    watch = Presence(Client(answer), where="tcp://x", patience_s=0.6, ended=lambda: False)
+    watch = SchedulerWatch(Client(answer), where="tcp://x", patience_s=0.6, ended=lambda: False)
     with pytest.raises(ClusterError, match=r"tcp://x has not answered for 0\.6 s; what was solved is saved"):
         watch.workers()
 
@@ -52,6 +52,6 @@ def test_a_remote_scheduler_that_is_away_has_workers_still_to_be_counted():
 
 
 def test_a_scheduler_that_is_known_to_have_ended_is_not_waited_for():
-    watch = Presence(Client(AWAY, looks=10**9), where="this machine", patience_s=10**9, ended=lambda: True)
+    watch = SchedulerWatch(Client(AWAY, looks=10**9), where="this machine", patience_s=10**9, ended=lambda: True)
     with pytest.raises(ClusterError, match="the scheduler at this machine is gone"):
         watch.workers()

@@ -1,4 +1,4 @@
-"""Room for antennas: in this machine's memory, and on a device, with the scheme that steps them there."""
+"""Capacity for antennas: of this machine's memory, and of a device, with the scheme that steps them there."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ BATCHES_AT_A_TIME = 2
 """On one device: while one batch is stepped the next is prepared, and the last one looked at."""
 
 
-def batch_room(antennas: int, streams: int) -> int:
-    """Return how many antennas a batch may have where a device takes so many batches at a time.
+def largest_batch(antennas: int, streams: int) -> int:
+    """Return the largest batch when `streams` batches share a device.
 
     Args:
-        antennas: As `room_of` says, for `BATCHES_AT_A_TIME`.
+        antennas: Of `capacity_of`, for `BATCHES_AT_A_TIME`.
         streams: Batches at a time.
     """
     return max(antennas * BATCHES_AT_A_TIME // max(streams, BATCHES_AT_A_TIME), 1)
 
 
-def room_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[str, Any]:
-    """Say what a device takes of a study's antennas.
+def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[str, Any]:
+    """Return how many of a study's antennas a device takes, and by which scheme they are stepped.
 
     Args:
         plan: As `SolverPlan.to_dict` wrote it.
@@ -128,7 +128,7 @@ def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
         plan: As `SolverPlan.to_dict` writes it.
 
     Returns:
-        What a device takes, were it empty; see `antennaopt.solve.device.room`.
+        What a device takes, were it empty; see `antennaopt.solve.device.capacity`.
 
     Raises:
         DeviceError: There is no device, or it has too little memory for one antenna.
@@ -139,11 +139,11 @@ def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
     found = devices()
     smallest = min(found, key=lambda one: one.limits.memory_bytes)
     names = ", ".join(dict.fromkeys(one.name for one in found))
-    return {**room_of(plan, smallest.limits, smallest.limits.memory_bytes), "device": names, "count": len(found)}
+    return {**capacity_of(plan, smallest.limits, smallest.limits.memory_bytes), "device": names, "count": len(found)}
 
 
-def check_room(plan: Mapping[str, Any], backend: str) -> None:
-    """Refuse a single antenna that its backend has no room for; see `check_memory` and `check_device`."""
+def check_capacity(plan: Mapping[str, Any], backend: str) -> None:
+    """Refuse a single antenna that its backend cannot hold; see `check_memory` and `check_device`."""
     if backend == "cuda":
         check_device(plan)
     else:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from antennaopt.bench.kernels import reference_problem
+from antennaopt.solve.capacity import capacity_of
+from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan
-from antennaopt.solve.room import room_of
-from antennaopt.solve.within_memory import evaluate_within_memory
 from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES
@@ -113,7 +113,7 @@ def test_memory_of_two_buffers():
 
 
 def test_room_of_a_study():
-    found = room_of(plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), HOPPER, 100 * 10**9)
+    found = capacity_of(plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), HOPPER, 100 * 10**9)
     assert found["scheme"] == "wavefront"
     assert found["wave"] == 132
     assert found["antennas"] % 132 == 0
