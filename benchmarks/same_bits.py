@@ -33,6 +33,9 @@ SEEDS = (7, 11)
 RENAMED: dict[str, str] = {}
 """New name of a column or key by its old one."""
 
+ADDED = ("realized_gain_dbi",)
+"""Beginnings of columns and keys that the older commit need not have; where it has none they are not compared."""
+
 ACCIDENTAL = frozenset({
     "run", "seconds", "stepping_seconds", "worker", "device", "attempt", "batch_seconds", "time", "report",
 })  # fmt: skip
@@ -126,6 +129,9 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         for key, entry in value.items():
             if key not in ACCIDENTAL:
                 yield from _leaves(entry, f"{place}/{key}")
+    elif isinstance(value, (list, tuple)) and value and all(isinstance(entry, Mapping) for entry in value):
+        for number, entry in enumerate(value):
+            yield from _leaves(entry, f"{place}/{number}")
     else:
         yield place, value
 
@@ -157,6 +163,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         if place not in new:
             lines.append(f"{place}: only in the old run")
         elif place not in moved:
+            if place.rsplit("/", 1)[-1].startswith(ADDED):
+                continue
             lines.append(f"{place}: only in the new run")
         elif not same(moved[place], new[place]):
             lines.append(f"{place}: {_short(moved[place])} -> {_short(new[place])}")

@@ -87,6 +87,15 @@ def test_renamed_columns_are_matched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert same_bits.differences(old, {"evals/a/gain_dbi_30000mhz": 2.0}) != []
 
 
+def test_an_added_metric_is_no_difference_a_removed_one_is() -> None:
+    new = {"evals/a/realized_gain_dbi_30000mhz": 1.0, "best/result.json/results/0/realized_gain_dbi": 1.0}
+    assert same_bits.differences({}, new) == []
+    assert len(same_bits.differences(new, {})) == 2
+    assert dict(same_bits._leaves({"results": [{"gain_dbi": 1.0, "seconds": 2.0}]}, "r")) == {
+        "r/results/0/gain_dbi": 1.0
+    }
+
+
 def test_not_a_number_is_no_absent_value() -> None:
     assert same_bits.same([math.nan, 0.0, None], [math.nan, -0.0, None])
     assert not same_bits.same(math.nan, None)
