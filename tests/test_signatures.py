@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 MOST = 8
 
 STILL = {
-    # Compiled loops: named tuples in place of plain arguments cost 5 % (docs/decisions/0024-compiled-arguments.md).
+    # Compiled loops: named tuples in place of plain arguments cost 5 % (docs/decisions/0025-compiled-arguments.md).
     "fdtd": {
         "fdtd.backends.cpu.bor.accumulate",
         "fdtd.backends.cpu.bor.e_radial",
