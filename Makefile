@@ -3,17 +3,23 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test test-slow check bench validation gpu clean
+.PHONY: help install demo test test-slow check bench validation docs gpu clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml constraints.txt
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14) and "antennaopt needs Python 3.11 to 3.14; set PYTHON=/path/to/python3.x")'
 	$(PYTHON) -m venv $(VENV)
+
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
+
+install: | $(BIN)/python  ## the program alone, without what tests need
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 
 demo: $(STAMP)  ## evolve the quickstart lens and print what was gained
 	$(BIN)/antennaopt demo
@@ -37,6 +43,13 @@ validation: $(STAMP)  ## docs/validation.md from the tests' own figures (under 2
 	rm -f results/validation/tests.json
 	-$(BIN)/python -m pytest -n 2 -m "not gpu" --validation results/validation/tests.json tests/physics tests/published
 	$(BIN)/python benchmarks/validation.py
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	@touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP)  ## the documentation's site in build/site, links checked, gallery executed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 gpu: $(STAMP)  ## the tests that need a CUDA device; a skipped one is a failure
 	FDTD_REQUIRE_GPU=1 $(BIN)/python -m pytest -m gpu
