@@ -173,7 +173,8 @@ def test_solver_knows_no_optimiser() -> None:
 def test_every_dependency_and_extra_is_imported() -> None:
     """One that nothing imports costs an installation and is trusted for nothing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = [one for name, many in project["optional-dependencies"].items() if name != "dev" for one in many]
+    tools = ("dev", "docs")  # programs that are run, not imported
+    extras = [one for name, many in project["optional-dependencies"].items() if name not in tools for one in many]
     names = [re.split(r"[\[>=<;]", one)[0].strip() for one in (*project["dependencies"], *extras)]
     imported = {target.split(".")[0] for targets in graph().values() for target in targets}
     unused = [one for one in names if EXTRA_MODULES.get(one, one).replace("-", "_") not in imported]
