@@ -33,7 +33,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from antennaopt.cli.summaries import LARGEST_IS_WORST
+from antennaopt.metrics import METRICS
 from antennaopt.store import RunFolder, stepping_of
 from antennaopt.store.logs import read_events
 from antennaopt.store.manifest import source_commit
@@ -216,7 +216,7 @@ def worst_of_band(rows: pd.DataFrame) -> dict[str, Any]:
     found: dict[str, Any] = {"individual": best["individual"]}
     for metric in SHOWN:
         values = best[[name for name in rows if str(name).startswith(f"{metric}_") and str(name).endswith("mhz")]]
-        found[metric] = float(values.max() if metric in LARGEST_IS_WORST else values.min())
+        found[metric] = float(values.min() if METRICS[metric].larger_is_better else values.max())
     return found
 
 
