@@ -11,7 +11,7 @@ import pytest
 from required import skip_without
 from waiting import SAFETY_S, wait_until
 
-from antennaopt.farm import kinds
+from antennaopt.farm import clusters
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
 
@@ -85,6 +85,6 @@ def test_another_account_runs_nothing_and_the_farm_goes_on(other_account, tmp_pa
 
 def test_in_an_open_farm_it_would_be_root(other_account, tmp_path, monkeypatch):
     """What is tried above does work where nothing prevents it."""
-    monkeypatch.setattr(kinds, "throwaway", lambda: None)
+    monkeypatch.setattr(clusters, "throwaway", lambda: None)
     got, _ = struck(other_account, tmp_path)
     assert [port["tcp"] for port in got] == [[0, 0], [0], [0], [0], [0]]
