@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from lattice_modes import layered_resonance
 from scipy.constants import speed_of_light
 from scipy.optimize import brentq
 from scipy.special import jn_zeros, jnp_zeros, jv, jvp
@@ -102,6 +103,13 @@ def ring(
     return ring_out(backend, grid, media, start, port, resonance(order, permittivity, height, kind))
 
 
+def lattice_resonance(order: int, cells_per_mm: float, permittivity: float, height: float, kind: str) -> float:
+    """Lowest resonance with a slab on the floor as the lattice's own equations have it, Hz."""
+    grid = cavity_grid(order, cells_per_mm)
+    media = slab_permittivity(grid, permittivity, height, mean=True)[0, :, :, 0]
+    return layered_resonance(grid, kind, on_planes=media[0], between=media[2])
+
+
 def open_media(permittivity: np.ndarray, coupling: np.ndarray | None = None) -> Media:
     """A lossless dielectric without conductors in it."""
     ones = np.ones_like(permittivity)
@@ -114,7 +122,7 @@ def ring_out(
     """Let a start field ring for 60 periods of the frequency expected, and find the one that it has, Hz.
 
     It is where the Blackman-windowed transform of the port's record peaks: other modes lie many of its widths away, so
-    the peak is sharp to some 1e-6 of the frequency, and no bin limits it.
+    the peak is sharp to 1e-8 of the frequency where the start is the cavity's own mode, and no bin limits it.
 
     Args:
         backend: Which backend.

@@ -13,6 +13,7 @@ and with b = p pi/(nz d), (2 sin(w dt/2)/S)^2 = K^2 + (2 sin(b d/2))^2, S = c dt
 from __future__ import annotations
 
 import numpy as np
+from scipy.constants import speed_of_light
 from scipy.linalg import eigh_tridiagonal
 
 from fdtd.axisymmetric.grid import AxisymmetricGrid
@@ -36,6 +37,40 @@ def radial_modes(kind: str, order: int, nr: int) -> tuple[np.ndarray, np.ndarray
     modes[kept] = vectors / scale[:, np.newaxis]
     positive = slice(1 if kind == "TE" and order == 0 else 0, None)  # a uniform H_z is static
     return values[positive], modes[:, positive]
+
+
+def layered_resonance(grid: AxisymmetricGrid, kind: str, on_planes: np.ndarray, between: np.ndarray) -> float:
+    """Lowest resonance of TM_m1 or TE_m1 on the lattice, its permittivity a function of z alone, Hz.
+
+    Along z, with w~ = 2 sin(w dt/2)/S and the radial K^2, there is an eigenvalue of a three-term operator again:
+
+        TE, E_t at the planes     eps_k w~^2 e_k = K^2 e_k + 2 e_k - e_(k+1) - e_(k-1),                e = 0 at the ends
+        TM, H_t between them      w~^2 h_k = K^2/eps'_k h_k + (h_k - h_(k+1))/eps_(k+1) + (h_k - h_(k-1))/eps_k,
+
+    without the terms in eps of the end planes, where E_t is zero.
+
+    Args:
+        grid: The closed cylinder.
+        kind: "TM" or "TE".
+        on_planes: Relative permittivity of E_r and E_phi, eps, (nz,).
+        between: Relative permittivity of E_z, eps', (nz,).
+    """
+    squared = radial_modes(kind, grid.azimuthal_order, grid.nr)[0][0]
+    if kind == "TE":
+        inside = on_planes[1:]
+        diagonal, beside = (squared + 2) / inside, -1 / np.sqrt(inside[1:] * inside[:-1])
+    else:
+        inverse = 1 / on_planes[1:]
+        diagonal = squared / between + np.append(inverse, 0.0) + np.append(0.0, inverse)
+        beside = -inverse
+    lowest = eigh_tridiagonal(diagonal, beside, eigvals_only=True, select="i", select_range=(0, 0))[0]
+    sine = grid.courant_number * np.sqrt(lowest) / 2
+    return float(np.arcsin(sine) / np.pi * speed_of_light / (grid.courant_number * grid.cell))
+
+
+def rounding(step: float) -> float:
+    """Relative error of a frequency read as arccos(cos(w dt)), w dt = `step`, where the cosine is off by 2^-52."""
+    return float(2.0**-52 / (step * np.sin(step)))
 
 
 def axisymmetric_start(grid: AxisymmetricGrid, kind: str, mode: np.ndarray, p: int) -> np.ndarray:
