@@ -12,7 +12,8 @@ u_r, u_phi, u_z of its electric energy then rings higher by
     dw/w = (k0 d)^2/24 sum_c u_c (a_c eps - S^2).
 
 The shares are the lattice mode's own, so prediction and ringing differ by terms of higher order: relative to the shift
-by O((k d)^2). Measured at most 0.055 (k d)^2: 0.6 % at 20 cells a wavelength, 2 % at 10. Hence the bound 0.1 (k d)^2.
+by O((k d)^2). Measured at most 0.073 (k d)^2: 0.6 % at 20 cells a wavelength, 2 % at 10. Hence the bound 0.1 (k d)^2.
+The bare lattice rings as its dispersion relation says, to three roundings (`lattice_modes.rounding`; measured 1.25).
 
 What is left of the bare lattice's error. On the axis half of the energy is in E_phi, so the mean weight is 7/8 in place
 of 1, and eps/(8 (eps - S^2)) is left, 0.146 at most: measured 0.05 to 0.09 up to 20 degrees. Further out E_r and E_phi
@@ -26,7 +27,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from lattice_modes import axisymmetric_start, radial_modes
+from lattice_modes import axisymmetric_start, radial_modes, rounding
 from scipy.constants import speed_of_light
 from scipy.special import jn_zeros, jnp_zeros
 
@@ -122,7 +123,8 @@ def test_shift(measured: Callable[..., float], kind: str, permittivity: float, c
         "mode": kind,
         "permittivity": permittivity,
     }
-    measured("bare lattice, frequency", abs(bare / one.bare - 1), at_most=1e-12, **place)
+    bound = 3 * rounding(one.bare * one.courant)
+    measured("bare lattice, frequency", abs(bare / one.bare - 1), at_most=bound, **place)
     off = (compensated / bare - 1) / one.predicted_shift() - 1
     measured("shift against its prediction, relative", abs(off), at_most=0.1 * one.wave_number**2, **place)
     left = abs(compensated / one.exact - 1) / abs(bare / one.exact - 1)

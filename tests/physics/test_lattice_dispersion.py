@@ -9,14 +9,15 @@ matrix over the radius (axisymmetric), so the frequency at which one rings is kn
 K^2 an eigenvalue of the three-term operator along r (`lattice_modes`).
 
 A box that starts from such a mode rings as a_(n+1) + a_(n-1) = 2 cos(w dt) a_n at every place, so cos(w dt) follows by
-least squares from any record. Measured: relative error of the frequency at most 4e-14, both backends of both lattices,
-orders 0 to 3, waves from 80 cells down to 2.
+least squares from any record. Its rounding, 2^-52, is 2^-52/(w dt sin(w dt)) of the frequency (`rounding`): up to 7e-14
+for the longest waves. Measured, in units of that, both backends, orders 0 to 3, waves from 80 cells down to 2: planar
+1.0 at most; axisymmetric 5.7, as the eigenvalue K^2 is rounded too, to 2^-52 of the largest. Bounds: 3 and 9.
 
 Against the continuum the planar relation says v/c - 1 = -(k d)^2/24 (cos^4 t + sin^4 t - S^2) + O((k d)^4). Measured at
 S = 1/2: -0.309 % at 20 cells a wavelength along the axis, -0.207 % at 14.1 along the diagonal, orders 2.00. Waves along
 z in a guide obey it with K in the place of 2 sin(kx d/2), exactly, and radial waves far from the axis with k_r in the
 place of kx: a wide cylinder shows 2 arcsin(K/2) R = j_mn (TE: j'_mn) but for 0.023 m rad at 13 cells a wavelength,
-which do not grow with R, so they are left behind at the axis.
+which do not grow with R, so they are left behind at the axis. For m = 0 2.5e-4 rad (TM) and 1.1e-6 rad (TE) are left.
 
 References:
     Taflove & Hagness, Computational Electrodynamics, 3rd ed., ch. 4.
@@ -30,7 +31,7 @@ from functools import partial
 import numpy as np
 import pytest
 from cavities import BACKENDS
-from lattice_modes import axisymmetric_start, radial_modes
+from lattice_modes import axisymmetric_start, radial_modes, rounding
 from scipy.special import jn_zeros, jnp_zeros
 
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
@@ -110,7 +111,7 @@ def test_planar_waves(backend: str, polarisation: str, p: int, q: int, measured:
     """Axis, diagonal and between, from 80 cells a wavelength down to 2.2."""
     expected = planar_step(0.5, np.pi * p / 40, np.pi * q / 40)
     error = abs(planar_ringing(backend, polarisation, p, q) / expected - 1)
-    measured(f"{polarisation}, frequency", error, at_most=1e-12, p=p, q=q, backend=backend)
+    measured(f"{polarisation}, frequency", error, at_most=3 * rounding(expected), p=p, q=q, backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -121,7 +122,7 @@ def test_axisymmetric_waves(kind: str, order: int, backend: str, measured: Calla
     for radial, p in ((0, 1), (0, 23), (6, 7), (18, 1), (18, 23)):
         found, expected = axisymmetric_ringing(backend, kind, order, radial, p)
         place = {"order": order, "radial": radial, "axial": p, "backend": backend}
-        measured(f"{kind}, frequency", abs(found / expected - 1), at_most=1e-12, **place)
+        measured(f"{kind}, frequency", abs(found / expected - 1), at_most=9 * rounding(expected), **place)
 
 
 @pytest.mark.parametrize(("p_over_q", "angle"), [((1, 0), 0.0), ((1, 1), 45.0)])
@@ -152,5 +153,6 @@ def test_radial_waves_disperse_like_plane_ones(kind: str, order: int, measured: 
         zeros = jn_zeros(order, n) if kind == "TM" else jnp_zeros(order, n)
         phases.append(nr * 2 * np.arcsin(np.sqrt(value) / 2) - zeros[-1])
         place = {"order": order, "cells": nr}
-        measured(f"{kind}, phase left at the axis, rad", abs(phases[-1]), at_most=0.026 * order + 4e-4, **place)
+        bound = 0.026 * order if order else {"TM": 4e-4, "TE": 2e-6}[kind]
+        measured(f"{kind}, phase left at the axis, rad", abs(phases[-1]), at_most=bound, **place)
     assert phases[1] == pytest.approx(phases[0], abs=3e-3)

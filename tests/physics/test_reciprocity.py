@@ -14,6 +14,9 @@ Measured, largest difference over the largest sample, 1200 steps: 8e-16 without 
 8e-16 with any loss as long as there is no tensor. With both, 5e-6 at a loss tangent of 0.02 and 1e-4 at 0.3: the
 tensor's off-diagonal entry is real, and joins nodes of different conductivity. That is far below the error of the
 surface itself.
+
+The bounds: a rounding of 2^-53 in every step, of any sign, is sqrt(1200) 2^-53 = 3.8e-15 after 1200 steps. With loss
+and the tensor there is no theory: twice what is measured.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from fdtd.backends import cpu
 
 Profile = tuple[np.ndarray, np.ndarray]
 CELL, STEPS = 0.4e-3, 1200
+ROUNDING = np.sqrt(STEPS) * 2.0**-53
 HORN = {
     "feed.inner_radius": 3.6e-3,
     "feed.outer_radius": 4e-3,
@@ -111,10 +115,10 @@ def test_without_loss(measured: Callable[..., float], tensor: bool) -> None:
     one, _ = both_ways(0.0, tensor)
     assert np.abs(one).max() > 0.1
     name = "difference of the two ways, " + ("tensor" if tensor else "diagonal")
-    measured(name, difference(0.0, tensor), at_most=1e-13)
+    measured(name, difference(0.0, tensor), at_most=ROUNDING)
 
 
-@pytest.mark.parametrize(("loss_tangent", "tensor", "bound"), [(0.02, False, 1e-13), (0.02, True, 1e-5)])
+@pytest.mark.parametrize(("loss_tangent", "tensor", "bound"), [(0.02, False, ROUNDING), (0.02, True, 1e-5)])
 def test_with_loss(measured: Callable[..., float], loss_tangent: float, tensor: bool, bound: float) -> None:
     """To rounding with the tensor's diagonal; with the whole of it to what a real off-diagonal entry costs."""
     name = "difference of the two ways, lossy, " + ("tensor" if tensor else "diagonal")
