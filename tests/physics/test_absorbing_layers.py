@@ -15,8 +15,8 @@ tenth of the centre frequency; m = 0, 1, 2:
      8 cells  20   -73.2 -71.1 -70.6        -96.3 -91.6 -93.6      -73.7 -70.8 -70.4            -87.6 -71.9 -68.9
      8 cells  40   -75.3 -78.3 -78.2        -91.1 -89.3 -91.6      -73.0 -76.1 -76.7            -84.7 -76.6 -73.2
 
-The bounds leave 3 dB. A recursive convolution of its own for every pole of the radial layer gives -48 dB at W = 20
-(and grows).
+No theory gives these; the bounds are 3 dB above the worst m of each, a factor of 1.4. A recursive convolution of its
+own for every pole of the radial layer gives -48 dB at W = 20 (and grows).
 """
 
 from __future__ import annotations
@@ -27,30 +27,36 @@ import pytest
 from cavities import BACKENDS
 from open_space import MARGIN, radiate, reflection_db, undisturbed
 
-THICKNESS = {10: (-71.0, -92.0), 8: (-67.0, -86.0)}  # r wall, z wall; dB
+CELLS, WIDTHS = (10, 8), (20, 40)
+ALONE = {  # by cells of the layer and W: r wall, z wall; dB
+    (10, 20): (-71.0, -94.0),
+    (10, 40): (-77.5, -92.0),
+    (8, 20): (-67.5, -88.5),
+    (8, 40): (-72.0, -86.0),
+}
 ALL_WALLS = {"r": (-74.5, -71.0, -71.0), "z": (-89.0, -71.5, -69.0)}  # by m, 10 cells
 
 
-@pytest.mark.parametrize("cells", THICKNESS)
-@pytest.mark.parametrize("width", [20, 40])
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_radial_layer(measured: Callable[..., float], order: int, width: int, cells: int) -> None:
     """The layer in r alone, z walls far away."""
     box = (width - 2, 6, 6)
     samples = radiate("cpu", order, width, 6 + MARGIN, 6 + MARGIN, (cells, 0, 0), box)
     found = reflection_db(samples, undisturbed(order, box), box, "r")
-    measured("r wall alone", found, "dB", at_most=THICKNESS[cells][0], layer_cells=cells, width_cells=width, m=order)
+    measured("r wall alone", found, "dB", at_most=ALONE[cells, width][0], layer_cells=cells, width_cells=width, m=order)
 
 
-@pytest.mark.parametrize("cells", THICKNESS)
-@pytest.mark.parametrize("width", [20, 40])
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_axial_layer(measured: Callable[..., float], order: int, width: int, cells: int) -> None:
     """The layer at z_min alone, the other walls far away."""
     box = (12, width // 2 - 2, 6)
     samples = radiate("cpu", order, 12 + MARGIN, width // 2, 6 + MARGIN, (0, cells, 0), box)
     found = reflection_db(samples, undisturbed(order, box), box, "z")
-    measured("z wall alone", found, "dB", at_most=THICKNESS[cells][1], layer_cells=cells, width_cells=width, m=order)
+    measured("z wall alone", found, "dB", at_most=ALONE[cells, width][1], layer_cells=cells, width_cells=width, m=order)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

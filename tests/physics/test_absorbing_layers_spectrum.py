@@ -13,17 +13,8 @@ At normal incidence the rest is the lattice's, -70 to -110 dB. A wave at the ang
 for N = 10 and strength 0.8: -48 dB at 64 degrees, -25 dB at 77, for any layer of this strength. What is measured stays
 below that, as waves of a source so near are not plane.
 
-Measured, dB, at 0.5, 1 and 1.5 times the centre frequency, 25 cells a wavelength there; m = 0 / 1 / 2:
-
-    layer   angle    0.5 f0             f0                   1.5 f0
-    r       0        -73 / -68 / -62    -75 / -74 / -69       -81 / -79 / -90
-    r       42       -64 / -66 / -56    -66 / -68 / -67       -76 / -77 / -74
-    r       66       -57 / -57 / -45    -60 / -62 / -59       -63 / -64 / -59
-    r       75       -51 / -53 / -40    -42 / -54 / -48       -38 / -49 / -41
-    z       5        -104 / -103 / -104 -108 / -97 / -103     -104 / -96 / -100
-    z       40       -88 / -98 / -98    -96 / -97 / -99       -95 / -96 / -98
-    z       64       -55 / -78 / -71    -81 / -100 / -100     -96 / -101 / -101
-    z       81       -26 / -50 / -49    -43 / -67 / -66       -56 / -76 / -67
+What is measured along the walls at 0.5, 1 and 1.5 times the centre frequency, 25 cells a wavelength there, is in
+`MEASURED`; as no theory gives it, the bounds are 3 dB above, a factor of 1.4.
 
 So the aims of -60 dB at the r wall and -80 dB at the z walls hold from f0 upwards to 64 degrees, but for the r wall's
 -59 at m = 2; half a wavelength less of room at half the frequency costs 10 dB and more beyond 45 degrees.
@@ -63,6 +54,19 @@ BAND = np.linspace(0.5, 1.5, 11)  # of the centre frequency
 STEPS, AWAY = 560, 210
 WIDTH, HEIGHT, REACH = 20, 10, 100
 PLACES = {"r": {0: 0, 42: 20, 66: 50, 75: 80}, "z": {5: 1, 40: 10, 64: 25, 81: 80}}  # angle: cells along the wall
+
+# By wall and angle: m = 0, 1, 2, each at 0.5, 1 and 1.5 times the centre frequency, dB.
+MEASURED = {
+    ("r", 0): ((-73, -75, -81), (-68, -74, -79), (-62, -69, -90)),
+    ("r", 42): ((-64, -66, -76), (-66, -68, -77), (-56, -67, -74)),
+    ("r", 66): ((-57, -60, -63), (-57, -62, -64), (-45, -59, -59)),
+    ("r", 75): ((-51, -42, -38), (-53, -54, -49), (-40, -48, -41)),
+    ("z", 5): ((-104, -108, -104), (-103, -97, -96), (-104, -103, -100)),
+    ("z", 40): ((-88, -96, -95), (-98, -97, -96), (-98, -99, -98)),
+    ("z", 64): ((-55, -81, -96), (-78, -100, -101), (-71, -100, -101)),
+    ("z", 81): ((-26, -43, -56), (-50, -67, -76), (-49, -66, -67)),
+}
+WORST_DB = {"r": (-60.0, -60.5, -60.0), "z": (-80.0, -92.5, -95.0)}  # up to 60 degrees, by m
 
 
 def spectra(
@@ -108,44 +112,36 @@ def reflections(order: int, wall: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-@pytest.mark.parametrize(
-    ("wall", "angle", "low", "middle", "high"),
-    [
-        ("r", 0, -59, -66, -76),
-        ("r", 42, -53, -63, -71),
-        ("r", 66, -42, -56, -56),
-        ("r", 75, -37, -39, -35),
-        ("z", 5, -100, -94, -93),
-        ("z", 40, -85, -93, -92),
-        ("z", 64, -52, -78, -93),
-        ("z", 81, -23, -40, -53),
-    ],
-)
-def test_by_angle_and_frequency(
-    measured: Callable[..., float], order: int, wall: str, angle: int, low: float, middle: float, high: float
-) -> None:
-    """Three dB above the table, and nowhere above what sigma cos t allows."""
+@pytest.mark.parametrize(("wall", "angle"), MEASURED)
+def test_by_angle_and_frequency(measured: Callable[..., float], order: int, wall: str, angle: int) -> None:
+    """Three dB above `MEASURED`, between its frequencies too; beyond 60 degrees within what sigma cos t allows."""
     level = reflections(order, wall)[:, PLACES[wall][angle]]
-    for place, bound in ((0, low), (5, middle), (10, high)):
+    bounds = [at + 3.0 for at in MEASURED[wall, angle][order]]
+    for place, bound in zip((0, 5, 10), bounds, strict=True):
         name = f"{wall} wall, m = {order}, at {BAND[place]:g} of the centre frequency"
         measured(name, level[place], "dB", at_most=bound, angle_deg=angle)
-    assert level.max() < -111 * np.cos(np.deg2rad(angle)) + 3 or level.max() < -50
+    assert level.max() < max(bounds)
+    assert angle < 60 or level.max() < -111 * np.cos(np.deg2rad(angle)) + 3
 
 
 @pytest.mark.parametrize("wall", ["r", "z"])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_aim_up_to_60_degrees(measured: Callable[..., float], order: int, wall: str) -> None:
-    """-60 dB at r and -80 dB at z from the centre frequency upwards, at every place up to 60 degrees (r) and 64 (z)."""
+    """From the centre frequency upwards, at every place up to 60 degrees (r) and 64 (z).
+
+    The aims, -60 dB at r and -80 dB at z, and never 3.3 dB above what is measured: -60.9, -63.8, -63.0 dB at r and
+    -82.7, -95.7, -98.3 dB at z for m = 0, 1, 2.
+    """
     reach = {"r": int(np.tan(np.deg2rad(60)) * (WIDTH + 2)), "z": PLACES["z"][64]}[wall]
     worst = reflections(order, wall)[5:, 1:reach].max()
-    measured(f"worst up to 60 degrees, {wall} wall", worst, "dB", at_most={"r": -60, "z": -80}[wall], m=order)
+    measured(f"worst up to 60 degrees, {wall} wall", worst, "dB", at_most=WORST_DB[wall][order], m=order)
 
 
 @pytest.mark.parametrize(("order", "radial", "axial"), [(0, -99, -115), (1, -97, -104), (2, -93, -115)])
 def test_near_field(measured: Callable[..., float], order: int, radial: float, axial: float) -> None:
     """A source two cells in front of the layer, at all frequencies of the band; over the field right at the source.
 
-    Measured for m = 0, 1, 2: -103, -100, -97 dB at r and -119, -107, -119 dB at z.
+    Measured for m = 0, 1, 2: -103, -100, -97 dB at r and -119, -107, -119 dB at z; the bounds are 3 to 4 dB above.
     """
     box = (WIDTH - 1, 10, 10)
     near = spectra(order, WIDTH, 50, 50, (10, 10, 10), box, column=WIDTH - 2)
@@ -200,7 +196,10 @@ def below_cutoff(layer: int, length: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def test_guide_below_cutoff(measured: Callable[..., float]) -> None:
-    """The layer does what its profile says, within 5 dB, and is better than the bare wall behind it."""
+    """The layer does what its profile says, within 5 dB, and is better than the bare wall behind it.
+
+    The formula has no echo of its own from the layer's beginning and no lattice; measured 4.7 dB above to 4.3 below it.
+    """
     part, decay, near = below_cutoff(10, 10)
     _, _, far = below_cutoff(0, 200)
     level = 20 * np.log10(np.abs((near - far) / far))

@@ -4,10 +4,13 @@ A conductor that leaves a sliver of a cell open needs a smaller time step than t
 `fdtd.axisymmetric.conductors` raises the area of such faces instead. Away from the axis that is enough by theory: a
 face adds a matrix of rank one to curl curl, of norm (sum of its open edges) / area; faces of one colour of a
 chessboard share no edge, so the largest eigenvalue is at most twice the largest norm, 2 * 4 * 1.28 = 10.2,
-and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the lattice itself is at its limit. Measured: flat walls
-at 14 places within a cell and 36 tubes and horns of random shape on random cells stay within 200 of unit noise over
-1,500 steps; with 1.15 near the axis too, two
-of the flat walls overflow.
+and 4 / (0.98 * 0.6212)^2 = 10.8 is allowed. Near the axis the lattice itself is at its limit; with 1.15
+there too, two of the flat walls overflow.
+
+Fields that do not grow are bounded by the energy of the noise, but that bound is of no use: all of it in one cell at
+the axis would be some thousands. So the bounds are the largest values measured over 1,500 steps of unit noise and about
+60 %: flat walls at 14 places within a cell 122, at all of them; 36 tubes and horns of random shape on random cells 55
+to 245; nine horns with tiny faces 154 to 330.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
 
 STEPS = 1500
-LARGEST = 1e3
+LARGEST = {"flat wall": 200.0, "random shapes": 400.0, "tiny faces": 530.0}
 
 
 def _grown(
@@ -68,7 +71,7 @@ def test_flat_wall_across_the_axis(measured: Callable[..., float], fraction: flo
         "feed.length": (66 + fraction) * 0.3e-3 - 0.4e-3,
     }
     largest = _grown("open_waveguide", design, 0.3e-3, np.random.default_rng(0))
-    measured("largest field from unit noise, flat wall", largest, at_most=LARGEST, place_in_cell=fraction)
+    measured("largest field from unit noise, flat wall", largest, at_most=LARGEST["flat wall"], place_in_cell=fraction)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -93,7 +96,8 @@ def test_any_tube_or_horn_on_any_cell(measured: Callable[..., float], seed: int)
             }
         largest = _grown(family, design, cell, rng)
         name = "largest field from unit noise, random shapes"
-        measured(name, largest, at_most=LARGEST, family=family, lattice_mm=round(cell * 1e3, 4))
+        bound = LARGEST["random shapes"]
+        measured(name, largest, at_most=bound, family=family, lattice_mm=round(cell * 1e3, 4))
 
 
 # cell, time step over the largest stable one, outer radius of the feed, length, aperture radius, wall; mm
@@ -121,4 +125,5 @@ def test_rims_with_a_smaller_time_step(measured: Callable[..., float], shape: tu
     design = {"feed.inner_radius": 3.6e-3, "feed.length": 6e-3}
     design |= {name: value * 1e-3 for name, value in zip(names, lengths, strict=True)}
     largest = _grown("conical_horn", design, cell * 1e-3, np.random.default_rng(0), fraction)
-    measured("largest field from unit noise, horns with tiny faces", largest, at_most=LARGEST, cell_mm=cell)
+    name = "largest field from unit noise, horns with tiny faces"
+    measured(name, largest, at_most=LARGEST["tiny faces"], cell_mm=cell)

@@ -4,15 +4,20 @@ A lens and a horn on cells of 0.3 mm; largest changes over 28.5, 30 and 31.5 GHz
 
 contour  It stands 2 cells from the antenna. Moved by n cells, the far field changes by the phase error of the lattice's
          waves over n cells, n (k d)^3/24 at most (the leading term of the dispersion relation along an axis): 3.2e-4 of
-         the peak a cell at 31.5 GHz. Measured a cell: lens 2.9e-4, horn 1.9e-4; directivity at most 0.003 dB over 6
-         cells. S11 is the same to the last bit.
-layers   What they send back, -80 dB as a rule and -70 dB at their worst: 1e-4 of a field, 3e-4. Measured, 0.15 to 0.5
-         wavelengths away instead of 0.25: far field 1.1e-4 of its peak, S11 4.9e-5, directivity 0.0003 dB.
+         the peak a cell at 31.5 GHz. Measured a cell: lens 2.9e-4, horn 1.9e-4. Directivity, in which most of a phase
+         error cancels, has no theory: its bound is what is measured (`DIRECTIVITY_DB`) and a half. S11 is the same to
+         the last bit.
+layers   What they send back, -80 dB as a rule: 1e-4 of a field. How much of it arrives where has no theory. Measured,
+         0.15 to 0.5 wavelengths away instead of 0.25: far field 1.12e-4 of its peak, S11 4.9e-5, directivity
+         0.00025 dB; the bounds are these and a half.
 records  A record at the rate R folds R - f onto f. The pulse's Gaussian has nothing there (1e-40 even at every 20th
          step), but it is cut at 5 standard deviations: a jump of e^-12.5 = 3.7e-6 at either end, whose spectrum
          3.7e-6/(2 pi (R - f)) is 2e-7 of the pulse's own at R - f = 50 GHz, a few terms of it 1e-6; the cut at the end
-         of the run is as much again. Measured at every 2nd to 20th step (the layout chooses the 10th): S11 at most
-         7.4e-7, far field 5.4e-7. At every 24th the Gaussian itself folds: 5e-5 of it, and S11 is off by 9e-6.
+         of the run is as much again. All of it goes as 1/(R - f). Measured at every 2nd to 20th step (the layout
+         chooses the 10th), times (R - f)/50 GHz: S11 at most 8e-7, far field 6e-7; the bounds are these and 40 %.
+seldom   At every 24th step the Gaussian itself folds, F = 5e-5 of it: S11 = b/a becomes (b + F b')/(a + F a'), so it is
+         off by F (|S11| + |S11'|) at most, S11' that of the frequency folded in. Measured 9e-6 = 0.18 F; bounds a
+         factor of two on either side.
 """
 
 from __future__ import annotations
@@ -37,6 +42,10 @@ DESIGNS = {
     "hemispherical_lens": FEED
     | {"lens.permittivity": 2.53, "lens.loss_tangent": 0.0, "lens.radius": 6e-3, "lens.extension": 2e-3},
     "conical_horn": FEED | {"horn.length": 6e-3, "horn.aperture_radius": 7e-3, "horn.wall": 0.5e-3},
+}
+DIRECTIVITY_DB = {  # by cells between antenna and contour, against 2; measured
+    "hemispherical_lens": {3: 7.6e-4, 4: 1.42e-3, 6: 2.45e-3, 8: 3.09e-3},
+    "conical_horn": {3: 1.31e-4, 4: 2.38e-4, 6: 3.53e-4, 8: 3.14e-4},
 }
 WAVELENGTH = speed_of_light / min(FREQUENCIES)
 
@@ -93,7 +102,7 @@ def test_contour(measured: Callable[..., float], family: str, margin: int) -> No
     kd = 2 * np.pi * max(FREQUENCIES) * CELL / speed_of_light
     measured("far field over its peak", change(one, other), at_most=further * kd**3 / 24, **place)
     shift = np.abs(boresight_db(one) - boresight_db(other)).max()
-    measured("directivity", shift, "dB", at_most=0.01, **place)
+    measured("directivity", shift, "dB", at_most=1.5 * DIRECTIVITY_DB[family][margin], **place)
     assert np.array_equal(one.sweep_s11, other.sweep_s11)
 
 
@@ -103,10 +112,10 @@ def test_layers(measured: Callable[..., float], family: str, part: float) -> Non
     """0.15 to 0.5 wavelengths from the antenna, against the quarter that it is by default."""
     one, other = solved(family, layout(family)), solved(family, layout(family, part * WAVELENGTH))
     place = {"distance_wavelengths": part, "antenna": family}
-    measured("far field over its peak, layers moved", change(one, other), at_most=3e-4, **place)
-    measured("S11, layers moved", np.abs(one.sweep_s11 - other.sweep_s11).max(), at_most=1e-4, **place)
+    measured("far field over its peak, layers moved", change(one, other), at_most=1.7e-4, **place)
+    measured("S11, layers moved", np.abs(one.sweep_s11 - other.sweep_s11).max(), at_most=7.4e-5, **place)
     shift = np.abs(boresight_db(one) - boresight_db(other)).max()
-    measured("directivity, layers moved", shift, "dB", at_most=0.01, **place)
+    measured("directivity, layers moved", shift, "dB", at_most=3.8e-4, **place)
 
 
 def folded(where: Layout) -> float:
@@ -131,12 +140,13 @@ def test_recording_rate(measured: Callable[..., float], family: str, every: int)
     assert folded(where) < 1e-30
     place = {"record_every": every, "antenna": family}
     shift = np.abs(one.sweep_s11 - other.sweep_s11).max()
-    measured("S11, recorded less often", shift, at_most=2e-6, **place)
-    measured("far field over its peak, recorded less often", change(one, other, every), at_most=2e-6, **place)
+    tail = 50e9 / (1 / (every * where.grid.time_step) - max(FREQUENCIES))
+    measured("S11, recorded less often", shift, at_most=1.1e-6 * tail, **place)
+    measured("far field over its peak, recorded less often", change(one, other, every), at_most=8e-7 * tail, **place)
 
 
 def test_too_seldom_is_seen(measured: Callable[..., float]) -> None:
     """Every 24th step folds the pulse onto itself: the measure itself, and that the bound on it is right."""
     (_, one), (where, other) = recorded("conical_horn", 1), recorded("conical_horn", 24)
     shift = np.abs(one.s11 - other.s11).max()
-    measured("S11, recorded too seldom", shift, at_least=0.02 * folded(where), at_most=2 * folded(where))
+    measured("S11, recorded too seldom", shift, at_least=0.09 * folded(where), at_most=0.36 * folded(where))

@@ -7,11 +7,10 @@ some thousand steps. What stays are the lattice's fastest waves, bound to the ax
 and along z they hardly move. They neither decay nor grow, and the sum of squares that is looked at beats by a few per
 cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of
 random fields it is asked that the mean energy of 10,000 steps is never above that of the 10,000 before by more than
-10 % (an eigenvalue outside the unit circle by 5e-6 would be), and for m = 0 and 1, where bound waves leak, that it
-falls. The start is free of static charges, which would stay for ever: H is a curl, E nothing.
+10 % (an eigenvalue outside the unit circle by 5e-6 would be; beats give 7 %, measured), and that it falls where bound
+waves leak. The start is free of static charges, which would stay for ever: H is a curl, E nothing.
 
-Resolved waves must leave: a pulse of 25 cells a wavelength is below -200 dB after 50,000 steps in float64, what
-rounding keeps alive in float32 below -120 dB (2^-24 is -144 dB).
+Resolved waves must leave, down to what rounding keeps alive: a pulse of 25 cells a wavelength.
 
 Measured, mean energy of the last 10,000 steps over that of the second 10,000, float64 (float32 the same to 3e-4), and
 energy of the pulse at the end, float64 / float32:
@@ -19,8 +18,12 @@ energy of the pulse at the end, float64 / float32:
            m = 0            m = 1            m = 2            m = 3
     lens   0.26             0.76             0.91             0.96
            -229 / -133 dB   -238 / -131 dB   -237 / -138 dB   -229 / -129 dB
-    horn   0.0013           0.013            0.96             1.00
-           -227 / -134 dB   -231 / -136 dB   -236 / -138 dB   -221 / -126 dB
+    horn   0.035            0.0075           1.008            1.00
+           -227 / -131 dB   -231 / -134 dB   -237 / -140 dB   -223 / -126 dB
+
+Theory gives neither how fast bound waves leak nor how much of a pulse rounding keeps. The bounds (`KEPT`) are the
+ratios measured and a half where the waves leak, and 3 to 5 % where they stay; 4 to 6 dB above the worst pulse, a factor
+of 1.6 to 2 in the field, for m <= 2 and for m = 3, as other compilers and processors round otherwise (up to 3 dB seen).
 
 Over 200,000 steps the plateaus of m = 2 and 3 are the same to 7 %. At 1.005 of the limit the horn's fields overflow
 within 2,000 steps for every m, those of the lens within 3,000 for m = 2 and 3.
@@ -47,6 +50,8 @@ from fdtd.cpml import RadialLayer
 
 STEPS, LAYER = 50_000, 6
 NR, NZ, ORIGIN = 24, 34, 11
+KEPT = {"lens": (0.4, 0.9, 0.95, 1.01), "horn": (0.052, 0.0115, 1.05, 1.05)}  # by m
+PULSE_DB = {"float64": (-221.0, -217.0), "float32": (-125.0, -121.0)}  # m <= 2, m = 3
 
 
 def lens() -> Scene:
@@ -119,11 +124,14 @@ def plate(fraction: float) -> Scene:
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 def test_plate_across_the_axis(order: int) -> None:
-    """Wherever its face cuts the cells at the axis, 3,000 steps from random fields stay finite and small."""
+    """Wherever its face cuts the cells at the axis, 3,000 steps from random fields stay finite and small.
+
+    Measured, of a start of unit size: 1.1 for m = 0 and 1, 3.3 for m = 2 and 3; the bounds are these and a half.
+    """
     for fraction in (0.3, 0.72, 0.79, 0.86):
         final = cpu.run(problem(plate(fraction), order, 3000), precision="float64").final
         assert final is not None
-        assert np.nan_to_num(np.abs(final), nan=np.inf).max() < 1e3, fraction
+        assert np.nan_to_num(np.abs(final), nan=np.inf).max() < (1.7 if order < 2 else 5.0), fraction
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
@@ -133,8 +141,8 @@ def test_random_fields(measured: Callable[..., float], scene: Callable[[], Scene
     """From 10,000 to 50,000 steps: less energy for m = 0 and 1, and no more for m = 2 and 3."""
     means = mean_energies(problem(scene(), order), precision)
     name = f"mean energy, steps 40,000-50,000 over 10,000-20,000, {scene.__name__}, m = {order}"
-    measured(name, means[-1] / means[1], at_most=0.85 if order < 2 else 1.1, precision=precision)
-    assert means[0] < 0.6
+    measured(name, means[-1] / means[1], at_most=KEPT[scene.__name__][order], precision=precision)
+    assert means[0] < (0.6 if scene is horn and order > 1 else 0.09)  # measured 0.52, 0.059
     assert (means[1:] < 1.1 * means[:-1]).all()
 
 
@@ -157,4 +165,4 @@ def test_resolved_waves_leave(
     cpu.run(lit, precision=precision, watch=lambda _, ratio: looks.append(ratio))
     decay = 10 * np.log10(max(looks[-20:]))
     name = f"energy after 50,000 steps, {scene.__name__}, m = {order}"
-    measured(name, decay, "dB", at_most=-200.0 if precision == "float64" else -120.0, precision=precision)
+    measured(name, decay, "dB", at_most=PULSE_DB[precision][order == 3], precision=precision)

@@ -20,7 +20,8 @@ The worse of TM e_z and TE h_z at both widths, dB, by strength and grading: a sh
     5         -82    -91    -91    -89    -86    -85
 
 In frequency, against the largest field on the contour at 0.5, 0.75, 1, 1.25, 1.5 of the centre, the worst of all
-components: -94 -108 -118 -111 -102 dB. A pulse cut off at -43 dB instead of -109, whose ends hold waves of a
+components: -94 -108 -118 -111 -102 dB (`BOUNDS_DB` has the two groups). No theory gives any of these; the bounds are 3
+to 4 dB above the worst, a factor of 1.5. A pulse cut off at -43 dB instead of -109, whose ends hold waves of a
 few cells, leaves -76 (TM) and -80 (TE) with any of these: such waves are not resolved, neither by the layer.
 """
 
@@ -43,7 +44,13 @@ from fdtd.waveforms import GaussianPulse
 CELL = 1e-3
 CENTRE = c / (25 * CELL)
 STEPS, MARGIN = 560, 150
-BOUND_DB = -100.0
+CLOSED_DB = {20: -113.0, 40: -109.0}  # by width between the layers
+BOUNDS_DB = {  # the component driven, at 0.5, 0.75, 1, 1.25, 1.5 of the centre frequency
+    "e_z": (-99.0, -110.0, -114.0, -108.0, -99.0),
+    "h_z": (-99.0, -110.0, -114.0, -108.0, -99.0),
+    "e_x": (-90.5, -105.0, -116.0, -112.5, -103.0),
+    "h_x": (-90.5, -105.0, -116.0, -112.5, -103.0),
+}
 LAYER = PlanarLayer(cells=10, alpha=0.05 * 2 * np.pi * CENTRE)
 Backend = Callable[[PlanarProblem], PlanarRecords]
 DOUBLE: Backend = partial(planar.run, precision="float64")
@@ -81,15 +88,15 @@ def reflection_db(run: Backend, polarisation: str, width: int, layer: PlanarLaye
 def test_all_four_layers_and_their_corners(
     measured: Callable[..., float], polarisation: str, component: str, width: int
 ) -> None:
-    """Better than -80 dB is asked for; the bound leaves 12 dB on what is measured."""
+    """Better than -80 dB is the aim; the bound is 3 dB above the worst component measured."""
     found = reflection_db(DOUBLE, polarisation, width, LAYER, component)
     name = f"{polarisation}, {component} driven"
-    measured(name, found, "dB", at_most=BOUND_DB, width_cells=width)
+    measured(name, found, "dB", at_most=CLOSED_DB[width], width_cells=width)
 
 
 @pytest.mark.parametrize("polarisation, component", [("TM", "e_z"), ("TE", "h_z")])
 def test_the_oracle_absorbs_alike(polarisation: str, component: str) -> None:
-    assert reflection_db(planar_reference.run, polarisation, 20, LAYER, component) < BOUND_DB
+    assert reflection_db(planar_reference.run, polarisation, 20, LAYER, component) < CLOSED_DB[20]
 
 
 def test_bare_walls_are_seen() -> None:
@@ -108,9 +115,8 @@ def test_by_frequency(measured: Callable[..., float], polarisation: str, compone
     for one, other in zip(near, far, strict=True):
         error, field = (np.abs(kernel @ samples[0]).max(axis=1) for samples in (one - other, other))
         worst = np.maximum(worst, 20 * np.log10(error / field))
-    for part, level in zip(parts, worst, strict=True):
-        at_most = -90.0 if part == 0.5 else -98.0
-        measured(f"{polarisation}, {component} driven", level, "dB", at_most=at_most, frequency_over_centre=part)
+    for part, level, bound in zip(parts, worst, BOUNDS_DB[component], strict=True):
+        measured(f"{polarisation}, {component} driven", level, "dB", at_most=bound, frequency_over_centre=part)
 
 
 @pytest.mark.parametrize(("strength", "order"), [(0.6, 4.0), (1.0, 4.0), (0.7, 3.0), (0.7, 5.0)])

@@ -18,6 +18,9 @@ the lattice's anisotropy, and it grows with the wavelengths across and with the 
 5, radius 0.6, TM, whose field rings for 640 periods, has 1.5 %, the worst of what was tried with permittivities 2 to 6,
 radii 0.3 to 0.8 and sources at 0.65 to 3 wavelengths; all else 1.0 or less. A metal cylinder of 6 cells' radius: 1.2 in
 the TE width. TE without the off-diagonal part of the tensor: 1.5 / 4.7.
+
+One per cent is the aim. No theory gives what is left of the anisotropy, so the bounds are the figures of the table and
+10 to 40 %, nowhere more than the aim.
 """
 
 from __future__ import annotations
@@ -37,37 +40,50 @@ BODIES = pytest.mark.parametrize("permittivity", [4.0, None], ids=["dielectric",
 POLARISATIONS = pytest.mark.parametrize("polarisation", ["TM", "TE"])
 
 
+LARGEST = {  # ring and width, per cent
+    ("TM", 4.0): (0.85, 1.0),
+    ("TE", 4.0): (0.65, 1.0),
+    ("TM", None): (0.4, 0.7),
+    ("TE", None): (0.75, 1.0),
+}
+
+
 @BODIES
 @POLARISATIONS
 def test_within_one_per_cent(measured: Measured, polarisation: str, permittivity: float | None) -> None:
     """20 cells a wavelength, nothing else asked for."""
+    ring, width = LARGEST[polarisation, permittivity]
     errors = compare(Case(polarisation, permittivity))
     name = f"{polarisation}, {'metal' if permittivity is None else 'dielectric'}"
-    measured(f"{name}, ring", 100 * errors.ring, "%", at_most=1.0, cells_per_wavelength=20)
-    measured(f"{name}, width", 100 * errors.width, "%", at_most=1.0, cells_per_wavelength=20)
+    measured(f"{name}, ring", 100 * errors.ring, "%", at_most=ring, cells_per_wavelength=20)
+    measured(f"{name}, width", 100 * errors.width, "%", at_most=width, cells_per_wavelength=20)
 
 
 @pytest.mark.parametrize(
-    "shape",
+    ("shape", "bounds"),
     [
-        (2.0, 0.3, 1.0, 0.6),
-        (2.0, 0.8, 1.2, 1.0),
-        (2.5, 0.4, 2.0, 0.6),
-        (6.0, 0.3, 0.8, 0.5),
-        (None, 0.8, 1.2, 1.5),
-        pytest.param((3.0, 0.8, 1.3, 1.05), marks=pytest.mark.slow),
-        pytest.param((4.0, 0.5, 3.0, 0.8), marks=pytest.mark.slow),
-        pytest.param((6.0, 0.5, 0.9, 0.7), marks=pytest.mark.slow),
-        pytest.param((6.0, 0.8, 1.5, 1.1), marks=pytest.mark.slow),
+        ((2.0, 0.3, 1.0, 0.6), (0.5, 0.9, 0.4)),
+        ((2.0, 0.8, 1.2, 1.0), (0.8, 0.9, 0.4)),
+        ((2.5, 0.4, 2.0, 0.6), (0.7, 0.8, 0.5)),
+        ((6.0, 0.3, 0.8, 0.5), (1.0, 0.8, 0.1)),
+        ((None, 0.8, 1.2, 1.5), (0.9, 1.0, 0.9)),
+        pytest.param((3.0, 0.8, 1.3, 1.05), (0.9, 1.05, 0.3), marks=pytest.mark.slow),
+        pytest.param((4.0, 0.5, 3.0, 0.8), (0.9, 1.05, 0.45), marks=pytest.mark.slow),
+        pytest.param((6.0, 0.5, 0.9, 0.7), (0.6, 0.8, 0.1), marks=pytest.mark.slow),
+        pytest.param((6.0, 0.8, 1.5, 1.1), (0.95, 0.85, 0.15), marks=pytest.mark.slow),
     ],
 )
 @POLARISATIONS
-def test_other_cylinders(polarisation: str, shape: tuple[float, float, float, float]) -> None:
-    """Permittivity, radius, distance of the source and radius of the ring, wavelengths. Measured: 0.3 to 1.0 %."""
+def test_other_cylinders(
+    polarisation: str, shape: tuple[float, float, float, float], bounds: tuple[float, float, float]
+) -> None:
+    """Permittivity, radius, distance of the source and radius of the ring, wavelengths.
+
+    Bounds on ring, width and incident field, per cent: the worse polarisation measured and 20 to 50 %.
+    """
     errors = compare(Case(polarisation, *shape))
-    assert errors.ring < 0.01
-    assert errors.width < 0.0105
-    assert errors.incident < 0.0075
+    for found, bound in zip((errors.ring, errors.width, errors.incident), bounds, strict=True):
+        assert 100 * found < bound
 
 
 @BODIES

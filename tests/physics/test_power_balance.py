@@ -10,14 +10,14 @@ know: second order. The certificate asks for 2 %.
 Measured at 0.4 mm (14 cells a wavelength in permittivity 3, 24 in air), largest at 28.5, 30, 31.5 GHz:
 
     antenna                  lost    accepted - contour - lost   accepted - far field - lost
-    lens, no loss            0       7e-5                        2.3e-4
-    lens, loss tangent 0.02  19 %    1.1e-4 (diagonal: 3e-6)     3.2e-4
-    lens, loss tangent 0.2   85 %    2.1e-4 (diagonal: 2e-6)     2.6e-4
-    horn                     0       6e-5                        5.6e-4
+    lens, no loss            0       7.3e-5                      1.7e-4
+    lens, loss tangent 0.02  19 %    1.2e-4 (diagonal: 7e-7)     2.7e-4
+    lens, loss tangent 0.2   85 %    2.1e-4 (diagonal: 4e-7)     2.4e-4
+    horn                     0       7.0e-5                      5.3e-4
 
-The bounds are these figures and a third. The 7e-5 without loss is what the energy stop at -60 dB leaves out. The
-efficiency of the published lenses, radiated over accepted, is within 4e-3 of finite elements
-(tests/published/test_fem_reference.py).
+The diagonal tensor's are of a run down to -100 dB. The bounds are these figures and about 40 %. The 7e-5 without loss
+is what the energy stop at -60 dB leaves out. The efficiency of the published lenses, radiated over accepted, is within
+4e-3 of finite elements (tests/published/test_fem_reference.py).
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def off_balance(found: Solution, arrived: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("name", "design", "lost", "bounds"),
     [
-        ("lens", LENS | {"lens.loss_tangent": 0.0}, (0.0, 0.0), (1e-4, 3.1e-4)),
-        ("lens, loss tangent 0.02", LENS | {"lens.loss_tangent": 0.02}, (0.18, 0.20), (1.6e-4, 4.3e-4)),
+        ("lens", LENS | {"lens.loss_tangent": 0.0}, (0.0, 0.0), (1e-4, 2.4e-4)),
+        ("lens, loss tangent 0.02", LENS | {"lens.loss_tangent": 0.02}, (0.18, 0.20), (1.6e-4, 3.7e-4)),
         ("lens, loss tangent 0.2", LENS | {"lens.loss_tangent": 0.2}, (0.83, 0.87), (2.8e-4, 3.5e-4)),
         ("horn", HORN, (0.0, 0.0), (1e-4, 7.5e-4)),
     ],
@@ -94,4 +94,4 @@ def test_poynting_with_the_diagonal(
     monkeypatch.setattr(simulation, "fill", lambda *given: replace(whole(*given), coupling=None))
     found = solution(LENS | {"lens.loss_tangent": loss_tangent}, decay_db=100.0)
     name = "diagonal tensor: contour"
-    measured(name, off_balance(found, found.through_contour), at_most=4e-6, loss_tangent=loss_tangent)
+    measured(name, off_balance(found, found.through_contour), at_most=1e-6, loss_tangent=loss_tangent)

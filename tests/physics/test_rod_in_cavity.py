@@ -10,7 +10,8 @@ the rod), as in `test_cavity_modes`; 1, 1.5, 2, 3 cells a millimetre. Measured:
     4.27 mm   -1.17 ... -2.04  0.06 ... 0.28    0.026 ... 0.104  0.003 ... 0.033
 
 Between the nodes C depends on where within a cell the surface falls, so no line can be fitted, but it stays bounded:
-the second order. A surface seen a tenth of a cell off would move C at 3 cells a millimetre by 0.9 for m = 0.
+the second order. The bounds on C are the largest of each row and 20 to 50 %. A surface seen a tenth of a cell off would
+move C at 3 cells a millimetre by 0.9 for m = 0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from rods import Rod
 from scipy.constants import speed_of_light
 
 CELLS_PER_MM = (1.0, 1.5, 2.0, 3.0)
-LARGEST = {0: 2.5, 1: 0.4, 2: 0.15, 3: 0.06}
+LARGEST = {  # |C| by radius, mm, and m
+    4.0: (1.3, 0.4, 0.06, 0.018),
+    4.1: (2.0, 0.22, 0.09, 0.036),
+    4.27: (2.5, 0.4, 0.15, 0.045),
+}
+ORDERS = (0, 1, 2, 3)
 
 
 def rod_of(order: int, radius: float, permittivity: float = 4.0) -> Rod:
@@ -32,7 +38,7 @@ def rod_of(order: int, radius: float, permittivity: float = 4.0) -> Rod:
     return Rod(order=order, half_waves=min(order, 1), permittivity=permittivity, radius=radius)
 
 
-@pytest.mark.parametrize("order", LARGEST)
+@pytest.mark.parametrize("order", ORDERS)
 def test_thin_air_is_no_rod(order: int) -> None:
     """The formula of the rod, its permittivity next to 1, is that of the empty cavity."""
     found = rod_of(order, 4e-3, 1 + 1e-7).resonance()
@@ -40,7 +46,7 @@ def test_thin_air_is_no_rod(order: int) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("order", LARGEST)
+@pytest.mark.parametrize("order", ORDERS)
 def test_rod_on_the_lattice(order: int, backend: str, measured: Callable[..., float]) -> None:
     """The surface falls on nodes."""
     rod = rod_of(order, 4e-3)
@@ -49,7 +55,7 @@ def test_rod_on_the_lattice(order: int, backend: str, measured: Callable[..., fl
     errors = [rod.error(backend, per_mm) for per_mm in cells]
     for error, cells_per_wavelength in zip(errors, n, strict=True):
         where = {"cells_per_wavelength": round(cells_per_wavelength, 2), "backend": backend}
-        bound = LARGEST[order] / cells_per_wavelength**2
+        bound = LARGEST[4.0][order] / cells_per_wavelength**2
         measured(f"relative error, rod, m = {order}", abs(error), at_most=bound, **where)
     if backend == "cpu" and order < 2:
         slope = -np.polyfit(np.log(cells), np.log(np.abs(errors)), 1)[0]
@@ -57,12 +63,13 @@ def test_rod_on_the_lattice(order: int, backend: str, measured: Callable[..., fl
 
 
 @pytest.mark.parametrize("radius", [4.1e-3, 4.27e-3])
-@pytest.mark.parametrize("order", LARGEST)
+@pytest.mark.parametrize("order", ORDERS)
 def test_rod_between_the_nodes(order: int, radius: float, measured: Callable[..., float]) -> None:
-    """The same bound on C wherever the surface falls."""
+    """C is bounded on every mesh, wherever the surface falls."""
     rod = rod_of(order, radius)
     for per_mm in CELLS_PER_MM:
         n = speed_of_light / rod.resonance() / 2 * 1e3 * per_mm
         error = abs(rod.error("cpu", per_mm))
         name = f"relative error, rod of {radius * 1e3:g} mm, m = {order}"
-        measured(name, error, at_most=LARGEST[order] / n**2, cells_per_wavelength=round(n, 2))
+        bound = LARGEST[round(radius * 1e3, 2)][order] / n**2
+        measured(name, error, at_most=bound, cells_per_wavelength=round(n, 2))

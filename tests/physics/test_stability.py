@@ -4,7 +4,8 @@ Random fields hold every wave of the lattice, the fastest ones at the axis inclu
 removes. The waves leave or dissipate in the layers; what is left at the end is static, the same at 10,000 and at
 20,000 steps. A layer that amplifies anything at all would have 20,000 steps to show it.
 
-Measured, energy after 20,000 over that after 10,000 steps: within 3e-5 of 1 for m = 0, 1, 2, 3. Just above the limit,
+Measured, energy after 20,000 over that after 10,000 steps: within 2.6e-5 of 1 for m = 0, 1, 2, 3. The static part
+gives 1 exactly; how little else is left has no theory, so the bound is twice that, on both sides. Just above the limit,
 or with a radial layer whose poles are convolved one by one, the fields are no longer finite by then.
 """
 
@@ -63,17 +64,22 @@ def test_random_fields_do_not_grow(measured: Callable[..., float], backend: str,
     problem = random_start(order, 20_000)
     halfway = dataclasses.replace(problem.sampling, steps=10_000)
     late, middle = energy(problem, backend), energy(dataclasses.replace(problem, sampling=halfway), backend)
-    measured("energy after 20,000 over that after 10,000 steps", late / middle, at_most=1.001, m=order, backend=backend)
+    name = "energy after 20,000 over that after 10,000 steps"
+    measured(name, late / middle, at_least=1 - 5e-5, at_most=1 + 5e-5, m=order, backend=backend)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 def test_the_limit_is_sharp(order: int) -> None:
-    """1 % above the limit random fields blow up: the limit is no safer than it has to be."""
+    """1 % above the limit random fields blow up: the limit is no safer than it has to be.
+
+    Measured below it, after 2,000 steps: 4.8e4 to 7.3e4, the start's energy and its beats; the bound is half as much
+    again.
+    """
     problem = random_start(order, 2000)
     grid = problem.grid
     beyond = object.__new__(AxisymmetricGrid)  # past the constructor, which refuses this step
     beyond.__dict__.update(dataclasses.asdict(grid) | {"courant_number": 1.01 * courant_limit(order)})
     bare = dataclasses.replace(problem, media=empty(grid), radial_layer=RadialLayer(cells=0), axial_layers=())
     with np.errstate(all="ignore"):
-        assert energy(bare, "cpu") < 1e6
+        assert energy(bare, "cpu") < 1.1e5
         assert not energy(dataclasses.replace(bare, grid=beyond), "cpu") < 1e12

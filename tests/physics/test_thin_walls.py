@@ -3,7 +3,9 @@
 A wall of 0.1 mm on cells of 0.45 mm lies between nodes nearly everywhere; a flare of 53 degrees crosses faces from
 corner to corner, and its rim ends within an edge. Their directivity at 30 GHz is settled at 0.05 mm: 14.37 and
 11.51 dBi. Measured: thin wall 14.37 / 14.37 / 14.37 dBi at 0.45 / 0.3 / 0.15 mm; steep flare 11.37 / 11.47 / 11.51.
-Leaky faces or magnetic walls beside the metal gave 12.98 and 11.10 at 0.45 mm.
+Leaky faces or magnetic walls beside the metal gave 12.98 and 11.10 at 0.45 mm. No theory gives what is left, which
+comes and goes with the wall's place in its cells: measured 0.012 and 0.011 dB, and 0.12, 0.055, 0.030 dB for the steep
+flare; the bounds are these and two thirds.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ SOLVER = {
 @pytest.mark.parametrize(
     ("length", "wall", "settled", "cell", "tolerance"),
     [
-        (18e-3, 0.1e-3, 14.37, 0.45e-3, 0.05),
-        (18e-3, 0.1e-3, 14.37, 0.3e-3, 0.05),
+        (18e-3, 0.1e-3, 14.37, 0.45e-3, 0.02),
+        (18e-3, 0.1e-3, 14.37, 0.3e-3, 0.02),
         (4e-3, 0.5e-3, 11.51, 0.45e-3, 0.2),
         (4e-3, 0.5e-3, 11.51, 0.3e-3, 0.1),
         (4e-3, 0.5e-3, 11.51, 0.15e-3, 0.05),
