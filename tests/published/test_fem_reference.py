@@ -12,6 +12,10 @@ Measured, largest over all other antennas of either set and 28.5, 30 and 31.5 GH
     0.2 mm         0.018 (0.03)   0.0033 (0.005)  0.12 (0.2)               0.0010 (0.005)
     extrapolated   0.004 (0.015)  0.0009 (0.003)  0.045 (0.1)              0.0004 (0.003)
 
+No theory gives these. The bounds are the goals where those are no more than three times the largest error; where they
+are more, half as much again as is measured, rounded up: efficiency 0.003 and 0.002, all five extrapolated
+(`EXTRAPOLATED`).
+
 Every antenna on five meshes, and the orders: docs/validation.md.
 """
 
@@ -23,10 +27,9 @@ import numpy as np
 import pytest
 from reference_antennas import (
     ALL,
+    BOUNDS,
     CASES,
     COLUMNS,
-    EXTRAPOLATED_GOAL,
-    GOALS,
     HOLDOUT,
     amplitude,
     differences,
@@ -42,8 +45,9 @@ from reference_antennas import (
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
 
 DENSE = "shaped_lens_11_lossy"
-DENSE_GOALS = {0.3e-3: (0.06, 0.012, 0.55, 0.55, 0.006), 0.2e-3: GOALS[20]}
-CELLS = {0.3e-3: GOALS[20], 0.2e-3: GOALS[30]}
+DENSE_GOALS = {0.3e-3: (0.06, 0.012, 0.55, 0.55, 0.006), 0.2e-3: BOUNDS[20]}
+CELLS = {0.3e-3: BOUNDS[20], 0.2e-3: BOUNDS[30]}
+EXTRAPOLATED = (0.006, 0.0013, 0.07, 0.07, 0.0007)
 Measured = Callable[..., float]
 
 
@@ -70,7 +74,7 @@ def test_extrapolated(measured: Measured, name: str) -> None:
     """From 0.3 and 0.2 mm, with the time step and the orders that `simulate --extrapolate` takes."""
     coarse, fine = (solve(name, cell, courant_fraction=COURANT_FRACTION) for cell in CELLS)
     found = extrapolate(coarse, fine, ratio=1.5, order=ORDERS[ALL[name]["family"]])
-    hold(measured, worst(differences(name, found)), EXTRAPOLATED_GOAL, mesh="extrapolated", antenna=name)
+    hold(measured, worst(differences(name, found)), EXTRAPOLATED, mesh="extrapolated", antenna=name)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -3,18 +3,18 @@
 The table is of an independent high-order finite-element solution (two orders agree to 1e-4 dB). S11 is that of an
 infinitely long feed: the absorber in front of our back wall stands for it, and the wall's outside is in both.
 
-What is left is the rim: fields rise as x^(-1/3) towards a 90-degree edge and the lattice converges there with order
-4/3, not 2. With 0.3 mm cells the wall (1.33 cells) also ends between lattice planes on its outside; with 0.15 mm (2.67
-cells) too.
+What is left is the rim: fields rise as x^(-1/3) towards a 90-degree edge, where the lattice without a correction would
+converge with order 4/3, not 2. With 0.3 mm cells the wall (1.33 cells) also ends between lattice planes on its outside;
+with 0.15 mm (2.67 cells) too.
 
 Measured, largest over the three frequencies:
 
-    cell      D        |S11|     complex S11   phase at 30 GHz   HPBW E / H        front to back
-    0.30 mm   0.031    0.020 dB  0.0062        2.4 deg low       0.38 / 0.23 deg   0.10 dB
-    0.15 mm   0.021    0.013 dB  0.0027        1.0 deg low       0.20 / 0.22 deg   0.08 dB
+    cell      D           |S11|      complex S11   phase at 30 GHz   HPBW E / H          front to back
+    0.30 mm   0.0038 dB   0.030 dB   0.00038       0.16 deg          0.104 / 0.033 deg   0.020 dB
+    0.15 mm   0.0033 dB   0.007 dB   0.00032       0.15 deg          0.100 / 0.013 deg   0.004 dB
 
-The tolerances leave about a third on top of that; the issue asks for 0.15 dB, 0.6 dB, 1 degree and 0.1 dB, 0.35 dB, 1
-degree.
+No theory gives what the correction of the rim leaves; the tolerances are these figures and a third to a half, and half
+a unit of the table's last digit. The goals are 0.15 dB, 0.6 dB, 1 degree and 0.1 dB, 0.35 dB, 1 degree.
 """
 
 from __future__ import annotations
@@ -37,11 +37,24 @@ PUBLISHED = {
 }
 PHASE_DEG_30 = 175.14
 TOLERANCE = {  # by cell, m
-    0.3e-3: {"s11_db": 0.04, "directivity_dbi": 0.05, "hpbw_e_deg": 0.6, "hpbw_h_deg": 0.4, "front_to_back_db": 0.18},
-    0.15e-3: {"s11_db": 0.025, "directivity_dbi": 0.03, "hpbw_e_deg": 0.3, "hpbw_h_deg": 0.3, "front_to_back_db": 0.13},
+    0.3e-3: {
+        "s11_db": 0.04,
+        "directivity_dbi": 0.006,
+        "hpbw_e_deg": 0.15,
+        "hpbw_h_deg": 0.05,
+        "front_to_back_db": 0.032,
+    },
+    0.15e-3: {
+        "s11_db": 0.011,
+        "directivity_dbi": 0.005,
+        "hpbw_e_deg": 0.15,
+        "hpbw_h_deg": 0.023,
+        "front_to_back_db": 0.01,
+    },
 }
-S11_TOLERANCE = {0.3e-3: 1.5e-3, 0.15e-3: 1e-3}
-PHASE_TOLERANCE_DEG = {0.3e-3: 3.0, 0.15e-3: 1.5}
+S11_TOLERANCE = {0.3e-3: 5.5e-4, 0.15e-3: 4.8e-4}
+PHASE_TOLERANCE_DEG = {0.3e-3: 0.24, 0.15e-3: 0.22}
+LOST = {0.3e-3: (1.2e-3, 1e-3), 0.15e-3: (6.3e-4, 3.2e-4)}  # in the far field, through the contour
 
 
 @pytest.mark.parametrize("key", PUBLISHED)
@@ -67,11 +80,15 @@ def test_phase_of_s11(measured: Callable[..., float], cell: float) -> None:
 
 @pytest.mark.parametrize("cell", TOLERANCE)
 def test_nothing_is_lost(measured: Callable[..., float], cell: float) -> None:
-    """Perfect metal in air: what enters at the port is radiated (measured within 8e-4 and 4e-4)."""
-    outcome = solved("open_waveguide", cell)
-    for key in ("radiation_efficiency", "power_balance", "contour_balance"):
+    """Perfect metal in air: what enters at the port is radiated.
+
+    Measured within 8e-4 and 4e-4, through the contour 7e-4 and 2e-4; up to 1e-3 is what the energy stop at -60 dB may
+    leave out. The bounds are the figures and a half.
+    """
+    outcome, (far, near) = solved("open_waveguide", cell), LOST[cell]
+    for key, bound in (("radiation_efficiency", far), ("power_balance", far), ("contour_balance", near)):
         off = np.abs(np.array(outcome[key]) - 1).max()
-        measured(f"{key.replace('_', ' ')}, distance from 1", off, at_most=2e-3, cell_mm=cell * 1e3)
+        measured(f"{key.replace('_', ' ')}, distance from 1", off, at_most=bound, cell_mm=cell * 1e3)
 
 
 @pytest.mark.parametrize("cell", TOLERANCE)

@@ -5,7 +5,9 @@ Antennas on which nothing was chosen: circular feeds of 2, 5 and 9 mm (walls of 
 are certain to 1e-6 in S11 and 0.0003 dB in directivity: so little changes with their order, mesh and layer.
 
 Goals are those of the other two sets: an error of second order in the cell over the wavelength depends on the number
-of cells a wavelength alone, whatever the band.
+of cells a wavelength alone, whatever the band. The bounds are the goals, where those are no more than three times the
+largest error; the efficiency's are 0.003 and 0.002, half as much again as is measured, and so is the H-plane's when
+extrapolated, 0.045 dB.
 
 Measured, largest over all antennas and frequencies; the goals in brackets:
 
@@ -21,10 +23,10 @@ from collections.abc import Callable
 
 import pytest
 from reference_antennas import (
+    BOUNDS,
     COLUMNS,
     EVERY,
     EXTRAPOLATED_GOAL,
-    GOALS,
     OTHER_FEEDS,
     cell_of,
     differences,
@@ -35,6 +37,7 @@ from reference_antennas import (
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
 from antennaopt.solve.two_meshes import finer_cell
 
+EXTRAPOLATED = (*EXTRAPOLATED_GOAL[:3], 0.045, EXTRAPOLATED_GOAL[4])
 Measured = Callable[..., float]
 
 
@@ -46,11 +49,11 @@ def hold(measured: Measured, found: dict[str, float], goals: tuple[float, ...], 
 
 
 @pytest.mark.parametrize("name", OTHER_FEEDS)
-@pytest.mark.parametrize("cells", sorted(GOALS))
+@pytest.mark.parametrize("cells", sorted(BOUNDS))
 def test_within_the_goals(measured: Measured, cells: int, name: str) -> None:
     """Boresight directivity, complex S11 at z = 0, both cuts down to -20 dB and efficiency, at every frequency."""
     found = worst(differences(name, solve(name, cell_of(name, cells))))
-    hold(measured, found, GOALS[cells], cells_per_wavelength=cells, antenna=name)
+    hold(measured, found, BOUNDS[cells], cells_per_wavelength=cells, antenna=name)
 
 
 @pytest.mark.parametrize("name", OTHER_FEEDS)
@@ -60,4 +63,4 @@ def test_extrapolated(measured: Measured, name: str) -> None:
     fine = finer_cell(coarse, EVERY[name]["inner_radius_m"])
     first, second = (solve(name, cell, courant_fraction=COURANT_FRACTION) for cell in (coarse, fine))
     found = extrapolate(first, second, ratio=coarse / fine, order=ORDERS[EVERY[name]["family"]])
-    hold(measured, worst(differences(name, found)), EXTRAPOLATED_GOAL, mesh="extrapolated", antenna=name)
+    hold(measured, worst(differences(name, found)), EXTRAPOLATED, mesh="extrapolated", antenna=name)
