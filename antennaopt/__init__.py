@@ -9,6 +9,7 @@
 Everything is imported when it is first used, so that `simulate` loads neither the search nor the farm.
 """
 
+# pyright: reportUnsupportedDunderAll=false
 from __future__ import annotations
 
 from importlib import import_module

@@ -243,7 +243,7 @@ def _seconds(timed: Sequence[_Timed], antennas: int, steps: int, growth: float =
 
 
 def _calibrate(
-    solve: Callable[..., list[dict[str, Any]]],
+    solve: Callable[..., Sequence[Mapping[str, Any]]],
     family: str,
     designs: list[dict[str, float]],
     plan: Mapping[str, Any],
