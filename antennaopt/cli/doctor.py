@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.host import memory_bytes
 from antennaopt.cli.options import check_writable, json_option, write_out
 from antennaopt.errors import ClusterError
 from antennaopt.farm import usable_cores
@@ -57,6 +56,7 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
 def examine() -> dict[str, Any]:
     """Return what is found, JSON-able."""
     from antennaopt.installed import processor_name
+    from antennaopt.solve.capacity import memory_bytes
     from antennaopt.store.manifest import package_versions
     from fdtd.cache_folder import cache_folder
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm import usable_cores
-from antennaopt.solve.capacity import check_device, check_memory, memory_bytes, size_text
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -25,6 +24,8 @@ def check_memory_of_cells(side: int) -> None:
     Raises:
         ConfigurationError: It takes more than the machine has.
     """
+    from antennaopt.solve.capacity import memory_bytes, size_text
+
     there = memory_bytes()
     if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
         largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
@@ -54,6 +55,7 @@ def check_run_memory(
         Unsuitable: The device cannot step them.
     """
     from antennaopt.run import halved_plan
+    from antennaopt.solve.capacity import check_device, check_memory
 
     if backend == "cuda":
         finer = None if experiment.certificate.mode == "off" else halved_plan(experiment, plan)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.host import check_memory, check_run_memory
+from antennaopt.cli.host import check_run_memory
 from antennaopt.cli.options import set_option, warn
 from antennaopt.terminal import one_line
 
@@ -63,6 +63,8 @@ def describe(experiment: Experiment) -> list[str]:
         f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"
     )
     if not genes:
+        from antennaopt.solve.capacity import check_memory
+
         check_memory(grid)
         return [*lines, "ready for    antennaopt simulate"]
     finer = check_run_memory(experiment, grid)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -125,4 +127,24 @@ def _value(expression: str, names: dict[str, int]) -> int:
     python = re.sub(r"[A-Za-z_]\w*", lambda name: str(names[name[0]]), expression).replace("||", " or ")
     if not re.fullmatch(r"[\d\s+*=<>()or-]*", python):
         raise ValueError(f"{expression!r} is no expression of whole numbers")
-    return int(eval(python, {"__builtins__": {}}))  # noqa: S307 - digits and operators of this package's own text
+    return int(_reckoned(ast.parse(python.strip(), mode="eval").body))
+
+
+def _reckoned(node: ast.expr) -> int:
+    """Return the value of a parsed expression of numbers, sums, products, comparisons and `or`."""
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SUMS:
+            return _SUMS[type(op)](_reckoned(left), _reckoned(right))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _SUMS:
+            return int(_SUMS[type(op)](_reckoned(left), _reckoned(right)))
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return int(any(_reckoned(value) for value in values))
+    raise ValueError(f"{ast.unparse(node)!r} is no expression of whole numbers")
+
+
+_SUMS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Eq: operator.eq, ast.Lt: operator.lt,
+    ast.Gt: operator.gt, ast.LtE: operator.le, ast.GtE: operator.ge,
+}  # fmt: skip

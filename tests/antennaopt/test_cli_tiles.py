@@ -101,7 +101,7 @@ def test_measured_rows_are_compared_and_drawn(call, tmp_path):
         (("--measured", "bad.json", "--batch", "1"), "--batch says nothing to --measured"),
         (("--grid", "256x320"), "--grid needs --stencil; add it"),
         (("--device", "h200"), "--device needs --stencil or --measured; add it"),
-        (("--measured", "cuda.json", "--plot", "rates.bmp"), "use png, svg, pdf"),
+        (("--measured", "cuda.json", "--plot", "rates.bmp"), "use one of .png, .svg, .pdf"),
     ],
 )
 def test_bad_devices_and_files_are_one_line(call, tmp_path, arguments, says):

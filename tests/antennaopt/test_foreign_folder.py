@@ -71,8 +71,8 @@ def test_a_host_s_workers_use_nothing_of_the_folder(foreign):
             assert line, "ended"
         worker = program(foreign, "worker", address, "--workers", 1, "--backend", "cpu")
         processes.append(worker)
-        line = worker.stderr.readline()
-        assert "at work" in line
+        while "at work" not in (line := worker.stderr.readline()):
+            assert line, "ended"
     finally:
         for process in reversed(processes):
             process.terminate()

@@ -155,7 +155,7 @@ def test_a_row_without_what_every_row_has_is_damage(stopped, command, column):
 
 def test_a_second_writer_is_refused(stopped):
     holder = subprocess.Popen(
-        [sys.executable, "-c", "import sys, time; from antennaopt.results import RunFolder\n"
+        [sys.executable, "-c", "import sys, time; from antennaopt.store import RunFolder\n"
          "with RunFolder.open(sys.argv[1], write=True):\n print('held', flush=True)\n time.sleep(600)", str(stopped)],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -203,8 +203,7 @@ mode = "off"
 
 
 def begun(toml, root):
-    from antennaopt.config import load_experiment
-
+    from antennaopt.experiment import load_experiment
     from antennaopt.run import run
 
     return run(
