@@ -1,4 +1,4 @@
-"""Tables of README's "How fast" and of docs/performance.md, from the rows of results/benchmarks.
+"""Tables of speed in README and in docs/performance.md, from the rows of results/benchmarks.
 
     python benchmarks/performance_tables.py
 
@@ -33,6 +33,27 @@ def kernels() -> list[Row]:
     """Whole kernels of antennas, those of the study's lattice too once they are stored."""
     found = rows("h200/kernels_study") or rows("h200/kernels")
     return [row for row in found if row["stencil"] == "bor" and not row["without"] and row["batch"] == 264]
+
+
+def speed() -> str:
+    """Kernels, antennas and a study, on a core and on a device."""
+    core = max((row for row in rows("cpu/kernels_float32_xeon") if row["scheme"] == "skewed"), key=_size)
+    alone, device = rows("cpu/evaluate_reference_lens")[-1], rows("h200/evaluate")[-1]
+    kernel = max((row for row in kernels() if _size(row) == _size(device)), key=lambda row: row["cell_steps_per_s"])
+    study = read("h200/ten_thousand")
+    lines = [
+        ["fields, 10^9 cell-steps per second", cells(core), f"{core['cell_steps_per_s'] / 1e9:.2f}",
+         giga(kernel["cell_steps_per_s"])],
+        [f"antennas of {device['steps']} steps per second", cells(device), f"{alone['antennas_per_s']:.2f}",
+         f"{device['antennas_per_s']:.0f}"],
+        [f"study of {study['evaluations']:,} lenses, kernels in the cache", " x ".join(map(str, study["lattice"])), "",
+         f"{study['again']['wall_seconds']:.0f} s"],
+    ]  # fmt: skip
+    return table(["what", "cells", "one core", "one NVIDIA H200"], lines)
+
+
+def _size(row: Row) -> int:
+    return row["shape"][0] * row["shape"][1]
 
 
 def fast_cpu() -> str:
@@ -317,9 +338,10 @@ def best_table() -> str:
 
 
 BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
-    (README, "fast on a core"): fast_cpu,
-    (README, "fast on a device"): fast_device,
-    (README, "ten thousand"): best_table,
+    (README, "speed"): speed,
+    (PAGE, "fast on a core"): fast_cpu,
+    (PAGE, "fast on a device"): fast_device,
+    (PAGE, "ten thousand"): best_table,
     (PAGE, "schemes"): by_scheme,
     (PAGE, "schemes by lattice"): by_lattice,
     (PAGE, "whole antennas"): whole_antennas,

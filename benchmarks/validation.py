@@ -1,6 +1,6 @@
 """Write docs/validation.md and its pictures from results/validation/*.json (the last step of `make validation`).
 
-The same figures stand in the README and in docs/guide/accuracy.md, between comments `measured: ...` and `end`.
+Tables of README and of docs/guide/accuracy.md are written too, between comments `measured: ...` and `end`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ PAGE = ROOT / "docs" / "validation.md"
 PICTURES = ROOT / "docs" / "images" / "validation"
 README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide" / "accuracy.md"
 BLOCKS = (
-    (README, "reference"),
-    (README, "families"),
-    (README, "other feeds"),
-    (README, "open waveguide"),
-    (README, "cavities"),
+    (README, "accuracy"),
+    (GUIDE, "reference"),
     (GUIDE, "cells"),
+    (GUIDE, "open waveguide"),
+    (GUIDE, "cavities"),
     (GUIDE, "families"),
     (GUIDE, "other feeds"),
 )
@@ -238,6 +237,21 @@ def cells_table(accuracy):
     )
 
 
+def accuracy_table(rows):
+    """Largest errors of all antennas of all sets, by mesh."""
+    lines = []
+    for name, meshes in (
+        ("20 (default)", (0.3, 20)), ("30", (0.2, 30)), ("40", (0.15, 40)), ("extrapolated from 20 and 30", (EXTRAPOLATED,))
+    ):  # fmt: skip
+        ours = [row for row in rows if row["mesh"] in meshes]
+        worst = {key: max(row[key] for row in ours) for key in ("directivity_db", "s11", "efficiency")}
+        pattern = max(max(row["e_plane_db"], row["h_plane_db"]) for row in ours)
+        lines.append([
+            name, f"{worst['directivity_db']:.3f}", f"{worst['s11']:.4f}", f"{pattern:.2f}", f"{worst['efficiency']:.4f}"
+        ])  # fmt: skip
+    return table(("cells per wavelength", "directivity (dB)", "S11", "patterns (dB)", "efficiency"), lines)
+
+
 def cavities(tests):
     """The table of closed cavities, and what absorbing layers send back."""
     by_file = {Path(file["file"]).name: file["figures"] for file in tests}
@@ -263,6 +277,7 @@ def block(path, name, tests, accuracy):
     others = [row for row in rows if row["set"] == OTHER_FEEDS]
     same_feed = [row for row in rows if row["set"] != OTHER_FEEDS]
     made = {
+        "accuracy": lambda: accuracy_table(rows),
         "reference": lambda: reference_sentence(accuracy),
         "families": lambda: family_table(same_feed, FAMILIES, (0.3, 0.2, 0.15, EXTRAPOLATED)),
         "other feeds": lambda: family_table(others, FAMILIES, (20, 30, 40, EXTRAPOLATED)),
