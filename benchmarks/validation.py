@@ -240,15 +240,18 @@ def cells_table(accuracy):
 def accuracy_table(rows):
     """Largest errors of all antennas of all sets, by mesh."""
     lines = []
-    for name, meshes in (
-        ("20 (default)", (0.3, 20)), ("30", (0.2, 30)), ("40", (0.15, 40)), ("extrapolated from 20 and 30", (EXTRAPOLATED,))
-    ):  # fmt: skip
+    meshes_of = {
+        "20 (default)": (0.3, 20),
+        "30": (0.2, 30),
+        "40": (0.15, 40),
+        "extrapolated from 20 and 30": (EXTRAPOLATED,),
+    }
+    for name, meshes in meshes_of.items():
         ours = [row for row in rows if row["mesh"] in meshes]
         worst = {key: max(row[key] for row in ours) for key in ("directivity_db", "s11", "efficiency")}
         pattern = max(max(row["e_plane_db"], row["h_plane_db"]) for row in ours)
-        lines.append([
-            name, f"{worst['directivity_db']:.3f}", f"{worst['s11']:.4f}", f"{pattern:.2f}", f"{worst['efficiency']:.4f}"
-        ])  # fmt: skip
+        first = (name, f"{worst['directivity_db']:.3f}", f"{worst['s11']:.4f}")
+        lines.append([*first, f"{pattern:.2f}", f"{worst['efficiency']:.4f}"])
     return table(("cells per wavelength", "directivity (dB)", "S11", "patterns (dB)", "efficiency"), lines)
 
 
