@@ -1,4 +1,4 @@
-"""What a run costs beside solving: whole runs whose antennas are solved by nobody, or by a worker that sleeps."""
+"""Cost of a run in addition to solving: whole runs whose antennas are not solved, or by a worker that sleeps."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Watch(Quiet):
 def _null_run(
     experiment: Experiment, population: int, generations: int, workers: int, batch: int, stepping_s: float
 ) -> tuple[_Watch, Mapping[int, float]]:
-    """Carry out one run whose folder nobody keeps; return who watched, and seconds beside stepping by generation."""
+    """Carry out one run in a temporary folder; return its watch and, by generation, the seconds not spent stepping."""
     changed = experiment.changed(
         evolution={"population": population, "generations": generations},
         cluster=Cluster(workers=workers, threads=BATCHES_OF_A_WORKER, batch_size=batch),

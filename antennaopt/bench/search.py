@@ -35,7 +35,7 @@ PAIR = ("ga", "random")
 
 
 class Discard:
-    """A store for searches whose rows nobody will read; it keeps what a duplicate may be copied from."""
+    """A store for searches whose rows are not read; it keeps what a duplicate may be copied from."""
 
     def __init__(self) -> None:
         self._kept: Recalled = {}

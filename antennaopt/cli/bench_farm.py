@@ -100,12 +100,12 @@ def farm(
 
     The same antennas, drawn within the experiment's ranges (the quickstart's), are solved with every combination: on
     cores, processes x batches that each takes at a time; with CUDA devices, one to three streams a device, alone and
-    with cores beside them. Each with both policies: greedy (the next batch to whoever is free) and assignment (each
+    with cores beside them. Each with both policies: greedy (the next batch to a free worker) and assignment (each
     worker is measured and gets what keeps it busy for a while). The best is printed as a table for your experiment; of
     those that the spread does not tell apart, the simplest. STEPPING is the share of the workers' time in which they
     stepped fields; the rest is rasterising, transforming and waiting.
 
-    --null times whole runs whose antennas nobody solves: evaluations a second; seconds a generation that stepping does
+    --null times whole runs whose antennas are not solved: evaluations a second; seconds a generation that stepping does
     not hide, of workers that sleep as if a device stepped; the driver's memory. OTHER CORES says how many cores were
     busy with something else: figures count on a quiet machine only. Combinations and policies do not go with it.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet: bool) -> None:
-    """Say how far a run is, what its best antenna reaches, and whether somebody is working on it.
+    """Show how far a run is, what its best antenna reaches, and whether a process is working on it.
 
     With --watch it goes on until the run ends: a view on a terminal, elsewhere a line a change, with --json an object a
     change, with --quiet nothing.

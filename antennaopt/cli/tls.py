@@ -15,9 +15,9 @@ from antennaopt.cli.options import quiet_option
 @click.option("--days", type=click.IntRange(min=1, max=3650), default=365, show_default=True, help="Validity.")
 @quiet_option
 def tls(folder: Path, hosts: tuple[str, ...], days: int, quiet: bool) -> None:
-    """Make an authority, a certificate and its key: whoever has the three files belongs to the farm.
+    """Make an authority, a certificate and its key: the three files admit a host to the farm.
 
-    Copy the folder to every host, by a way that nobody else can read, and give it to `run`, `resume`, `scheduler` and
+    Copy the folder to every host, by a way that no other user can read, and give it to `run`, `resume`, `scheduler` and
     `worker` as --tls FOLDER.
 
     \b

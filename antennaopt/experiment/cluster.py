@@ -159,7 +159,7 @@ class Cluster(Table):
             there.
         workers: How many, or `auto`: one a core or one a device of this machine; on mixed hardware so many of each,
             `{ cuda = "auto", cpu = 2 }`.
-        dispatch: How batches are dealt out. `greedy`: the next to whoever is free. `assignment`: each worker's speed
+        dispatch: How batches are dealt out. `greedy`: the next to a free worker. `assignment`: each worker's speed
             is measured, and it gets what should keep it busy for `target_time`.
         target_time: s.
         threads: Of a worker of kind `local`: batches that it takes at a time, each on a stream of its own where it has

@@ -248,10 +248,10 @@ class EventPublisher:
         show: Callable[[Mapping[str, Any]], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Stand between a driver and whoever tells people.
+        """Pass a driver's events on to the progress display and the run's log.
 
         Args:
-            progress: Tells people.
+            progress: Shows events to the user.
             log: Adds an event to the run's log.
             show: Shows an event to those who watch the farm.
             clock: Seconds.

@@ -179,7 +179,7 @@ class WriteBehind:
         self._store.completed(place, name, births)
 
     def order(self, place: int) -> Sequence[tuple[str, int]]:
-        """Return whom `completed` noted from a place on."""
+        """Return what `completed` noted from a place on."""
         return self._store.order(place)
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
