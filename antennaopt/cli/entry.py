@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -42,6 +43,9 @@ CACHING = ("demo", "run", "resume", "compare", "report", "simulate", "cache", "d
 
 SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "OutOfMemory": 5, "KernelBuildError": 5}
 """By the name of an error of `fdtd.errors`; the others are bugs."""
+
+COMPLETE = "_ANTENNAOPT_COMPLETE"
+"""Variable by which a shell asks for completions, or for the lines that set them up."""
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes of the signals that end a command as Ctrl-C does."""
@@ -99,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    if arguments is None and os.environ.get(COMPLETE):
+        commands.main(prog_name="antennaopt")  # click answers the shell, in bytes on the true stdout, and ends
     end = divert() if arguments is None else _nothing  # given arguments, another program calls us
     try:
         with printed() as (out, err):

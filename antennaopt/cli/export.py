@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from antennaopt.cli.options import check_writable, quiet_option, warn, write_out
+from antennaopt.cli.options import check_writable, completed_from, quiet_option, warn, write_out
 from antennaopt.cli.outputs import written_for
 from antennaopt.errors import ConfigurationError
 
@@ -23,7 +23,13 @@ FORMATS = ("meep",)
 @click.option("--toml", type=click.Path(path_type=Path), metavar="FILE", help="Antenna file for `antennaopt simulate`.")
 @click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Figures of merit and patterns.")
 @click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="S11 (.s1p).")
-@click.option("--format", "format_", metavar="NAME", help="Script that solves it with another program: meep.")
+@click.option(
+    "--format",
+    "format_",
+    metavar="NAME",
+    help="Script that solves it with another program: meep.",
+    shell_complete=completed_from(FORMATS),
+)
 @click.option("--out", metavar="FILE", help="Where the script of --format goes.  [default: stdout]")
 @quiet_option
 def export(

@@ -71,10 +71,24 @@ def asked_cache(folder: str | None, off: bool) -> str | None:
     return "off" if off else folder
 
 
+def completed_from(values: Iterable[str]) -> Callable[..., list[str]]:
+    """Return what gives a shell the values of an option that begin as typed; the option itself checks its value."""
+
+    def matching(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return matching
+
+
 def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
     """Return the option `--backend`."""
     return click.option(
-        "--backend", metavar="NAME", default=default, help=f"What solves: {', '.join(BACKENDS)}.", show_default=True
+        "--backend",
+        metavar="NAME",
+        default=default,
+        help=f"What solves: {', '.join(BACKENDS)}.",
+        show_default=True,
+        shell_complete=completed_from(BACKENDS),
     )
 
 
