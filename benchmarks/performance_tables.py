@@ -37,19 +37,26 @@ def kernels() -> list[Row]:
 
 def speed() -> str:
     """Kernels, antennas and a study, on a core and on a device."""
-    core = max((row for row in rows("cpu/kernels_float32_xeon") if row["scheme"] == "skewed"), key=_size)
+    core = max((row for row in rows("cpu/kernels_float32") if row["scheme"] == "skewed"), key=_size)
     alone, device = rows("cpu/evaluate_reference_lens")[-1], rows("h200/evaluate")[-1]
     kernel = max((row for row in kernels() if _size(row) == _size(device)), key=lambda row: row["cell_steps_per_s"])
+    plain = max(
+        row["cell_steps_per_s"] for row in kernels() if _size(row) == _size(device) and row["scheme"] == "one_step"
+    )
     study = read("h200/ten_thousand")
+    lattice = " x ".join(map(str, study["lattice"]))
     lines = [
         ["fields, 10^9 cell-steps per second", cells(core), f"{core['cell_steps_per_s'] / 1e9:.2f}",
          giga(kernel["cell_steps_per_s"])],
+        ["the same, over the faster kernel without time tiling", cells(device), "",
+         f"{kernel['cell_steps_per_s'] / plain:.2f} x"],
+        ["the same, over the stepping of the whole study below", lattice, "", giga(study["again"]["cell_steps_per_s"])],
         [f"antennas of {device['steps']} steps per second", cells(device), f"{alone['antennas_per_s']:.2f}",
          f"{device['antennas_per_s']:.0f}"],
-        [f"study of {study['evaluations']:,} lenses, kernels in the cache", " x ".join(map(str, study["lattice"])), "",
+        [f"study of {study['evaluations']:,} lenses, kernels in the cache", lattice, "",
          f"{study['again']['wall_seconds']:.0f} s"],
     ]  # fmt: skip
-    return table(["what", "cells", "one core", "one NVIDIA H200"], lines)
+    return table(["what", "cells", f"one core, {core['device']}", "one NVIDIA H200"], lines)
 
 
 def _size(row: Row) -> int:
@@ -78,7 +85,8 @@ def fast_cpu() -> str:
     seconds = [row["ga_seconds"] for row in searches]
     least, most = _span(seconds)
     lines.append([
-        f"quickstart, {searches[0]['ga_evaluations']} antennas, the search alone (machine not stored)",
+        f"quickstart, {searches[0]['ga_evaluations']} antennas, the search alone "
+        f"({searches[0]['machine']}, {searches[0]['cores']} cores)",
         f"{statistics.median(seconds):.1f} s, median of {len(seconds)} seeds; {least:.1f} to {most:.1f} s",
         f"`antennaopt bench search --seeds {len(seconds)}`",
     ])  # fmt: skip
