@@ -66,7 +66,7 @@ def test_within_one_per_cent(measured: Measured, polarisation: str, permittivity
         ((2.0, 0.8, 1.2, 1.0), (0.8, 0.9, 0.4)),
         ((2.5, 0.4, 2.0, 0.6), (0.7, 0.8, 0.5)),
         ((6.0, 0.3, 0.8, 0.5), (1.0, 0.8, 0.1)),
-        ((None, 0.8, 1.2, 1.5), (0.9, 1.0, 0.9)),
+        ((None, 0.8, 1.2, 1.5), (0.9, 1.0, 0.75)),
         pytest.param((3.0, 0.8, 1.3, 1.05), (0.9, 1.05, 0.3), marks=pytest.mark.slow),
         pytest.param((4.0, 0.5, 3.0, 0.8), (0.9, 1.05, 0.45), marks=pytest.mark.slow),
         pytest.param((6.0, 0.5, 0.9, 0.7), (0.6, 0.8, 0.1), marks=pytest.mark.slow),
