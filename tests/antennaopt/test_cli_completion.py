@@ -13,7 +13,7 @@ def completions(line):
     run = [sys.executable, "-m", "antennaopt"]
     done = subprocess.run(run, env={**os.environ, **asked}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    return [entry.partition(",")[2] for entry in done.stdout.splitlines()]
+    return [entry.partition(",")[2] for entry in done.stdout.splitlines() if entry]
 
 
 @pytest.mark.parametrize(
