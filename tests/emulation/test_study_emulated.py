@@ -13,8 +13,7 @@ from host_device import HostDevice
 
 from antennaopt.experiment import load_experiment
 from antennaopt.farm import dask_pool
-from antennaopt.run import run
-from antennaopt.run import run as _run
+from antennaopt.run import run, start
 from fdtd.backends.cuda import SCHEMES, present
 
 EXPERIMENT = """
@@ -54,7 +53,7 @@ def test_a_study_on_a_device_is_that_of_the_cpu(tmp_path: Path, monkeypatch: pyt
     found = (present.Found(uuid="GPU-0", name="emulation", limits=HostDevice().limits),)
     monkeypatch.setattr(present, "devices", lambda: found)
     monkeypatch.setattr(dask_pool, "capacity", study_on_emulation.capacity)
-    monkeypatch.setattr(_run, "arithmetic_class", study_on_emulation.arithmetic_class)
+    monkeypatch.setattr(start, "arithmetic_class", study_on_emulation.arithmetic_class)
     file = tmp_path / "lens.toml"
     file.write_text(EXPERIMENT)
     experiment = load_experiment(file, ['certificate="report"'])
