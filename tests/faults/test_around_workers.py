@@ -109,6 +109,7 @@ def test_a_scheduler_that_ends_while_the_driver_queries_the_workers_is_rebuilt()
     assert told == ["scheduler_rebuilt"]
 
 
+@pytest.mark.slow
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
     """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.2)

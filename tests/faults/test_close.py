@@ -4,6 +4,7 @@ import os
 import signal
 
 import cheap_lens
+import pytest
 from distributed import Nanny
 from struck_farms import worker_pids
 from waiting import wait_until
@@ -18,6 +19,7 @@ def opened():
     )
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_when_its_scheduler_has_ended_is_killed(monkeypatch):
     """It waits for the scheduler for ever, and its nanny for it; Dask's own close ends in a timeout."""
 
