@@ -13,7 +13,7 @@ of 0.2 mm. Each has an error of its own there, known from the finite elements of
                            apart   0.020   0.0081  0.56         0.0009
 
 so they may be apart by the sum of both; a quarter is added. Meep's own balance of power through the contour, which has
-no such theory, is off by 0.0002 and 0.0007: the bound is the larger and a half. With 0.1 mm Meep comes down to 0.014
+no such theory, is off by 0.0002 and 0.0007: the bound is twice the larger. With 0.1 mm Meep comes down to 0.014
 dB, 0.0018 and 0.07 dB on the first lens. Meep's own averaging of the permittivity, which leaves out faces across z,
 would be off by 0.093 dB, 0.039 and 0.50 dB there at 0.2 mm, and its own far field by 2 dB at one angle: the script does
 both by itself.
@@ -109,6 +109,6 @@ def test_two_programs_agree(name: str, measured, tmp_path: Path) -> None:
     measured("patterns apart", apart, "dB", at_most=bounds["pattern"], antenna=name)
     apart = np.abs(of("radiation_efficiency") - ours["radiation_efficiency"]).max()
     measured("efficiency apart", apart, at_most=bounds["efficiency"], antenna=name)
-    measured("Meep: contour balance off by", np.abs(of("contour_balance") - 1).max(), at_most=0.0011, antenna=name)
+    measured("Meep: contour balance off by", np.abs(of("contour_balance") - 1).max(), at_most=0.0014, antenna=name)
     measured("processor time, Meep", theirs["processor_seconds"], "s", antenna=name)
     measured("processor time, ours", seconds, "s", antenna=name)
