@@ -55,6 +55,7 @@ class Driver:
         self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
         self._partial: dict[str, Outcome] = {}
         self._values: dict[str, dict[str, float]] = {}
+        self._digests: dict[str, bytes] = {}
         self._sent: dict[str, bytes] = {}
         self._first: dict[bytes, str] = {}
         self._followers: dict[str, list[Candidate]] = {}
@@ -199,6 +200,7 @@ class Driver:
         for one in candidates:
             self._values[one.individual] = decode(self.search.genes, one.genome)
         digests = [design_digest(self._values[one.individual]) for one in candidates]
+        self._digests |= {one.individual: digest for one, digest in zip(candidates, digests, strict=True)}
         for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
             name, first = one.individual, self._first.get(digest)
             if original is not None:
@@ -279,7 +281,7 @@ class Driver:
         )
         if self.search.by_order:
             one = self._complete(one)
-        self._record(one)
+        self._record(one, self._digests.pop(name))
         followers = self._followers.pop(name, [])
         if outcome["status"] in REPEATABLE or not self.search.by_order:
             self._landed |= {each.individual: (outcome, one.candidate.individual) for each in followers}
@@ -318,11 +320,11 @@ class Driver:
             copy_of=copy_of,
         )
 
-    def _record(self, one: Evaluation) -> None:
+    def _record(self, one: Evaluation, digest: bytes) -> None:
         """Note a row of the generation, or block, under way."""
         individual = one.candidate.individual
         self._block[individual] = one
-        self.memory.note(individual, design_digest(one.values), one.outcome["status"])
+        self.memory.note(individual, digest, one.outcome["status"])
 
     def _close_block(self) -> None:
         """Hand a full generation, or block, over to be stored with the state after it."""
@@ -383,7 +385,8 @@ class Driver:
             if original is not None and generation_of(original) >= number:
                 raise ValueError(f"{original} is of no earlier block")
             values, outcome = decode(self.search.genes, candidate.genome), outcomes[candidate.individual]
-            self._record(self._evaluation(candidate, values, outcome, cached=scored.cached, copy_of=original))
+            one = self._evaluation(candidate, values, outcome, cached=scored.cached, copy_of=original)
+            self._record(one, design_digest(values))
         rows = list(self._block.values())
         if [one.scored for one in rows] != block:
             raise ValueError("the block under way has outcomes of another fitness or status")

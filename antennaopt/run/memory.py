@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import statistics
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -66,8 +67,8 @@ class KnownDesigns:
         return found
 
     def _is_in_table(self, digest: Digest) -> bool:
-        high = np.uint64(int.from_bytes(digest[:8], "big"))
-        at = self._high.searchsorted(high)
+        high = int.from_bytes(digest[:8], "big")
+        at = bisect_left(self._high, high)  # NumPy's own search lets other threads have the interpreter each time
         if at == len(self._high) or self._high[at] != high:  # nearly always
             return False
         return self._in_table([digest])[0] is not None

@@ -175,10 +175,17 @@ class Outcome(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         if key in METRICS:
             return self.metrics[key]
-        value = getattr(self, key) if key in _FIELDS else None
+        value = self.__dict__[key] if key in KEYS else None
         if value is None and key != "error":
             raise KeyError(key)
         return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return what is there by key, else the default; without the exception that a mapping's own `get` raises."""
+        if key in METRICS:
+            return self.metrics.get(key, default)
+        value = self.__dict__[key] if key in KEYS else None
+        return default if value is None and key != "error" else value
 
     def __iter__(self) -> Iterator[str]:
         for key in _FIELDS:
