@@ -165,7 +165,7 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 def overhead_figure(rows: Rows) -> Figure:
     """Draw the driver's memory over a run that solves nothing, with the band in which it counts as flat."""
-    rate, beside = rows
+    rate, beside = (next(row for row in rows if row["case"] == case) for case in ("nothing is stepped", "stepping"))
     done = [pair[0] for pair in rate["memory_mib"]]
     memory = [pair[1] for pair in rate["memory_mib"]]
     warm = next(place for place, count in enumerate(done) if count >= 0.1 * done[-1])
