@@ -1,12 +1,16 @@
-"""How far the solver is from independent finite elements, on several meshes, and extrapolated from two of them.
+"""Measure the solver's errors against independent finite elements, on several meshes and extrapolated from two.
 
     python benchmarks/accuracy.py [--cases NAME ...] [--cells MM ...] [--densities N ...] [--from COARSE FINE]
-                                  [--order P | stored] [--set KEY=VALUE ...] [--repeat N] [--jobs N] [--json FILE]
+                                  [--order P | stored] [--set KEY=VALUE ...] [--repeat N] [--jobs N]
+                                  [--json FILE | --add-to FILE]
 
-A case may be given by part of its name, its family, or its set: `reference`, `holdout`, `other-feeds`. The first two
-are solved with `--cells`, the last with `--densities`, cells a wavelength as an experiment has them. Every figure is
-the largest over the case's frequencies: directivity on axis, complex S11 at z = 0, both cuts where the reference is
+A case may be given by part of its name, its family, or its set: `reference`, `holdout`, `rods`, `other-feeds`. The
+last is solved with `--densities`, cells a wavelength as in an experiment; the others with `--cells`. Every figure
+is the largest over the case's frequencies: directivity on axis, complex S11 at z = 0, both cuts where the reference is
 within 20 dB of boresight, radiation efficiency. A star marks what misses the goal of its mesh.
+
+`--json` writes a new file. `--add-to` replaces the rows of the chosen cases in a file and keeps its other rows; added
+rows have no seconds, since the machine's state belongs to the whole file.
 
 Seconds are processor time from a design to its figures, the median of `--repeat` solutions. Antennas, meshes and both
 time steps take turns, so that a change of the machine's speed meets all of them; the spread is half the range over the
@@ -15,9 +19,8 @@ median, the largest of a mesh's antennas in the summary.
 An order is the slope of log(error) over log(cell) from 0.3 mm down, the error being the root mean square over the
 antennas of a family and the frequencies (for the pattern over both cuts and all angles, as amplitude over boresight's).
 Extrapolation is from meshes solved with half the largest time step, as `simulate --extrapolate` does it, and
-uses the order fitted to the signed errors of the reference set (`orders.extrapolation_order`); the
-other sets take no part. `--order stored` takes those of `simulate --extrapolate` instead, as the set on other feeds
-always does.
+uses the order fitted to the signed errors of the reference set and of the rods (`orders.extrapolation_order`).
+`--order stored` takes those of `simulate --extrapolate` instead, as the set on other feeds always does.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from statistics import median
 
 import numpy as np
 from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate
-from reference_antennas import ALL, CASES, COLUMNS, EVERY, SETS, cell_of, differences, solve, worst
+from reference_antennas import COLUMNS, EVERY, FITTED_TO, SAME_FEED, SETS, cell_of, differences, solve, worst
 
 from antennaopt.bench.load import Watch
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
@@ -86,7 +89,7 @@ def set_of(name):
 
 def all_jobs(names, cells_mm, densities, pair, order):
     """What is to be solved: the meshes, and those to extrapolate from."""
-    first, others = ([name for name in names if (name in ALL) == own] for own in (True, False))
+    first, others = ([name for name in names if (name in SAME_FEED) == own] for own in (True, False))
     jobs = [Job(name=name, mesh=cell, cell=cell * 1e-3) for cell in cells_mm for name in first]
     if all(cell in cells_mm for cell in pair):
         slow = {*pair, *(cell for cell in EXTRAPOLATED_MM if cell in cells_mm)} if not order else set(pair)
@@ -119,7 +122,7 @@ def signed_errors(off):
 def row(name, mesh, finest, outcome):
     """What the table and the fits need, as plain numbers (see `orders`); `finest` is the cell, m."""
     off, case = differences(name, outcome), EVERY[name]
-    if name in ALL:
+    if name in SAME_FEED:
         ghz, permittivity = DENSITY_GHZ, max(case.get("permittivity", 1.0), DENSITY_PERMITTIVITY)
     else:
         ghz, permittivity = max(case["frequencies_hz"]) / 1e9, case.get("permittivity", 1.0)
@@ -157,16 +160,16 @@ def solve_all(jobs, changes, repeat, processes):
 
 
 def chosen_orders(outcomes, wanted):
-    """Orders by family and quantity: stored, given, or fitted to the reference set (else to the holdout)."""
+    """Return orders by family and quantity: stored, given, or fitted to `FITTED_TO` (else to the holdout)."""
     names = list(dict.fromkeys(job.name for job in outcomes))
-    families = {name: (ALL[name]["family"], is_lossy(name)) for name in names}
+    families = {name: (EVERY[name]["family"], is_lossy(name)) for name in names}
     own = {family for family, _ in families.values()}
     if wanted == "stored":
         return {family: ORDERS[family] for family in own}
     if wanted:
         return dict.fromkeys(own, dict.fromkeys(QUANTITIES, float(wanted)))
     errors = {(job.name, job.mesh): signed_errors(differences(job.name, found)) for job, found in outcomes.items()}
-    known = {name: about for name, about in families.items() if name in CASES}
+    known = {name: about for name, about in families.items() if name in FITTED_TO}
     return orders_to_extrapolate(errors, families) | orders_to_extrapolate(errors, known)
 
 
@@ -192,17 +195,17 @@ def extrapolated(name, coarse, fine, outcomes, order):
 def all_rows(names, outcomes, pair, order):
     """Rows of all antennas and meshes, the extrapolated one of each last; of the slow meshes; the orders fitted."""
     usual, slow = ({job: found for job, found in outcomes.items() if job.slow == one} for one in (False, True))
-    fitted = {job: found for job, found in slow.items() if job.name in ALL}
+    fitted = {job: found for job, found in slow.items() if job.name in SAME_FEED}
     orders = chosen_orders(fitted, order) if fitted else {}
     by_mesh = {(job.name, job.mesh): job for job in slow}
     rows = []
     for name in names:
         family = EVERY[name]["family"]
         rows += [row(name, job.mesh, job.cell, found) for job, found in usual.items() if job.name == name]
-        ends = pair if name in ALL else (EXTRAPOLATED_FROM, FINER)
+        ends = pair if name in SAME_FEED else (EXTRAPOLATED_FROM, FINER)
         coarse, fine = (by_mesh.get((name, mesh)) for mesh in ends)
         if coarse and fine:
-            used = orders[family] if name in ALL else ORDERS[family]
+            used = orders[family] if name in SAME_FEED else ORDERS[family]
             rows.append(extrapolated(name, coarse, fine, outcomes, used))
     return rows, [row(job.name, job.mesh, job.cell, found) for job, found in fitted.items()], orders
 
@@ -263,7 +266,9 @@ def main():
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="solver settings, e.g. pml_cells=12")
     parser.add_argument("--repeat", type=int, default=REPEAT, help="solutions of each, whose times are measured")
     parser.add_argument("--jobs", type=int, default=1, help="antennas at the same time; seconds then mean less")
-    parser.add_argument("--json", type=Path)
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    target.add_argument("--add-to", type=Path, metavar="FILE", help="replace the rows of these cases, without seconds")
     arguments = parser.parse_args()
     changes = {}
     for setting in arguments.set:
@@ -288,18 +293,43 @@ def main():
         f"\nprocessor time, median of {arguments.repeat}; commit {about['commit']}; {about['machine']}, "
         f"{about['cores']} cores, {about['other_cores']:.2f} of them busy with other programs"
     )
-    if arguments.json:
-        measured_on = {**about, "repeat": arguments.repeat, "jobs": arguments.jobs}
-        found = {"measured_on": measured_on, "settings": changes, "extrapolated_from_mm": pair}
-        found |= {
-            "reference_uncertainty": reference_uncertainty(names),
-            "orders": orders,
-            "rows": rows,
-            "half_step_rows": slow_rows,
-        }
-        found["open_waveguide"] = open_waveguide_figures(outcomes)
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(compact(json.dumps(found, indent=1)) + "\n", "utf-8")
+    found = {
+        "measured_on": {**about, "repeat": arguments.repeat, "jobs": arguments.jobs},
+        "settings": changes,
+        "extrapolated_from_mm": pair,
+        "reference_uncertainty": reference_uncertainty(names),
+        "orders": orders,
+        "rows": rows,
+        "half_step_rows": slow_rows,
+        "open_waveguide": open_waveguide_figures(outcomes),
+    }
+    if arguments.add_to:
+        found = added(json.loads(arguments.add_to.read_text("utf-8")), found)
+    target = arguments.add_to or arguments.json
+    if target:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(compact(json.dumps(found, indent=1)) + "\n", "utf-8")
+
+
+def added(stored, found):
+    """Return a stored file with the rows of newly solved cases in place of its own rows of them.
+
+    Raises:
+        SystemExit: The file has other settings or another pair of meshes to extrapolate from.
+    """
+    for key in ("settings", "extrapolated_from_mm"):
+        if stored[key] != json.loads(json.dumps(found[key])):
+            raise SystemExit(f"{key} = {found[key]} differs from the file's {stored[key]}; use --json for a new file")
+    new = {row["case"] for row in found["rows"]}
+    commit = found["measured_on"]["commit"]
+    merged = {**stored, "orders": {**stored["orders"], **found["orders"]}}
+    for key in ("rows", "half_step_rows"):
+        kept = [row for row in stored[key] if row["case"] not in new]
+        untimed = [{name: row[name] for name in row if name not in ("seconds", "spread")} for row in found[key]]
+        merged[key] = kept + [row | {"commit": commit} for row in untimed]
+    merged["open_waveguide"] = {**stored["open_waveguide"], **found["open_waveguide"]}
+    merged["reference_uncertainty"] = reference_uncertainty(dict.fromkeys(row["case"] for row in merged["rows"]))
+    return merged
 
 
 def reference_uncertainty(names):

@@ -1,4 +1,4 @@
-"""`benchmarks/accuracy.py`: whose time is measured and how, and which antennas decide the orders of extrapolation."""
+"""`benchmarks/accuracy.py`: processor time, the antennas that decide the orders of extrapolation, added rows."""
 
 from __future__ import annotations
 
@@ -74,3 +74,20 @@ def test_other_feeds_decide_no_order(solved: list[Any], monkeypatch: pytest.Monk
     assert seen == [set(NAMES[:2]), {NAMES[0]}]
     assert accuracy.all_rows(NAMES[2:], run(NAMES[2:])[1], (0.3, 0.2), None)[2] == {}
     assert len(seen) == 2
+
+
+def test_added_rows_replace_those_of_their_antennas(solved: list[Any]) -> None:
+    """Without seconds, since the file's machine did not measure them; other settings need a file of their own."""
+    rows, slow, _ = accuracy.all_rows(NAMES[:2], run(NAMES[:2])[1], (0.3, 0.2), "stored")
+    about = {"measured_on": {"commit": "old"}, "settings": {}, "extrapolated_from_mm": [0.3, 0.2], "open_waveguide": {}}
+    stored = about | {"orders": {"a": 1}, "rows": rows, "half_step_rows": slow}
+    changed = [row | {"s11": 7.0} for row in rows if row["case"] == NAMES[0]]
+    new = about | {"measured_on": {"commit": "new"}, "orders": {"b": 2}, "rows": changed, "half_step_rows": []}
+    found = accuracy.added(stored, new)
+    kept = [row for row in rows if row["case"] == NAMES[1]]
+    assert found["rows"][: len(kept)] == kept
+    assert [row["s11"] for row in found["rows"][len(kept) :]] == [7.0] * len(changed)
+    assert all("seconds" not in row and row["commit"] == "new" for row in found["rows"][len(kept) :])
+    assert (found["orders"], found["measured_on"]) == ({"a": 1, "b": 2}, {"commit": "old"})
+    with pytest.raises(SystemExit, match="settings"):
+        accuracy.added(stored, new | {"settings": {"pml_cells": 12}})
