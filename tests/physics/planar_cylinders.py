@@ -1,4 +1,4 @@
-"""A cylinder beside a line source: the exact eigenfunction series, and how far `fdtd.planar.scattering` is from it.
+"""A cylinder next to a line source: the exact eigenfunction series, and the error of `fdtd.planar.scattering`.
 
 Electric line current I along z (TM, u = E_z) or magnetic one K (TE, u = H_z); time convention exp(+jwt); cylinder of
 radius a at the origin, source at (rho', phi'), k1 = sqrt(eps) k. By Graf's theorem, for rho < rho',

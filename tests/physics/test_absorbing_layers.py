@@ -1,4 +1,4 @@
-"""What the absorbing layers send back, against a domain so large that its walls answer too late.
+"""Reflection of the absorbing layers, against a domain whose walls are too far away to reflect in time.
 
 A ring of radial current of one cell at the axis radiates a pulse centred at 25 cells a wavelength. Tangential E is
 compared on a contour two cells from the layers; the large domain's walls stand 150 cells further out, and nothing

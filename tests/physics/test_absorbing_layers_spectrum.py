@@ -1,4 +1,4 @@
-"""What the absorbing layers send back at each frequency and angle, and of waves that do not propagate.
+"""Reflection of the absorbing layers over frequency and angle, and of evanescent waves.
 
 The measure is that of test_absorbing_layers, |E - E'| / |E| of tangential E two cells in front of the layer, E' without
 walls, but in frequency, over the field of the same place: at grazing angles, where little arrives, too. A ring of

@@ -1,4 +1,4 @@
-"""Walls that cut the lattice anywhere must not make the fields grow.
+"""Fields stay bounded next to conducting walls that cut the lattice anywhere.
 
 A conductor that leaves a sliver of a cell open needs a smaller time step than the lattice's;
 `fdtd.axisymmetric.conductors` raises the area of such faces instead. Away from the axis that is enough by theory: a
@@ -116,7 +116,7 @@ SHORT_HORNS = (
 
 @pytest.mark.parametrize("shape", SHORT_HORNS)
 def test_rims_with_a_smaller_time_step(measured: Callable[..., float], shape: tuple[float, ...]) -> None:
-    """Horns whose rims make tiny faces, which a smaller time step lets be: E_phi beside them must not be overdriven.
+    """Horns whose rims make tiny faces, left alone by a smaller time step: E_phi next to them must not be overdriven.
 
     All nine overflowed while the permittivity that holds E_phi back was raised at the wrong nodes.
     """

@@ -1,13 +1,13 @@
-"""Energy on the lattice: kept to rounding without loss, and with loss lost to the conductivity, nothing else.
+"""Energy on the lattice: conserved to rounding without loss; with loss only the conductivity removes it.
 
 With M the lattice's inverse permittivity (its r-z tensor and the open lengths included), W the nodes' radii and A the
 faces' open areas, the leapfrog keeps
 
     U = e(n+1) . W M^-1 e(n+1) + h(n+1/2) . W A h(n+3/2),
 
-as its curls are adjoint to each other in W: on the axis, beside walls and in cut cells too. Any asymmetry (a wrong rule
-on the axis, a coupling that is not mutual, a face that drives its edges by another area than they drive it) shows as
-drift. With the semi-implicit loss x = sigma dt / (2 eps eps0), multiplying eps (e' - e) + x eps (e' + e) = curl h by
+as its curls are adjoint to each other in W: on the axis, next to walls and in cut cells too. Any asymmetry (a wrong
+rule on the axis, a coupling that is not mutual, a face that drives its edges by another area than they drive it) shows
+as drift. With the semi-implicit loss x = sigma dt / (2 eps eps0), multiplying eps (e' - e) + x eps (e' + e) = curl h by
 e' + e gives the discrete Poynting theorem: a step takes x eps (e' + e)^2 W from U, exactly.
 
 Closed lattice of 11 x 17 cells, random fields, permittivities of 1 to 4, couplings, a cone of metal that cuts cells, at
@@ -92,7 +92,7 @@ class Ledger:
         self.loss = self._loss()
 
     def _permittivity(self) -> np.ndarray:
-        """W^-1 M of e_r and e_z, dense; unit rows at conductors and beside walls, where nothing stands."""
+        """W^-1 M of e_r and e_z, dense; unit rows at conductors and next to walls."""
         size = NZ * NR
         matrix = np.zeros((2 * size, 2 * size))
         for column in range(2 * size):

@@ -1,4 +1,4 @@
-"""Results do not depend on where the contour and the absorbing layers stand, nor on how often is recorded.
+"""Results do not depend on the place of contour and absorbing layers, nor on the recording interval.
 
 A lens and a horn on cells of 0.3 mm; largest changes over 28.5, 30 and 31.5 GHz (S11: 31 frequencies), float64.
 

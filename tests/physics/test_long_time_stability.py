@@ -5,8 +5,8 @@ Random fields hold every wave that the lattice has. Those that the air around ca
 some thousand steps. What stays are the lattice's fastest waves, bound to the axis: for m >= 2 their
 (2 sin(w dt/2)/S)^2 lies far above 8, the largest of a plane lattice, so they can go nowhere in r,
 and along z they hardly move. They neither decay nor grow, and the sum of squares that is looked at beats by a few per
-cent, being E at (n + 1) dt and H at (n + 3/2) dt. So of
-random fields it is asked that the mean energy of 10,000 steps is never above that of the 10,000 before by more than
+cent, being E at (n + 1) dt and H at (n + 3/2) dt. So
+the mean energy of 10,000 steps must never be above that of the 10,000 before by more than
 10 % (an eigenvalue outside the unit circle by 5e-6 would be; beats give 7 %, measured), and that it falls where bound
 waves leak. The start is free of static charges, which would stay for ever: H is a curl, E nothing.
 

@@ -1,4 +1,4 @@
-"""Antennas give back no more than they are given: |S11| <= 1 and no energy from nowhere.
+"""Antennas are passive: |S11| <= 1, and after the pulse the energy only falls.
 
 Six antennas of the four families on coarse cells of 0.45 mm (20 a wavelength in air, 6 in the dense lens), 26 to 33
 GHz, S11 at 141 frequencies. The scheme cannot make power: the port takes the lattice's own flux, the contour the same,
@@ -78,8 +78,8 @@ def test_radiates_no_more_than_it_gets(measured: Callable[..., float], name: str
     """Radiated plus dissipated power over accepted power."""
     found = run(name).solution
     balance = (found.through_contour + found.dissipated) / found.accepted
-    measured("power out of the contour and lost, over accepted", balance.max(), at_most=1.001, antenna=name)
-    measured("smallest of that over the band", balance.min(), at_least=0.999, antenna=name)
+    measured("radiated and dissipated over accepted power, largest", balance.max(), at_most=1.001, antenna=name)
+    measured("radiated and dissipated over accepted power, smallest", balance.min(), at_least=0.999, antenna=name)
     assert (found.dissipated >= 0).all()
     assert (found.accepted > 0).all()
 
@@ -92,4 +92,4 @@ def test_energy_only_falls_when_the_source_is_off(measured: Callable[..., float]
     after = looks[looks[:, 0] >= off, 1]
     assert len(after) >= 5
     growth = (after[1:] / after[:-1]).max()
-    measured("energy from one look to the next", growth, at_most=1.0, antenna=name)
+    measured("energy over that of 160 steps before", growth, at_most=1.0, antenna=name)

@@ -1,4 +1,4 @@
-"""What the planar layers send back, against a domain so large that its walls answer too late.
+"""Reflection of the planar absorbing layers, against a domain whose walls are too far away to reflect in time.
 
 A point current in the middle of a square radiates a pulse centred at 25 cells a wavelength; all fields are compared on
 a square contour two cells from the layers, corners included. The large domain's walls stand 150 cells further out, and
@@ -121,6 +121,6 @@ def test_by_frequency(measured: Callable[..., float], polarisation: str, compone
 
 @pytest.mark.parametrize(("strength", "order"), [(0.6, 4.0), (1.0, 4.0), (0.7, 3.0), (0.7, 5.0)])
 def test_the_default_profile_is_the_better_one(strength: float, order: float) -> None:
-    """Neighbours of the defaults are at least 10 dB worse, and still better than the -80 dB that are asked for."""
+    """Neighbours of the defaults are at least 10 dB worse, and still better than the required -80 dB."""
     other = replace(LAYER, strength=strength, order=order)
     assert -105 < reflection_db(DOUBLE, "TE", 40, other, "h_z") < -85

@@ -1,4 +1,4 @@
-"""Cylinders beside a line source against the eigenfunction series: ring of total field and scattering width.
+"""Cylinders next to a line source against the eigenfunction series: ring of total field and scattering width.
 
 Solved as a user would, `fdtd.planar.scattering.scatter` with its defaults, at 20 cells a wavelength in the dielectric
 (metal: in free space). Relative L2 over angle. Measured, per cent, ring / scattering width, radius half a wavelength,
@@ -51,7 +51,7 @@ LARGEST = {  # ring and width, per cent
 @BODIES
 @POLARISATIONS
 def test_within_one_per_cent(measured: Measured, polarisation: str, permittivity: float | None) -> None:
-    """20 cells a wavelength, nothing else asked for."""
+    """20 cells a wavelength, all else by default."""
     ring, width = LARGEST[polarisation, permittivity]
     errors = compare(Case(polarisation, permittivity))
     name = f"{polarisation}, {'metal' if permittivity is None else 'dielectric'}"

@@ -1,4 +1,4 @@
-"""What the port itself reflects, over the whole band, for feeds whose wall falls anywhere on the lattice.
+"""Reflection of the port itself over the whole band, for feeds whose wall falls anywhere on the lattice.
 
 Everything is the layout's own: source, port, absorber behind the source, recording rate, energy stop, de-embedding.
 Three loads whose answer is known:

@@ -1,4 +1,4 @@
-"""What enters at the port is radiated or lost: accepted = through the contour + dissipated, and the far field's power.
+"""Power balance: accepted power is that through the contour plus the dissipated one; far-field power agrees.
 
 Multiplying the lattice's Ampere's law by E averaged over the step gives Poynting's theorem in the frequency domain:
 conductivity loses sigma |E|^2 cos(w dt / 2) in the units in which the lattice's own flux Re E* x H passes the port and

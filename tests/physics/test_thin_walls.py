@@ -1,9 +1,9 @@
-"""Horn walls thinner than a cell hold the field in, and steep ones do.
+"""Horn walls thinner than a cell confine the field, and so do steep ones.
 
 A wall of 0.1 mm on cells of 0.45 mm lies between nodes nearly everywhere; a flare of 53 degrees crosses faces from
 corner to corner, and its rim ends within an edge. Their directivity at 30 GHz is settled at 0.05 mm: 14.37 and
 11.51 dBi. Measured: thin wall 14.37 / 14.37 / 14.37 dBi at 0.45 / 0.3 / 0.15 mm; steep flare 11.37 / 11.47 / 11.51.
-Leaky faces or magnetic walls beside the metal gave 12.98 and 11.10 at 0.45 mm. No theory gives what is left, which
+Leaky faces or magnetic walls next to the metal gave 12.98 and 11.10 at 0.45 mm. No theory gives what is left, which
 comes and goes with the wall's place in its cells: measured 0.012 and 0.011 dB, and 0.12, 0.055, 0.030 dB for the steep
 flare; the bounds are these and two thirds.
 """

@@ -124,7 +124,7 @@ def test_side_lobe_front_to_back_and_cross_polarisation(measured: Measured, name
 def test_lenses_converge_with_the_second_order(
     measured: Measured, family: str, figure: str, names: dict[str, dict[str, object]]
 ) -> None:
-    """From 0.3, 0.2 and 0.1 mm, root mean square over antennas, frequencies (and angles); at least 1.8 is asked for.
+    """From 0.3, 0.2 and 0.1 mm, root mean square over antennas, frequencies (and angles); at least 1.8 is required.
 
     Measured 1.84 to 2.00. Horns and the open waveguide have no order to speak of: with their rims corrected, errors of
     1e-3 in S11 are left that come and go with the rim's place in its cell.

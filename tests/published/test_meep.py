@@ -109,6 +109,11 @@ def test_two_programs_agree(name: str, measured, tmp_path: Path) -> None:
     measured("patterns apart", apart, "dB", at_most=bounds["pattern"], antenna=name)
     apart = np.abs(of("radiation_efficiency") - ours["radiation_efficiency"]).max()
     measured("efficiency apart", apart, at_most=bounds["efficiency"], antenna=name)
-    measured("Meep: contour balance off by", np.abs(of("contour_balance") - 1).max(), at_most=0.0014, antenna=name)
+    measured(
+        "contour balance of Meep, distance from 1",
+        np.abs(of("contour_balance") - 1).max(),
+        at_most=0.0014,
+        antenna=name,
+    )
     measured("processor time, Meep", theirs["processor_seconds"], "s", antenna=name)
     measured("processor time, ours", seconds, "s", antenna=name)

@@ -1,4 +1,4 @@
-"""A dielectric sphere against Mie's series: lit by a plane wave, and by a small dipole beside it.
+"""A dielectric sphere against Mie's series: lit by a plane wave, and by a small dipole next to it.
 
 Curved dielectric in every direction of the lattice, through effective permittivity with the r-z tensor, absorbing
 layers, contour and far field. Errors are relative L2 over both cuts, weighted with sin(theta); complex amplitude, and

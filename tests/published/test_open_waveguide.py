@@ -1,4 +1,4 @@
-"""The open circular waveguide of the public table: TE11, a = 3.6 mm, rim 0.4 mm thick, 20 mm long, shorted at the back.
+"""The open circular waveguide of a published table: TE11, a = 3.6 mm, rim 0.4 mm, 20 mm long, shorted at the back.
 
 The table is of an independent high-order finite-element solution (two orders agree to 1e-4 dB). S11 is that of an
 infinitely long feed: the absorber in front of our back wall stands for it, and the wall's outside is in both.
