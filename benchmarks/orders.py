@@ -3,7 +3,8 @@
 A row is one antenna on one mesh: `case`, `family`, `set` (of `SETS`), `lossy`, `mesh` (mm, in the set "other feeds"
 cells a wavelength as asked for, or "extrapolated"), `cells_per_wavelength`, the largest errors (`COLUMNS`), their root
 mean squares under `rms` (`FITTED`), `seconds` of processor time (median) and its `spread`, `cells`, `steps`.
-Efficiency is fitted on lossy antennas only: elsewhere it is 1, and the error a floor of other origin.
+Efficiency is fitted on `lossy` antennas only: elsewhere it is 1, and the error a floor of other origin. Rods count as
+lossy: a base that ends on the tube's face gives their efficiency an error of second order, with and without loss.
 """
 
 from __future__ import annotations
