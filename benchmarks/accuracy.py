@@ -334,10 +334,14 @@ def added(stored, found):
 
 
 def reference_uncertainty(names):
-    """Largest change of the reference's figures with its order, mesh and absorbing layer."""
-    changes = [result["uncertainty"] for name in names for result in EVERY[name]["results"]]
+    """Return by set the largest change of the reference's figures with its order, mesh and absorbing layer."""
     keys = ("s11", "directivity_dbi", "e_plane_dbi", "h_plane_dbi", "radiation_efficiency")
-    return {key: max(change[key] for change in changes) for key in keys}
+    found = {}
+    for group, cases in SETS.items():
+        changes = [result["uncertainty"] for name in names if name in cases for result in EVERY[name]["results"]]
+        if changes:
+            found[group] = {key: max(change[key] for change in changes) for key in keys}
+    return found
 
 
 def compact(text):

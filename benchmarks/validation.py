@@ -12,6 +12,7 @@ from pathlib import Path
 import performance_tables
 import validation_figures
 from orders import EXTRAPOLATED, HIGHEST_ORDER, OTHER_FEEDS
+from reference_antennas import SETS
 from test_open_waveguide import PUBLISHED
 from validation_tables import (
     STRAIGHT,
@@ -22,10 +23,10 @@ from validation_tables import (
     figure_table,
     goals_table,
     largest_over,
-    number,
     open_waveguide_table,
     order_table,
     table,
+    uncertainty_table,
     worst_table,
 )
 
@@ -56,59 +57,78 @@ FAMILIES = {
     "hemispherical_lens": "Hemispherical lenses with extension",
     "shaped_lens": "Shaped lenses",
     "conical_horn": "Conical horns",
+    "dielectric_rod": "Dielectric rods",
     "open_waveguide": "Open waveguide",
 }
+STYLES = dict(zip(SETS, ("solid", "dashed", "dotted", "dash-dotted"), strict=True))
 
 HEAD = """# Validation
 
-Every figure of this page was measured by the tests and by `benchmarks/accuracy.py`; `make validation` runs both and
-writes the page ({files} files of tests, {tests} tests, {minutes:.0f} minutes of one core). The figures themselves are
-in [results/validation](../results/validation), and a test holds the page to them. Seconds are processor time of one
+The tests and `benchmarks/accuracy.py` measured every figure of this page. `make validation` runs both and writes the
+page ({files} files of tests, {tests} tests, {minutes:.0f} minutes of one core). The figures themselves are in
+[results/validation](../results/validation), and a test compares the page with them. Seconds are processor time of one
 core, float32: {measured_on}.
 
 ## Antennas against finite elements
 
-{antennas} antennas solved independently: body of revolution, NGSolve, order 6, curved elements graded at the rims;
-order, mesh and absorbing layer change their S11 by at most {s11}, directivity by {directivity} dB, patterns down to
--30 dB by {pattern} dB, efficiency by {efficiency} ([how](../benchmarks/reference_fem/README.md)). There are three sets:
+An independent solver computed {antennas} antennas ([how](../benchmarks/reference_fem/README.md)): body of revolution,
+NGSolve, order 6, curved elements graded at the rims. There are four sets:
 
 | set | antennas | feed, band | used for |
 |---|---|---|---|
 | reference | {in_reference} | 3.6 mm, 28.5 to 31.5 GHz | development; orders of extrapolation are fitted to it |
 | holdout | {in_holdout} | the same | measured only |
 | other feeds | {in_other} | 2 mm, 50 to 60 GHz; 5 mm, 20 to 23 GHz; 9 mm, 11 to 13 GHz | measured only |
+| rods | {in_rods} | as reference | orders of extrapolation of dielectric rods are fitted to it |
 
-Largest error over the antenna's three frequencies: directivity on axis; complex S11 at z = 0, as a distance; both cuts
-where the reference is within 20 dB of boresight; radiation efficiency. The first two sets are solved with cells of the
-same size: permittivity 2.53 at 31.5 GHz has 20 cells a wavelength at 0.3 mm and 30 at 0.2 mm, and antennas of metal
-alone have 32 and 48. The third is solved as an experiment would: `20 a wavelength` is `cells_per_wavelength = 20`, in
-the antenna's own densest medium at its own highest frequency. Goals:
+The reference's own uncertainty is the largest change with its order, mesh and absorbing layer; patterns are compared
+down to -30 dB:
+
+{uncertainty}
+
+An error is the largest over the antenna's three frequencies:
+
+| column | compares |
+|---|---|
+| directivity | on axis |
+| S11 | complex, referred to z = 0: the distance of the two values |
+| E-plane, H-plane | the cut, where the reference is within 20 dB of boresight |
+| efficiency | radiated over accepted power |
+
+Other feeds are solved as an experiment would: `20 a wavelength` is `cells_per_wavelength = 20`, in the antenna's own
+densest medium at its own highest frequency. The other sets are solved with cells of the same size. Permittivity 2.53
+at 31.5 GHz then has 20 cells a wavelength at 0.3 mm and 30 at 0.2 mm; antennas of metal alone have 32 and 48. Goals:
 
 {goals}
 
-Worst of each set; what misses its goal is bold. The lens of permittivity 3.8 is held to the goals of its own cells a
+Worst of each set; what misses its goal is bold. The goals of the lens of permittivity 3.8 are those of its own cells a
 wavelength: 16, 24, 33 at 0.3, 0.2, 0.15 mm.
 
 {worst}
 
-Extrapolated: from {pair} mm (other feeds: from 20 a wavelength and the mesh that `simulate --extrapolate` adds), both
-solved with {courant:g} of the largest time step as `simulate --extrapolate` does it
-([the formula](../antennaopt/solve/extrapolate.py)), with the orders below; seconds are those of both meshes.
+Extrapolated rows come from {pair} mm (other feeds: from 20 a wavelength and the mesh that `simulate --extrapolate`
+adds). Both meshes are solved with {courant:g} of the largest time step, as `simulate --extrapolate` does
+([formula](../antennaopt/solve/extrapolate.py)), and with the orders below. Seconds are those of both meshes.
 
 ### Order of convergence
 
-Slope of log(error) over log(cell), 0.3 mm and below; the error is the root mean square over the antennas of a family,
-the frequencies, and for the pattern both cuts and all angles, as amplitude over boresight's. On other feeds 20, 30, 40
-and 60 cells a wavelength stand for 0.3, 0.2, 0.15 and 0.1 mm, here and in the figures. Efficiency is fitted on
-lossy antennas only (without loss it is 1 on any mesh). Metal that leaves a sliver of a cell open is moved a little for
-the sake of the time step, at first order; with half the step it hardly is, and what remains is the rim's.
+The order is the slope of log(error) over log(cell), from 0.3 mm down. The error is the root mean square over the
+antennas of a family and the frequencies. For the pattern it is taken over both cuts and all angles too, as amplitude
+over that of boresight.
+
+- On other feeds 20, 30, 40 and 60 cells a wavelength stand for 0.3, 0.2, 0.15 and 0.1 mm, here and in the figures.
+- Efficiency is fitted on lossy antennas and on rods; without loss it is 1 on any mesh, but for rods whose base ends on
+  the face of the tube.
+- Metal that leaves a sliver of a cell open is moved a little to keep the time step, an error of first order. With half
+  the step it hardly moves, and the rim's error remains.
 
 {orders}
 
-To extrapolate with, an order is fitted to the signed errors of the reference set on neighbouring meshes: it leaves the
-least behind, summed over the pairs of meshes. Where errors shrink in step it is the order above. Where they change
-sign from mesh to mesh, as those of a corrected rim at another place in its cell do, there is nothing to extrapolate:
-`none` (a formal {highest:g}) leaves the finer mesh's figures nearly as they are. `simulate --extrapolate` uses these.
+The order to extrapolate with is fitted to signed errors on neighbouring meshes, of the reference set and of the rods.
+It leaves the smallest error, summed over the pairs of meshes. Where errors keep their sign from mesh to mesh, it is
+about the order above. Where they change sign, as those of a rim at another place in its cell do, extrapolation does not
+help. Such an entry is `none`: a formal order of {highest:g}, which leaves the finer mesh's figures nearly as they are.
+`simulate --extrapolate` uses these orders:
 
 {extrapolation}
 """
@@ -119,12 +139,12 @@ REPEAT = """## How to repeat it
 - The table of antennas, or a part of it, on any cells:
   `python benchmarks/accuracy.py --cases horn --cells 0.3 0.2 0.15`.
 - The reference itself, with other elements, orders and layers: `benchmarks/reference_fem`, on NGSolve.
-- With an independent FDTD code: `antennaopt export --format meep` writes any antenna as a script for Meep, which runs
-  by itself where Meep is installed.
-- The antennas: [fem_reference.json](../tests/published/data/fem_reference.json),
-  [fem_holdout.json](../tests/published/data/fem_holdout.json) and
-  [fem_other_feeds.json](../tests/published/data/fem_other_feeds.json) hold all dimensions, results and uncertainties,
-  to try another solver on.
+- An independent FDTD code: `antennaopt export --format meep` writes any antenna as a script that runs where Meep is
+  installed.
+- Another solver: [fem_reference.json](../tests/published/data/fem_reference.json),
+  [fem_holdout.json](../tests/published/data/fem_holdout.json), [fem_rods.json](../tests/published/data/fem_rods.json)
+  and [fem_other_feeds.json](../tests/published/data/fem_other_feeds.json) hold all dimensions, results and
+  uncertainties.
 """
 
 
@@ -138,7 +158,8 @@ def antennas(rows):
         ours = [row for row in rows if row["family"] == family]
         if ours:
             figure = picture(family, f"{title}: error against the cell")
-            lines = "Grey: single antennas, dashed those of the holdout set, dotted those on other feeds."
+            styles = [f"{name} {style}" for name, style in STYLES.items() if any(row["set"] == name for row in ours)]
+            lines = f"Grey: single antennas ({', '.join(styles)})."
             yield f"### {title}\n\n{figure}\n\n{lines}\n\n{antenna_table(ours)}\n"
 
 
@@ -146,9 +167,8 @@ def physics(files):
     """A section for each file of tests."""
     yield "## Phenomena, one file each\n"
     yield (
-        "`order` is fitted to the errors of a line where there are three resolutions or more and the errors fall on a"
-        f" straight line (r squared above {STRAIGHT}); thin lines of the figures only join points. Derivations stand in"
-        " the files.\n"
+        "A line has an `order` where it has three resolutions or more and its errors fall on a straight line"
+        f" (r squared above {STRAIGHT}). Thin lines of the figures only join points. The files have the derivations.\n"
     )
     for file in files:
         stem = Path(file["file"]).stem
@@ -163,12 +183,9 @@ def physics(files):
 
 def page(tests, accuracy):
     """The whole page as text."""
-    rows, reference = accuracy["rows"], accuracy["reference_uncertainty"]
+    rows = accuracy["rows"]
     head = HEAD.format(
-        s11=number(reference["s11"]),
-        directivity=number(reference["directivity_dbi"]),
-        pattern=number(max(reference["e_plane_dbi"], reference["h_plane_dbi"])),
-        efficiency=number(reference["radiation_efficiency"]),
+        uncertainty=uncertainty_table(accuracy["reference_uncertainty"]),
         files=len(tests),
         tests=sum(file["passed"] + file["failed"] for file in tests),
         minutes=(sum(file["seconds"] for file in tests) + sum(row.get("seconds", 0) for row in rows)) / 60,
@@ -176,6 +193,7 @@ def page(tests, accuracy):
         antennas=len({row["case"] for row in rows}),
         in_reference=len({row["case"] for row in rows if row["set"] == "reference"}),
         in_holdout=len({row["case"] for row in rows if row["set"] == "holdout"}),
+        in_rods=len({row["case"] for row in rows if row["set"] == "rods"}),
         in_other=len({row["case"] for row in rows if row["set"] == OTHER_FEEDS}),
         goals=goals_table(),
         worst=worst_table(rows),
@@ -201,23 +219,27 @@ def pictures(tests, accuracy):
 
 
 def measured_on(accuracy):
-    """Where and how seconds were measured, as text; rows without a spread have none."""
+    """Return where and how seconds were measured, as text; rows without a spread have no seconds."""
     about = accuracy["measured_on"]
     timed = [row["spread"] for row in accuracy["rows"] if "spread" in row]
-    missing = len(accuracy["rows"]) - len(timed)
+    untimed = [row for row in accuracy["rows"] if "spread" not in row]
+    commits = dict.fromkeys(row.get("commit", about["commit"])[:7] for row in untimed)
+    later = f"; {len(untimed)} rows, of commit {', '.join(commits)}, are not timed" if untimed else ""
     return (
         f"median of {about['repeat']}, spread at most {max(timed):.1%} (half the range), {about['machine']}, "
         f"{about['other_cores']:.2f} of {about['cores']} cores busy with other programs, commit "
-        f"{(about['commit'] or 'unknown')[:7]}" + (f"; {missing} rows are not timed" if missing else "")
+        f"{(about['commit'] or 'unknown')[:7]}{later}"
     )
 
 
 def reference_sentence(accuracy):
-    """How certain the reference itself is."""
-    reference = accuracy["reference_uncertainty"]
+    """Return how certain the reference itself is: the lenses, horns and waveguides, and the rods."""
+    by_set = dict(accuracy["reference_uncertainty"])
+    rods = by_set.pop("rods")
+    directivity, s11 = (max(found[key] for found in by_set.values()) for key in ("directivity_dbi", "s11"))
     return (
-        f"The reference is itself certain to {reference['directivity_dbi']:.1g} dB in directivity and "
-        f"{reference['s11']:.6f} in S11."
+        f"The reference is itself certain to {directivity:.1g} dB in directivity and {s11:.6f} in S11 "
+        f"(rods: {rods['directivity_dbi']:.1g} dB and {rods['s11']:.6f})."
     )
 
 

@@ -22,15 +22,17 @@ STRAIGHT = 0.95
 
 
 def table(headings, rows):
-    """Markdown."""
+    """Return a Markdown table; a bar inside a cell, as in |S11|, is escaped."""
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows])
 
 
 def number(value):
-    """Three digits, no exponent where none is needed."""
+    """Return three digits, or what shows the distance from 1; no exponent where none is needed."""
     if value == 0:
         return "0"
+    if 5e-7 <= abs(value - 1) < 5e-3:
+        return f"{value:.6f}".rstrip("0")
     if 1e-3 <= abs(value) < 1e5:
         digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
         return f"{value:.{digits}f}"
@@ -64,6 +66,14 @@ def goals_table():
     rows = [[f"{cells} cells a wavelength", *(f"{limit:g}" for limit in limits)] for cells, limits in GOALS.items()]
     rows.reverse()
     return table(("mesh", *HEADINGS), [*rows, ["both, extrapolated", *(f"{limit:g}" for limit in EXTRAPOLATED_GOAL)]])
+
+
+def uncertainty_table(by_set):
+    """Return the largest changes of the reference itself, by set."""
+    keys = ("directivity_dbi", "s11", "e_plane_dbi", "h_plane_dbi", "radiation_efficiency")
+    return table(
+        ("set", *HEADINGS), [[group, *(number(found[key]) for key in keys)] for group, found in by_set.items()]
+    )
 
 
 def worst_table(rows):
@@ -290,8 +300,11 @@ def curve_columns(place, key, points):
     at = f"{name} = {spread([point['at'] for point in points], '{:g}'.format)}" if key else ""
     values = [point["value"] for point in points]
     shown = ", ".join(map(number, values)) if len(values) <= MOST_ROWS else spread(sorted(values), number)
-    bounds = list(dict.fromkeys(bound(point) for point in points))
-    limits = "; ".join(bounds) if len(bounds) <= MOST_ROWS else bound(max(points, key=margin))
+    bounds = [bound(point) for point in points]
+    if len(set(bounds)) == 1:
+        limits = bounds[0]
+    else:
+        limits = "; ".join(bounds) if len(bounds) <= MOST_ROWS else bound(max(points, key=margin))
     order = order_of(key, points)
     where = ", ".join(part for part in (at, place) if part)
     return [where, shown, limits, f"{order:.2f}" if order is not None else ""]
