@@ -187,12 +187,16 @@ class Experiment(Table):
         full = {
             name: float(given.get(name, math.nan)) if is_gene else value for name, value, is_gene in self.parameters
         }
-        if len(given) != len(self.genes) or any(gene.name not in given for gene in self.genes):
+        if given.keys() != self._gene_names:
             open_ = [gene.name for gene in self.genes if gene.name not in given]
             stranger = next((name for name in given if name not in full), next(iter(given), ""))
             wrong = f"{open_[0]} is a range and has no value" if open_ else f"{stranger} is not a gene"
             raise ConfigurationError(f"design: {wrong}; give one value for each of the {len(self.genes)} genes")
         return full
+
+    @cached_property
+    def _gene_names(self) -> frozenset[str]:
+        return frozenset(gene.name for gene in self.genes)
 
     @cached_property
     def parameters(self) -> tuple[tuple[str, float, bool], ...]:

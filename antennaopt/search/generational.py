@@ -70,8 +70,9 @@ class Generational(Search):
         self._best_before = best.fitness if best else None
 
     def _new_generation(self) -> list[Candidate]:
-        made = self.first_generation()
-        if self.generation:
+        if not self.generation:
+            made = self.first_generation()
+        else:
             count = self.settings.population - min(self.settings.elites, len(self.population))
             with seeded(self.seed, self.generation):
                 made = self.breed(count)[:count]

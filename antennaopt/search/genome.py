@@ -101,7 +101,9 @@ def _decode(gene: Gene, x: float) -> float:
         low, high = math.ceil(gene.low), math.floor(gene.high)
         return float(min(low + int(x * (high - low + 1)), high))
     # Weighted ends, not low + x (high - low): exact at both ends; the clamp holds against a rounded last bit.
-    return min(max((1.0 - x) * gene.low + x * gene.high, gene.low), gene.high)
+    low, high = gene.low, gene.high
+    value = (1.0 - x) * low + x * high
+    return low if value < low else high if value > high else value
 
 
 def _encode(gene: Gene, value: float) -> float:

@@ -183,10 +183,10 @@ def vary(
         parents = (one.individual, other.individual) if crossed else (parent.individual,)
         before = list(child)
         MUTATION_OPERATORS[mutation.kind](child, mutation)
-        if mutation.probability > 0.0 and list(child) in (list(one), list(other)):
+        if mutation.probability > 0.0 and child in (one, other):
             mutate_one_gene(child, mutation)
         names = [crossover.kind] if crossed else []
-        if list(child) != before:
+        if child != before:
             names.append(mutation.kind)
         made.append((child, tuple(dict.fromkeys(parents)), "+".join(names) or "clone"))
     return made

@@ -80,7 +80,7 @@ class Objective:
 
     def shortfall(self, outcome: Outcome) -> float:
         """Return the worst shortfall over the frequencies, dB; 0 when the goal is met at all of them."""
-        return max((self._missing(value) for value in self._values(outcome)), default=WORST_SHORTFALL_DB)
+        return max(map(self._missing, self._values(outcome)), default=WORST_SHORTFALL_DB)
 
     def standing(self, outcome: Outcome) -> Standing:
         """Return the value where the goal is met least, or missed most, and by how much."""
@@ -131,12 +131,13 @@ class Objective:
     def _missing(self, value: float | None) -> float:
         if value is None:
             return 0.0 if self.met_when_absent else WORST_SHORTFALL_DB
-        missing = 0.0
-        if self.at_least is not None:
-            missing = max(missing, bounded(self._distance(self.at_least, value)))
-        if self.at_most is not None:
-            missing = max(missing, bounded(self._distance(value, self.at_most)))
-        return missing
+        if self.at_most is None and self.at_least is not None:
+            return bounded(self._distance(self.at_least, value))
+        if self.at_least is None and self.at_most is not None:
+            return bounded(self._distance(value, self.at_most))
+        if self.at_least is None or self.at_most is None:
+            return 0.0
+        return max(bounded(self._distance(self.at_least, value)), bounded(self._distance(value, self.at_most)))
 
     def _distance(self, above: float, below: float) -> float:
         """Return `above` over `below` in dB; both are in dB already unless the metric is a ratio."""
@@ -163,6 +164,6 @@ def standings(outcome: Outcome, objectives: Iterable[Objective]) -> tuple[Standi
 
 def bounded(shortfall_db: float) -> float:
     """Clamp a shortfall to 0 ... `WORST_SHORTFALL_DB`; what is not a number is the worst."""
-    if math.isnan(shortfall_db):
-        return WORST_SHORTFALL_DB
-    return min(max(shortfall_db, 0.0), WORST_SHORTFALL_DB)
+    if shortfall_db <= 0.0:
+        return 0.0
+    return shortfall_db if shortfall_db < WORST_SHORTFALL_DB else WORST_SHORTFALL_DB

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from antennaopt.search.objectives.goal import WORST_SHORTFALL_DB, Objective, Outcome, bounded
+from antennaopt.search.objectives.goal import WORST_SHORTFALL_DB, Objective, Outcome
 
 PENALTY_FACTORS = {"undecayed": 2.0, "diverged": 3.0, "infeasible": 4.0}
 """Multiples of the worst fitness that an `ok` can have. `timeout`, `lost` and `error` rank as `diverged` does."""
@@ -20,7 +20,7 @@ def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]
     """
     if outcome["status"] != "ok":
         return []
-    return [bounded(objective.shortfall(outcome)) for objective in objectives]
+    return [objective.shortfall(outcome) for objective in objectives]
 
 
 @dataclass(frozen=True)
