@@ -16,6 +16,15 @@ BALANCE_TOLERANCE = 0.02
 MESH_DIRECTIVITY_DB = 0.1
 MESH_S11 = 0.02
 MOST_OVER_CUTOFF = 1.0
+ONE_MESH = {
+    "decay": DECAY_DB,
+    "passive": MOST_REFLECTED,
+    "contour": CONTOUR_TOLERANCE,
+    "balance": BALANCE_TOLERANCE,
+}
+"""Limits of the checks that one solution allows, but for that of its modes."""
+
+TRUSTED = "trusted"
 
 
 def certify(
@@ -39,20 +48,20 @@ def certify(
         for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
-    reflection = [math.hypot(*pair) for pair in outcome.get("s11") or ()]
-    decay = _check(outcome.get("decay_db"), DECAY_DB, "energy left at the last step against its peak, dB")
+    figures = _figures(outcome)
+    decay = _check(figures["decay"], DECAY_DB, "energy left at the last step against its peak, dB")
     if decay["figure"] is not None and not decay["passed"]:
         decay["what"] += f" ({left_over(decay['figure'])})"
     checks: dict[str, Any] = {
         "decay": decay,
-        "passive": _check(_largest(reflection), MOST_REFLECTED, "largest |S11|"),
+        "passive": _check(figures["passive"], MOST_REFLECTED, "largest |S11|"),
         "contour": _check(
-            _largest(_off_one(outcome.get("contour_balance"))),
+            figures["contour"],
             CONTOUR_TOLERANCE,
             "far-field power over the flux through the contour, largest distance from 1",
         ),
         "balance": _check(
-            _largest(_off_one(outcome.get("power_balance"))),
+            figures["balance"],
             BALANCE_TOLERANCE,
             "radiated and dissipated over accepted power, largest distance from 1",
         ),
@@ -64,7 +73,29 @@ def certify(
     elif meshes is not None:
         checks |= _mesh_checks(*meshes, "from the coarser mesh to the finer")
     sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
-    return {**checks, "verdict": "trusted" if sound else "doubtful"}
+    return {**checks, "verdict": TRUSTED if sound else "doubtful"}
+
+
+def passes(outcome: Mapping[str, Any], feed_radius: float | None = None) -> bool:
+    """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
+    figures = _figures(outcome)
+    if outcome.get("status") != "ok" or any(figures[name] is None for name in ONE_MESH):
+        return False
+    if feed_radius is not None:
+        frequencies = outcome.get("frequency_hz")
+        if not frequencies or not max(frequencies) / first_unmeasured(feed_radius)[1] <= MOST_OVER_CUTOFF:
+            return False
+    return all(figures[name] <= limit for name, limit in ONE_MESH.items())
+
+
+def _figures(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of the checks that one solution allows, but for that of its modes."""
+    return {
+        "decay": outcome.get("decay_db"),
+        "passive": _largest([math.hypot(*pair) for pair in outcome.get("s11") or ()]),
+        "contour": _largest(_off_one(outcome.get("contour_balance"))),
+        "balance": _largest(_off_one(outcome.get("power_balance"))),
+    }
 
 
 def left_over(decay_db: float) -> str:
@@ -110,7 +141,7 @@ def reason(certificate: Mapping[str, Any]) -> str | None:
 
 def is_trusted(certificate: Mapping[str, Any]) -> bool:
     """Say whether all checks were passed."""
-    return certificate.get("verdict") == "trusted"
+    return certificate.get("verdict") == TRUSTED
 
 
 def crowned(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str | None:
@@ -224,7 +255,5 @@ def _off_one(values: Sequence[float | None] | None) -> list[float]:
 
 
 def _largest(values: Sequence[float]) -> float | None:
-    """Return the largest value, NaN when one is NaN, None of nothing."""
-    if any(math.isnan(value) for value in values):
-        return math.nan
-    return max(values, default=None)
+    """Return the largest of values that are not negative, NaN when one is NaN, None of nothing."""
+    return math.nan if math.isnan(sum(values)) else max(values, default=None)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.solve.certificate import certify, reason
+from antennaopt.solve.certificate import TRUSTED, certify, passes, reason
 from antennaopt.solve.outcome import CUTS, Outcome
 from antennaopt.store.generations import damaged
 from antennaopt.store.schema import CERTIFICATE, PARTS_OF_S11, RunColumns
@@ -31,20 +31,24 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
     frequencies: list[float] = []
     angles: list[int] = []
     values: dict[str, list[np.ndarray]] = {name: [] for name in CUTS}
+    orders: dict[tuple[float, ...], list[int] | slice] = {}
     for name in names:
         outcome = outcomes[name]
-        hz = outcome.frequency_hz or ()
-        order = sorted(range(len(hz)), key=hz.__getitem__)
+        hz = tuple(outcome.frequency_hz or ())
+        order = orders.get(hz)
+        if order is None:
+            order = sorted(range(len(hz)), key=hz.__getitem__)
+            order = orders[hz] = slice(None) if order == list(range(len(hz))) else order
         theta = np.asarray(outcome.theta_deg, dtype=np.float32)
         individuals += [name] * len(hz)
-        frequencies += [float(hz[place]) for place in order]
+        frequencies += sorted(hz)
         angles += [len(theta)] * len(hz)
         values["theta_deg"] += [theta] * len(hz)
         for plane in CUTS[1:]:
             cuts = np.asarray(getattr(outcome, plane), dtype=np.float32)
             if cuts.shape != (len(hz), len(theta)):
                 raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
-            values[plane].append((cuts if order == list(range(len(hz))) else cuts[order]).ravel())
+            values[plane].append(cuts[order].ravel())
     offsets = pa.array(np.concatenate([[0], np.cumsum(angles, dtype=np.int32)]).astype(np.int32))
     columns = [
         pa.array([run] * len(individuals), pa.string()),
@@ -138,7 +142,7 @@ class Row:
         return {name: values[0] for name, values in table_of(columns, run, [self]).items()}
 
 
-def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, list[Any]]:
+def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Sequence[Any]]:
     """Return rows as the columns of `RunColumns.evals_schema`.
 
     Args:
@@ -151,7 +155,7 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, li
         exist) is None too, and NaN stays NaN, so that the file tells the two apart.
     """
     outcomes = [one.outcome for one in rows]
-    table: dict[str, list[Any]] = {
+    table: dict[str, Sequence[Any]] = {
         "run": [run] * len(rows),
         "generation": [int(one.generation) for one in rows],
         "slot": [int(one.slot) for one in rows],
@@ -168,7 +172,7 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, li
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radius = columns.feed_radius
-        cells = [certificate_cells(certify(one, feed_radius=radius) if one.ok else None) for one in outcomes]
+        cells = [_certificate_of(one, radius) for one in outcomes]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):
@@ -183,6 +187,13 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, li
         table["bred_after"] = [one.bred_after for one in rows]
         table["stepping_seconds"] = [outcome.stepping_seconds for outcome in outcomes]
     return table
+
+
+def _certificate_of(outcome: Outcome, feed_radius: float | None) -> Mapping[str, Any]:
+    """Return the columns of a row's certificate; most are passed, and need no words."""
+    if not outcome.ok:
+        return _NO_CERTIFICATE
+    return _PASSED if passes(outcome, feed_radius) else certificate_cells(certify(outcome, feed_radius=feed_radius))
 
 
 def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -201,20 +212,22 @@ def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _metrics(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
+def _metrics(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequence[Any]]:
     """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
     places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
-    table: dict[str, list[Any]] = {}
+    elsewhere = [(row, at) for row, at in enumerate(places) if at is not None]
+    table: dict[str, Sequence[Any]] = {}
     for metric, names in columns.metric_columns.items():
         absent: list[Any] = [None] * len(names)
-        rows = []
-        for outcome, at in zip(outcomes, places, strict=True):
-            values = _per_frequency(metric, outcome) or absent
-            if at is not None and values is not absent:
-                values = [None if place is None else values[place] for place in at]
-            rows.append(values)
-        for place, name in enumerate(names):
-            table[name] = [values[place] for values in rows]
+        if metric in PARTS_OF_S11:
+            part = PARTS_OF_S11.index(metric)
+            rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
+        else:
+            rows = [one.metrics.get(metric) or absent for one in outcomes]
+        for row, at in elsewhere:
+            if rows[row] is not absent:
+                rows[row] = [None if place is None else rows[row][place] for place in at]
+        table |= zip(names, zip(*rows, strict=True), strict=True) if rows else dict.fromkeys(names, ())
     return table
 
 
@@ -226,17 +239,13 @@ def _places(wanted: Sequence[float], given: Sequence[float]) -> list[int | None]
     return [at.get(hz) for hz in wanted]
 
 
-def _per_frequency(metric: str, outcome: Outcome) -> Sequence[Any]:
-    """Return a metric's values, one a frequency of the outcome; empty when the outcome does not have it."""
-    if metric in PARTS_OF_S11:
-        part = PARTS_OF_S11.index(metric)
-        return [pair[part] for pair in outcome.s11 or ()]
-    return outcome.metrics.get(metric) or ()
-
-
 def _number(value: Any) -> float | None:
     """Return a float, or None for what is not there; NaN stays NaN so that the file tells the two apart."""
     if value is None:
         return None
     number = float(value)
     return math.nan if math.isnan(number) else number
+
+
+_NO_CERTIFICATE = certificate_cells(None)
+_PASSED = {**_NO_CERTIFICATE, "certificate": TRUSTED}
