@@ -21,6 +21,7 @@ from antennaopt.farm import ClusterSettings, DaskFarm
 from antennaopt.run import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.outcome import Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -258,7 +259,7 @@ def _jobs(experiment: Experiment, count: int) -> list[Job]:
 def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
     """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
     walls: list[float] = []
-    outcomes: list[dict[str, Any]] = []
+    outcomes: list[Outcome] = []
     used = [0.0, 0.0]
     for generation in range(repeat + 1):
         if generation == 1:
@@ -271,18 +272,18 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
     ours, everybodys = (after - before for before, after in zip(used, _used(farm), strict=True))
     available, middle = threads * sum(walls), statistics.median(walls)
     by_worker = []
-    for worker in sorted({str(one["worker"]) for one in outcomes}):
-        mine = [one for one in outcomes if str(one["worker"]) == worker]
+    for worker in sorted({one.worker or "" for one in outcomes}):
+        mine = [one for one in outcomes if (one.worker or "") == worker]
         by_worker.append(
             {
                 "worker": worker,
-                "device": mine[0]["device"],
+                "device": mine[0].device,
                 "antennas": len(mine),
-                "stepping": sum(one.get("stepping_seconds") or 0.0 for one in mine) / available,
-                "solving": sum(one.get("seconds") or 0.0 for one in mine) / available,
+                "stepping": sum(one.stepping_seconds or 0.0 for one in mine) / available,
+                "solving": sum(one.seconds or 0.0 for one in mine) / available,
             }
         )
-    statuses = Counter(str(one["status"]) for one in outcomes)
+    statuses = Counter(one.status for one in outcomes)
     found = {
         "population": len(jobs),
         "antennas_per_s": len(jobs) / middle,
@@ -294,7 +295,7 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
         "other_cores": max(everybodys - ours, 0.0) / sum(walls),
         "best": False,
     }
-    return found, sum(one.get("steps") or 0 for one in outcomes) / repeat / middle
+    return found, sum(one.steps or 0 for one in outcomes) / repeat / middle
 
 
 def _used(farm: DaskFarm) -> list[float]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.outcome import Outcome
 
 NUMBER = "ANTENNAOPT_WORKER"
 """Environment variable with a local worker's number; see `antennaopt.farm.servers`."""
@@ -25,13 +26,13 @@ LARGEST_LENGTH = 0.1
 _DEVICE = threading.Lock()
 """Two batches of a worker step one after the other, as they do on a device."""
 
-THETA_DEG = tuple(map(float, range(181)))
+THETA_DEG = np.arange(181.0)
 """Angles of a cut, as of `fdtd.axisymmetric.simulation.PATTERN_DEG`, which workers need not load for this."""
 
 
 def null_evaluate(
     family: str, designs: Sequence[Mapping[str, float]], plan: Mapping[str, Any], *, backend: str, fields: bool = False
-) -> list[dict[str, Any]]:
+) -> list[Outcome]:
     """Return an outcome a design as `evaluate` does, from a formula.
 
     Directivity falls with the distance of the design's lengths from a slope of 10, 11, ... mm, so that a search has
@@ -54,8 +55,24 @@ def null_evaluate(
         off = sum((1e3 * value - 10.0 - place) ** 2 for place, value in enumerate(lengths))
         directivity = round(22.0 / (1.0 + 1e-3 * off), 9)
         e_plane, h_plane = _cuts(directivity, len(frequencies))
-        outcome = {**_template(frequencies, directivity), "seconds": seconds, "stepping_seconds": seconds}
-        outcomes.append({**outcome, "e_plane_dbi": e_plane.tolist(), "h_plane_dbi": h_plane.tolist()})
+        found = {"directivity_dbi": directivity, "max_directivity_dbi": directivity, "gain_dbi": directivity - 0.02}
+        metrics = {key: [found.get(key, METRICS[key].typical)] * len(frequencies) for key in METRICS}
+        outcomes.append(
+            Outcome(
+                status="ok",
+                steps=6000,
+                cells=81920,
+                frequency_hz=frequencies,
+                s11=[[0.1, -0.05]] * len(frequencies),
+                metrics=metrics,
+                decay_db=-61.2,
+                theta_deg=THETA_DEG,
+                e_plane_dbi=e_plane,
+                h_plane_dbi=h_plane,
+                seconds=seconds,
+                stepping_seconds=seconds,
+            )
+        )
     return outcomes
 
 
@@ -85,22 +102,3 @@ def _shape(frequencies: int) -> tuple[np.ndarray, np.ndarray]:
     theta = np.radians(THETA_DEG)
     waves = 4.0 + np.arange(2.0 * frequencies).reshape(2, frequencies, 1)
     return -15.0 * (1.0 - np.cos(theta)), np.sin(waves * theta)
-
-
-def _template(frequencies: tuple[float, ...], directivity: float) -> dict[str, Any]:
-    def each(value: float | None) -> list[float | None]:
-        return [value] * len(frequencies)
-
-    return {
-        "status": "ok",
-        "error": None,
-        "steps": 6000,
-        "cells": 81920,
-        "frequency_hz": list(frequencies),
-        "s11": [[0.1, -0.05] for _ in frequencies],
-        **{metric.key: each(metric.typical) for metric in METRICS.values()},
-        **dict.fromkeys(("directivity_dbi", "max_directivity_dbi"), each(directivity)),
-        "gain_dbi": each(directivity - 0.02),
-        "decay_db": -61.2,
-        "theta_deg": list(THETA_DEG),
-    }

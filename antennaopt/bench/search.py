@@ -43,8 +43,7 @@ class Discard:
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Keep the outcomes without their patterns."""
         for one in evaluations:
-            outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
-            self._kept[one.candidate.individual] = one.candidate.genome, outcome
+            self._kept[one.candidate.individual] = one.candidate.genome, one.outcome.without(*NOT_KEPT)
 
     def history(self, generations: int) -> list[tuple[str, tuple[float, ...], str]]:
         """Return nothing: such a search is not resumed."""

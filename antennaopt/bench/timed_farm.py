@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.farm import PoolFarm
 from antennaopt.farm.batches import Batch
 from antennaopt.farm.interface import Assignment, Pool, Result, Worker
-from antennaopt.run.interfaces import Outcome
+from antennaopt.farm.task import pack_outcomes
+from antennaopt.solve.outcome import CUTS, Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -38,11 +39,8 @@ class Solved:
         if key not in self._known:
             evaluate, family, plan, backend = self._about
             outcome = evaluate(family, [dict(design)], plan, backend=backend)[0]
-            self._known[key] = {name: value for name, value in outcome.items() if name not in NOT_NEEDED}
-        return dict(self._known[key])
-
-
-NOT_NEEDED = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
+            self._known[key] = Outcome.of(outcome).without(*CUTS)
+        return self._known[key]
 
 
 class TimedPool(Pool):
@@ -83,7 +81,7 @@ class TimedPool(Pool):
             self.solving += duration
             self.dealt[one.address].append(len(outcomes))
             seconds = begin + duration - self.now if self._timed else 0.0
-            reply = {"outcomes": outcomes, "cuts": (), "seconds": seconds, "worker": one.address}
+            reply = {**pack_outcomes(outcomes), "seconds": seconds, "worker": one.address}
             self._sent += 1
             result = Result(batch=one.batch, address=one.address, reply=reply)
             heapq.heappush(self._in_flight, (begin + duration, self._sent, result))
@@ -133,7 +131,7 @@ class TimedFarm(PoolFarm):
 
 
 def _steps(address: str, outcomes: Sequence[Outcome]) -> float:
-    return float(sum(outcome.get("steps") or 1 for outcome in outcomes))
+    return float(sum(outcome.steps or 1 for outcome in outcomes))
 
 
 def _no_evaluation(*_: Any, **__: Any) -> Sequence[Outcome]:

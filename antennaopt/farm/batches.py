@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any
+
+from antennaopt.solve.outcome import Outcome
 
 Job = tuple[str, Mapping[str, float]]
 """An individual's key and its full design, SI."""
@@ -71,9 +72,9 @@ class Batch:
         """Return the same batch to be tried again: something else killed its worker, nothing is held against it."""
         return replace(self, attempt=self.attempt + 1, kills=self.kills + 1)
 
-    def failed_outcome(self, kind: str, reason: str) -> dict[str, Any]:
+    def failed_outcome(self, kind: str, reason: str) -> Outcome:
         """Return the outcome of an antenna whose attempts are used up."""
-        return {"status": kind, "error": reason, "attempt": self.attempt}
+        return Outcome(status=kind, error=reason, attempt=self.attempt)
 
 
 def cut(jobs: Sequence[Job], worker_count: int, batch_size: int | str = "auto") -> list[list[Job]]:

@@ -115,7 +115,7 @@ class PoolFarm:
                 (outcome,) = self.pool.ask(
                     solve_alone_on_worker, limit_s, evaluate, family, dict(design), dict(plan), options, limit_s=limit_s
                 )
-                return dict(outcome)
+                return Outcome.of(outcome)
             except WorkerLost as problem:
                 if not left:
                     raise ClusterError(f"an antenna could not be solved again: {problem}") from problem
@@ -217,9 +217,8 @@ class PoolFarm:
         batch, reply = result.batch, result.reply or {}
         self._in_flight.pop(id(batch), None)
         if not (result.failure and result.failure.unfinished):
-            solved = sum(1 for outcome in reply.get("outcomes", ()) if outcome.get("steps"))
             seconds = float(reply.get("seconds", 0.0))
-            self._dispatcher.landed(result.address, len(batch.jobs), solved, seconds)
+            self._dispatcher.landed(result.address, len(batch.jobs), reply.get("solved", 0), seconds)
         if self._trials.pop(id(batch), None) is None:
             yield from self._handler.handle(result)
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from antennaopt.farm.batches import Batch, Job
-
-Outcome = dict[str, Any]
+from antennaopt.solve.outcome import Outcome
 
 OnEvent = Callable[..., None]
 """Callback for failures and what was done about them: `on_event(event, **details)`, details JSON-able."""
@@ -72,7 +71,7 @@ class Farm(Protocol):
             plan: Grid and times, JSON-able; the farm's own when None.
 
         Returns:
-            Iterator of key and outcome: `evaluate`'s dictionary with `worker`, `device`, `attempt` and `batch_seconds`
+            Iterator of key and outcome: `evaluate`'s with `worker`, `device`, `attempt` and `batch_seconds`
             added; or status `error` (with the traceback as `error`), `timeout` or `lost` when the attempts are used
             up. After `drain` fewer come than were submitted.
 

@@ -112,12 +112,10 @@ class ResultHandler:
     def _outcomes(self, batch: Batch, reply: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
         mean_s = reply["seconds"] / len(batch.jobs)
         self._slowest_s = mean_s if math.isinf(self._slowest_s) else max(self._slowest_s, mean_s)
-        for key, outcome in zip(batch.keys, unpack_outcomes(reply), strict=True):
+        about = {"worker": reply["worker"], "attempt": batch.attempt, "batch_seconds": reply["seconds"]}
+        for key, outcome in zip(batch.keys, unpack_outcomes(reply, **about), strict=True):
             if self._is_first(key, outcome):
-                yield (
-                    key,
-                    {**outcome, "worker": reply["worker"], "attempt": batch.attempt, "batch_seconds": reply["seconds"]},
-                )
+                yield key, outcome
 
     def _is_first(self, key: str, outcome: Outcome) -> bool:
         """Whether this is an individual's first outcome; a second one is compared with it."""

@@ -1,8 +1,8 @@
 """What a worker runs: one batch through the evaluation function. Imports nothing heavy; data in, data out.
 
-Designs travel as one matrix, patterns as arrays, the rest as plain data: Dask looks into every list and dictionary of a
-task and writes numbers one by one; an array it takes as it is. An exception comes back as text, never as an object:
-nothing needs to be unpickled that only a worker knows.
+Designs travel as one matrix, patterns as arrays, all else as one text: Dask looks into every list and dictionary of a
+task and writes numbers one by one; arrays and text it takes as they are. An exception comes back as text, never as an
+object: nothing needs to be unpickled that only a worker knows.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgpack
 import numpy as np
 
+from antennaopt.metrics import METRICS
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
+from antennaopt.solve.outcome import CUTS, FIELDS, KEYS, Outcome
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
@@ -32,13 +35,7 @@ STARTED = "antennaopt-batch-started"
 GOODBYE_S = 1.0
 """How long a worker whose device is out of order lives on, so that its last reply gets away."""
 
-ATOMS = frozenset({type(None), bool, int, float, str})
-
 _BROKEN = threading.Event()  # this process's device can do nothing more
-
-
-CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
-"""Keys of an outcome that travel as arrays of float32, which is also how they are stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,35 +67,90 @@ class Designs:
         return [dict(zip(self.names, row, strict=True)) for row in self.values.tolist()]
 
 
-def pack_outcomes(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return outcomes with their cuts apart, as one array a key and shape; where all are equal as one for all.
+_PACKED = tuple(name for name in FIELDS if name not in CUTS)
+_EQUAL = ("status", "error", "cells", "frequency_hz", "device")
+"""What nearly all antennas of a batch share: it travels once where they all do."""
+
+
+def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a batch's outcomes as a message: a column a key, cuts as arrays of float32, which is how they are stored.
 
     Args:
-        outcomes: Plain but for their cuts, lists or arrays; they lose them.
+        outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones.
+
+    Raises:
+        TypeError: One holds something else.
+        ValueError: One has a key that no outcome has, or no status.
     """
-    cuts: dict[tuple[str, tuple[int, ...]], tuple[list[int], list[np.ndarray]]] = {}
-    for place, outcome in enumerate(outcomes):
-        for key in CUTS:
-            if key in outcome:
-                values = np.asarray(outcome.pop(key), dtype=np.float32)
-                places, arrays = cuts.setdefault((key, values.shape), ([], []))
-                places.append(place)
-                arrays.append(values)
-    packed = []
-    for (key, _), (places, arrays) in cuts.items():
-        together = np.stack(arrays)
-        same = len(arrays) > 1 and bool((together == together[0]).all())
-        packed.append((key, places, together[:1] if same else together))  # angles are the same for all
-    return {"outcomes": outcomes, "cuts": packed}
+    ones = [Outcome.of(one) for one in outcomes]
+    columns = {name: [one.__dict__[name] for one in ones] for name in _PACKED}
+    columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
+    shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
+    metrics = {
+        key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
+    }
+    places, arrays = [], []
+    for key in CUTS:
+        of_shape: dict[tuple[int, ...], tuple[list[int], list[np.ndarray]]] = {}
+        for place, one in enumerate(ones):
+            if one.__dict__[key] is not None:
+                values = np.asarray(one.__dict__[key], dtype=np.float32)
+                found = of_shape.setdefault(values.shape, ([], []))
+                found[0].append(place)
+                found[1].append(values)
+        for at, values in of_shape.values():
+            angles = key == CUTS[0] and all(np.array_equal(one, values[0]) for one in values)
+            places.append((key, at))
+            arrays.append(np.stack(values[:1] if angles else values))  # angles are the same for all
+    head = {"count": len(ones), "shared": shared, "columns": columns, "metrics": metrics, "cuts": places}
+    solved = sum(1 for one in ones if one.steps)
+    return {"outcomes": msgpack.packb(head, default=_plain), "cuts": arrays, "solved": solved}
 
 
-def unpack_outcomes(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the outcomes of a reply with their cuts, arrays of float32, (frequencies, angles) and (angles,)."""
-    outcomes = list(reply["outcomes"])
-    for key, places, values in reply["cuts"]:
+def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
+    """Return the outcomes of a message of `pack_outcomes`; what they share is the same object in all.
+
+    Args:
+        reply: The message, or one with more keys.
+        about: Further values for all.
+
+    Raises:
+        ValueError: It has a key that no outcome has.
+    """
+    head = msgpack.unpackb(reply["outcomes"])
+    columns, metrics, count = head["columns"], head["metrics"], head["count"]
+    shared = {**head["shared"], **about}
+    if odd := (columns.keys() | shared.keys() | metrics.keys()) - KEYS:
+        raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
+    rows: list[dict[str, Any]] = [shared | dict(zip(columns, row, strict=True)) for row in _rows(columns, count)]
+    for values, row in zip(rows, _rows(metrics, count), strict=True):
+        values["metrics"] = {key: one for key, one in zip(metrics, row, strict=True) if one is not None}
+    for (key, places), values in zip(head["cuts"], reply["cuts"], strict=True):
+        last = len(values) - 1
         for index, place in enumerate(places):
-            outcomes[place][key] = values[min(index, len(values) - 1)]
-    return outcomes
+            rows[place][key] = values[min(index, last)]
+    return [Outcome.made(row) for row in rows]
+
+
+def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> Iterable[tuple[Any, ...]]:
+    return zip(*columns.values(), strict=True) if columns else [()] * count
+
+
+def _is_same(column: Sequence[Any]) -> bool:
+    return column.count(column[0]) == len(column)
+
+
+def _plain(value: Any) -> Any:
+    """Return what MessagePack has no form for as plain data.
+
+    Raises:
+        TypeError: It is something else than numbers, text, lists and dictionaries.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {type(value).__name__}")
 
 
 def solve_batch(
@@ -111,19 +163,16 @@ def solve_batch(
     """Evaluate a batch and return plain data.
 
     Returns:
-        Either what `unpack_outcomes` turns into one dictionary a design, or `error`, a traceback's text, and
-        `broken`, whether this process can solve nothing more; and `seconds`, the wall time.
+        Either what `unpack_outcomes` turns into one outcome a design, and `solved`, the number of antennas that took
+        steps; or `error`, a traceback's text, and `broken`, whether this process can solve nothing more. And
+        `seconds`, the wall time.
     """
     start = time.perf_counter()
     try:
-        outcomes = [_plain_but_cuts(outcome) for outcome in _evaluated(evaluate, family, designs, plan, backend)]
+        outcomes = [Outcome.of(one) for one in _evaluated(evaluate, family, designs, plan, backend)]
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
-        for outcome in outcomes:
-            if not isinstance(outcome, dict) or not isinstance(outcome.get("status"), str):
-                raise TypeError("evaluate returned an outcome without a status")
-            outcome.setdefault("device", backend)
-        packed = pack_outcomes(outcomes)
+        packed = pack_outcomes([one if one.device else one.changed(device=backend) for one in outcomes])
     except Exception as problem:  # whatever it is, it becomes a row with its traceback
         seconds = time.perf_counter() - start
         return {"error": traceback.format_exc(), "broken": backend == "cuda" and is_broken(problem), "seconds": seconds}
@@ -217,30 +266,3 @@ def _set_alarm(deadline: float | None) -> None:
 @lru_cache(maxsize=1)
 def _nowhere() -> int:
     return os.open(os.devnull, os.O_WRONLY)
-
-
-def _plain_but_cuts(outcome: Any) -> Any:
-    """Return an outcome as plain data, its cuts left as they are."""
-    if not isinstance(outcome, Mapping):
-        return plain(outcome)
-    return {str(key): value if key in CUTS else plain(value) for key, value in outcome.items()}
-
-
-def plain(value: Any) -> Any:
-    """Return a value as plain Python data: NumPy scalars and arrays become numbers and lists.
-
-    Raises:
-        TypeError: It is something else than numbers, text, lists and dictionaries.
-    """
-    if type(value) in ATOMS:
-        return value
-    if isinstance(value, (list, tuple)):
-        if ATOMS.issuperset(map(type, value)):
-            return list(value)
-        return [plain(entry) for entry in value]
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    to_list = getattr(value, "tolist", None)
-    if to_list is not None:
-        return plain(to_list())
-    raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {type(value).__name__}")

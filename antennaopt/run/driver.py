@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
-from antennaopt.run.interfaces import Evaluation, Interfaces, Job, Outcome, fits_json, listed
+from antennaopt.run.interfaces import Evaluation, Interfaces, Job, Outcome, fits_json
 from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
@@ -83,7 +83,7 @@ class Driver:
         if self.search.by_order:
             return self._restore_block(state["block"], state["partial"])
         self.memory.read_again()
-        self._partial = dict(state["partial"])
+        self._partial = {name: Outcome.of(plain) for name, plain in state["partial"].items()}
         number, genome = self.search.generation, (0.5,) * len(self.search.genes)
         slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
         values = decode(self.search.genes, genome)
@@ -232,7 +232,8 @@ class Driver:
         """Take in an outcome, and breed for the place that is free now."""
         if name not in self._sent or name in self._landed:
             return
-        self.solver_seconds += float(outcome.get("seconds") or 0.0)
+        outcome = Outcome.of(outcome)
+        self.solver_seconds += outcome.seconds or 0.0
         self._progress.evaluated(outcome)
         self._landed[name] = outcome, None
         self._proceed()
@@ -283,7 +284,7 @@ class Driver:
             one = self._complete(one)
         self._record(one, self._digests.pop(name))
         followers = self._followers.pop(name, [])
-        if outcome["status"] in REPEATABLE or not self.search.by_order:
+        if outcome.status in REPEATABLE or not self.search.by_order:
             self._landed |= {each.individual: (outcome, one.candidate.individual) for each in followers}
         else:  # the farm's fault: they are solved for themselves
             self._set_to_work(followers)
@@ -309,7 +310,7 @@ class Driver:
         copy_of: str | None = None,
     ) -> Evaluation:
         missed = shortfalls(outcome, self._with.objectives)
-        fitness = self.search.fitness_of(outcome["status"], missed)
+        fitness = self.search.fitness_of(outcome.status, missed)
         return Evaluation(
             candidate=candidate,
             values=values,
@@ -324,7 +325,7 @@ class Driver:
         """Note a row of the generation, or block, under way."""
         individual = one.candidate.individual
         self._block[individual] = one
-        self.memory.note(individual, digest, one.outcome["status"])
+        self.memory.note(individual, digest, one.outcome.status)
 
     def _close_block(self) -> None:
         """Hand a full generation, or block, over to be stored with the state after it."""
@@ -356,7 +357,7 @@ class Driver:
         self._save()
         if not self.search.by_order:
             outcomes = {name: one.outcome for name, one in self._block.items() if not one.cached}
-            plain = ((name, listed(outcome)) for name, outcome in (self._partial | outcomes).items())
+            plain = ((name, outcome.to_dict()) for name, outcome in (self._partial | outcomes).items())
             kept = {name: outcome for name, outcome in plain if fits_json(outcome)}
             self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept})
         elif self._block:
@@ -371,9 +372,9 @@ class Driver:
         state: dict[str, Any] = {"evolution": self.search.state()}
         if self.search.by_order:
             state["block"] = [{"scored": one.scored.to_dict(), "twin": one.copy_of} for one in rows]
-        return state | {"partial": {one.candidate.individual: listed(one.outcome) for one in rows}}
+        return state | {"partial": {one.candidate.individual: one.outcome.to_dict() for one in rows}}
 
-    def _restore_block(self, entries: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Outcome]) -> list[Evaluation]:
+    def _restore_block(self, entries: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Any]) -> list[Evaluation]:
         block = [Scored.from_dict(entry["scored"]) for entry in entries]
         number = self.search.generation
         complete = self.search.completed - number * self.search.settings.population
@@ -384,7 +385,7 @@ class Driver:
             candidate, original = scored.candidate, entry["twin"]
             if original is not None and generation_of(original) >= number:
                 raise ValueError(f"{original} is of no earlier block")
-            values, outcome = decode(self.search.genes, candidate.genome), outcomes[candidate.individual]
+            values, outcome = decode(self.search.genes, candidate.genome), Outcome.of(outcomes[candidate.individual])
             one = self._evaluation(candidate, values, outcome, cached=scored.cached, copy_of=original)
             self._record(one, design_digest(values))
         rows = list(self._block.values())

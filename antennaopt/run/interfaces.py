@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from antennaopt.farm import Farm, Outcome
+from antennaopt.farm import Farm
 from antennaopt.farm.batches import Job
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, Result, Scored
 from antennaopt.search.objectives import Objective
-from antennaopt.solve import outcome as solved
+from antennaopt.solve.outcome import CUTS, Outcome
 from antennaopt.store import Row
 
 __all__ = [
     "NOT_KEPT",
-    "PATTERN_KEYS",
     "Evaluation",
     "Farm",
     "Interfaces",
@@ -28,16 +27,12 @@ __all__ = [
     "Recalled",
     "Store",
     "fits_json",
-    "listed",
 ]
 
 Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
 
-PATTERN_KEYS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
-"""The bulky part of an outcome, kept on disk and not in the driver's memory."""
-
-NOT_KEPT = (*PATTERN_KEYS, "cells", "batch_seconds")
+NOT_KEPT = (*CUTS, "cells", "batch_seconds")
 """What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
 
 
@@ -77,7 +72,7 @@ class Evaluation:
             birth=one.birth,
             bred_after=one.bred_after,
             values=self.values,
-            outcome=solved.Outcome.of(self.outcome),
+            outcome=self.outcome,
             shortfalls=self.shortfalls,
             fitness=self.fitness,
             cached=self.cached,
@@ -86,22 +81,16 @@ class Evaluation:
     @property
     def result(self) -> Result:
         """What a search is told of it."""
-        name, status = self.candidate.individual, self.outcome["status"]
+        name, status = self.candidate.individual, self.outcome.status
         return Result(individual=name, shortfalls=self.shortfalls, status=status, cached=self.cached)
 
     @property
     def scored(self) -> Scored:
         """What a search makes of that."""
-        ok = self.outcome["status"] == "ok"
-        return Scored(candidate=self.candidate, fitness=self.fitness, ok=ok, cached=self.cached)
+        return Scored(candidate=self.candidate, fitness=self.fitness, ok=self.outcome.ok, cached=self.cached)
 
 
-def listed(outcome: Outcome) -> Outcome:
-    """Return an outcome with lists in place of arrays."""
-    return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in outcome.items()}
-
-
-def fits_json(outcome: Outcome) -> bool:
+def fits_json(outcome: Mapping[str, Any]) -> bool:
     """Say whether an outcome survives JSON: one with numbers that are not finite is solved again instead."""
     try:
         json.dumps(outcome, allow_nan=False)
@@ -125,7 +114,7 @@ class Store(Protocol):
         """Return genome and outcome of individuals; those that are not there are left out."""
         ...
 
-    def patterns(self, individual: str) -> Outcome:
+    def patterns(self, individual: str) -> Mapping[str, Any]:
         """Return the pattern part of an individual's outcome."""
         ...
 

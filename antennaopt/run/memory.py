@@ -138,10 +138,9 @@ class Memory:
         """Keep the outcomes of the population and of the best, and count those that were not solved."""
         born: Recalled = {}
         for one in evaluations:
-            if "origin" in one.outcome and not one.cached:
-                self.reused[one.outcome["origin"]] += 1
-            outcome = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
-            born[one.candidate.individual] = one.candidate.genome, outcome
+            if one.outcome.origin and not one.cached:
+                self.reused[one.outcome.origin] += 1
+            born[one.candidate.individual] = one.candidate.genome, one.outcome.without(*NOT_KEPT)
         known = self._kept | born
         wanted = [one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)]
         self._kept = {name: known[name] for name in wanted if name in known}
@@ -190,7 +189,7 @@ def generation_report(
     solved = sum(not one.cached for one in evaluations)
     rate = solved / max(seconds, 1e-9)
     left = max(search.settings.most_evaluations - search.evaluations, 0)
-    ok = [one.fitness for one in evaluations if one.outcome["status"] == "ok"]
+    ok = [one.fitness for one in evaluations if one.outcome.ok]
     return GenerationReport(
         generation=number,
         generations=search.settings.generations,
@@ -199,7 +198,7 @@ def generation_report(
         median=statistics.median(ok) if ok else None,
         solved=solved,
         cached=len(evaluations) - solved,
-        reused=sum("origin" in one.outcome and not one.cached for one in evaluations),
+        reused=sum(one.outcome.origin is not None and not one.cached for one in evaluations),
         failed=len(evaluations) - len(ok),
         evaluations=search.evaluations,
         evaluations_per_s=rate,
@@ -214,14 +213,14 @@ def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]
     Raises:
         TooManyFailuresError: More than half are the farm's fault, or nothing of the first generation is `ok`.
     """
-    statuses = Counter(one.outcome["status"] for one in evaluations)
+    statuses = Counter(one.outcome.status for one in evaluations)
     lost = sum(count for status, count in statuses.items() if status not in REPEATABLE)
     nothing_ok = number == 0 and evaluations and not statuses["ok"]
     if not nothing_ok and lost <= MOST_FAILED * len(evaluations):
         return
-    failed = [one.outcome for one in evaluations if one.outcome["status"] != "ok"]
+    failed = [one.outcome for one in evaluations if not one.outcome.ok]
     store.write_generation(number, evaluations)
-    (status, reason), count = Counter((one["status"], _reason(one)) for one in failed).most_common(1)[0]
+    (status, reason), count = Counter((one.status, _reason(one)) for one in failed).most_common(1)[0]
     store.log("too_many_failures", generation=number, failed=len(failed), of=len(evaluations))
     raise TooManyFailuresError(
         f"{len(failed)} of {len(evaluations)} evaluations of generation {number} failed; the commonest reason "
@@ -231,5 +230,5 @@ def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]
 
 def _reason(outcome: Outcome) -> str:
     """Return the first line of an outcome's error."""
-    text = str(outcome.get("error") or "no reason given").strip()
+    text = (outcome.error or "no reason given").strip()
     return text.splitlines()[-1 if text.startswith("Traceback") else 0]

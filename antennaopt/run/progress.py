@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TextIO
 
+from antennaopt.solve.outcome import Outcome
 from antennaopt.store import RunFolder
 from antennaopt.terminal import drawn, visible
 
@@ -81,7 +82,7 @@ class Progress(Protocol):
         """Begin a generation with so many antennas to solve."""
         ...
 
-    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
+    def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count one antenna as solved, with its outcome."""
         ...
 
@@ -111,7 +112,7 @@ class Quiet:
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Keep silent."""
 
-    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
+    def evaluated(self, outcome: Outcome | None = None) -> None:
         """Keep silent."""
 
     def generation_done(self, report: GenerationReport) -> None:
@@ -179,7 +180,7 @@ class Bar(Quiet):
         """Start the bar anew."""
         self._begin(f"generation {generation + 1}", to_solve)
 
-    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
+    def evaluated(self, outcome: Outcome | None = None) -> None:
         """Move the bar."""
         if self._task is not None:
             self._bar.advance(self._task)
@@ -277,16 +278,16 @@ class EventPublisher:
         self._began = self._logged = self._shown = self._clock()
         self._tell(log=False)
 
-    def evaluated(self, outcome: Mapping[str, Any] | None = None) -> None:
+    def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count an antenna by its status, and its time to the worker that solved it."""
         self._inner.evaluated(outcome)
         self._solved += 1
         if outcome is not None:
-            self._counts[str(outcome.get("status"))] += 1
-            worker = str(outcome.get("worker", ""))
-            spent = float(outcome.get("stepping_seconds") or outcome.get("seconds") or 0.0)
+            self._counts[outcome.status] += 1
+            worker = outcome.worker or ""
+            spent = outcome.stepping_seconds or outcome.seconds or 0.0
             self._busy[worker] = self._busy.get(worker, 0.0) + spent
-            self._devices[worker] = str(outcome.get("device", ""))
+            self._devices[worker] = outcome.device or ""
         now = self._clock()
         if now - self._shown >= SHOW_EVERY_S:
             self._tell(log=now - self._logged >= LOG_EVERY_S)

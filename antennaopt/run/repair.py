@@ -17,14 +17,14 @@ from antennaopt.errors import ResumeRefusedError
 from antennaopt.farm import ForwardingFarm
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
-from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Job, Outcome, Recalled
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Job, Recalled
 from antennaopt.run.planning import search_of
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Quiet
 from antennaopt.run.stores import outcome_of_row
 from antennaopt.search import individual_id
 from antennaopt.search.objectives import Objective
-from antennaopt.solve.outcome import REPEATABLE, STATUSES
+from antennaopt.solve.outcome import REPEATABLE, STATUSES, Outcome
 from antennaopt.store import Checkpoint, RunFolder, generation_of
 from antennaopt.store.checkpoint import canonical
 from antennaopt.store.generations import SINGLE, first_generation
@@ -189,7 +189,7 @@ class _Replay:
             raise self._refusal(f"there is no row of {individual}")
         if number in self._patterns and row["status"] == "ok":
             return None, True
-        return outcome_of_row(self._folder.columns, row).to_dict(), False
+        return outcome_of_row(self._folder.columns, row), False
 
     def _rows_of(self, number: int) -> dict[str, dict[str, Any]]:
         if self._rows[0] != number:
@@ -212,7 +212,7 @@ class _Replay:
         row = rows.get(one.candidate.individual)
         if row is None or tuple(row["genome"]) != one.candidate.genome:
             return False
-        return not self._exact or (row["fitness"], row["status"]) == (one.fitness, one.outcome["status"])
+        return not self._exact or (row["fitness"], row["status"]) == (one.fitness, one.outcome.status)
 
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome of individuals, from rows or as solved again."""
@@ -222,10 +222,9 @@ class _Replay:
             if number in self._evals:
                 one = next((one for one in self._solved.get(number, ()) if one.candidate.individual == name), None)
                 if one is not None:
-                    kept = {key: value for key, value in one.outcome.items() if key not in NOT_KEPT}
-                    found[name] = one.candidate.genome, kept
+                    found[name] = one.candidate.genome, one.outcome.without(*NOT_KEPT)
             elif (row := self._rows_of(number).get(name)) is not None:
-                found[name] = tuple(row["genome"]), outcome_of_row(self._folder.columns, row).to_dict()
+                found[name] = tuple(row["genome"]), outcome_of_row(self._folder.columns, row)
         return found
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
@@ -241,7 +240,7 @@ class _Replay:
         """Return nothing: a replay begins at the beginning."""
         return ()
 
-    def patterns(self, individual: str) -> Outcome:
+    def patterns(self, individual: str) -> Mapping[str, Any]:
         """Return nothing: no driver asks."""
         return {}
 
@@ -311,7 +310,7 @@ def _failures(folder: RunFolder) -> dict[str, Outcome]:
                 name, status = entry.pop("individual"), entry.get("status")
                 if status in STATUSES and status not in REPEATABLE and isinstance(name, str):
                     about = {key: value for key, value in entry.items() if key not in ("values", "generation", "time")}
-                    found[name] = about
+                    found[name] = Outcome.of(about)
     return found
 
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from antennaopt.farm import ForwardingFarm
 from antennaopt.run.interfaces import Farm, Job, Outcome
-from antennaopt.solve import outcome as solved
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.outcome import REPEATABLE
 from antennaopt.solve.recognition import KNOWN, REUSE, beginnings
@@ -126,56 +125,50 @@ class ReusingFarm(ForwardingFarm):
         keys = {individual: self._look_up.keys(design) for individual, design in jobs}
         digests = self._cache.digests_of([key for some in keys.values() for key in some])
         digests |= {key: digest for key, digest in self._names.items() if key not in digests}
-        outcomes = self._find(list({*digests.values()} - self._fresh.keys())) if digests else {}
-        outcomes |= {digest: entry.outcome.to_dict() for digest, entry in self._fresh.items()}
-        left = []
+        wanted = list({*digests.values()} - self._fresh.keys())
+        outcomes = self._cache.find(wanted, self._frequencies) if digests else {}
+        outcomes |= {digest: entry.outcome for digest, entry in self._fresh.items()}
+        left, ready = [], []
         for individual, design in jobs:
             known = (digests[key] for key in keys[individual] if key in digests)
             digest = next((one for one in known if one in outcomes), None)
             if digest is None:
                 left.append((individual, design))
             else:
-                self._ready.append((individual, self._answer(digest, outcomes[digest])))
+                ready.append((individual, digest))
         each = (self._clock() - began) / max(len(jobs), 1)
-        for _, outcome in self._ready:
-            outcome.setdefault("seconds", each)
+        self._ready += [(one, self._answer(digest, outcomes[digest], each)) for one, digest in ready]
         self._under_way |= left
         return asked if len(left) == len(jobs) else self._farm.cut(left, self._batch_size)
 
-    def _find(self, digests: Sequence[bytes]) -> dict[bytes, Outcome]:
-        """Look outcomes of the plan's frequencies up."""
-        found = self._cache.find(digests, self._frequencies)
-        return {digest: outcome.to_dict() for digest, outcome in found.items()}
-
-    def _answer(self, digest: bytes, outcome: Outcome) -> Outcome:
-        """An outcome as if it had just been solved, but for its account."""
+    def _answer(self, digest: bytes, outcome: Outcome, seconds: float | None) -> Outcome:
+        """Return a known outcome with the account of an antenna that was not solved."""
         self._used.add(digest)
         origin = FROM_CELLS if digest in self._here else FROM_CACHE
-        about = {"origin": origin, "stepping_seconds": 0.0, "worker": "cache", "attempt": 1}
-        return {name: value for name, value in outcome.items() if name != "seconds"} | about
+        return outcome.changed(origin=origin, seconds=seconds, stepping_seconds=0.0, worker="cache", attempt=1)
 
     def _received(self, individual: str, outcome: Outcome) -> Outcome | None:
-        """What to make of what a worker sent; None when it has to solve the antenna after all."""
-        outcome = dict(outcome)
-        identity = outcome.pop("identity", None)
+        """Return the outcome that a worker's reply stands for; None when it has to solve the antenna after all."""
+        identity = outcome.identity
         if identity is None:
             return outcome
+        outcome = outcome.without("identity")
         digest = bytes.fromhex(identity["digest"])
-        if outcome["status"] == KNOWN:
+        if outcome.status == KNOWN:
             entry = self._fresh.get(digest)
-            found = entry.outcome.to_dict() if entry else self._find([digest]).get(digest)
+            found = entry.outcome if entry else self._cache.find([digest], self._frequencies).get(digest)
             if found is None:
                 self._forget(digest)
                 return None
             self._name(individual, identity, digest)
-            return self._answer(digest, found) | {"seconds": outcome.get("seconds")}
-        if outcome.get("origin") != FROM_CELLS and outcome["status"] in REPEATABLE:
+            return self._answer(digest, found, outcome.seconds)
+        if outcome.origin != FROM_CELLS and outcome.status in REPEATABLE:
             self._remember(digest, identity, outcome)
         self._name(individual, identity, digest)
         return outcome
 
     def _remember(self, digest: bytes, identity: Mapping[str, str], outcome: Outcome) -> None:
-        kept = solved.Outcome.of(outcome).without("batch_seconds", "origin")
+        kept = outcome.without("batch_seconds", "origin")
         self._here.add(digest)
         self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
         self._sent["known"] = _with(self._sent["known"], digest)

@@ -246,7 +246,7 @@ class Session:
         )
         self._folder.write_text("best/antenna.toml", text)
         result = result_object(
-            {**best.outcome, **self._store.patterns(best.individual)},
+            best.outcome.changed(**self._store.patterns(best.individual)),
             backend=self._backend,
             run=self._folder.run_id,
             individual=best.individual,

@@ -39,7 +39,7 @@ class FolderStore:
             copies,
         )
         self.folder.write_rows(generation, rows)
-        self.folder.record_failures(_failure(one) for one in evaluations if one.outcome["status"] != "ok")
+        self.folder.record_failures(_failure(one) for one in evaluations if not one.outcome.ok)
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
         """Yield id, genome and status of all individuals of the first so many generations, in order.
@@ -67,7 +67,7 @@ class FolderStore:
         for individual in individuals:
             born.setdefault(generation_of(individual), set()).add(individual)
         return {
-            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row).to_dict())
+            row["individual"]: (tuple(row["genome"]), outcome_of_row(self.folder.columns, row))
             for generation, names in born.items()
             for row in self.folder.read_generation(generation, names)
         }
@@ -144,7 +144,7 @@ def _failure(one: Evaluation) -> dict[str, Any]:
         "individual": one.candidate.individual,
         "generation": one.candidate.generation,
         "values": one.values,
-        **{name: one.outcome.get(name) for name in COPIED},
+        **{name: getattr(one.outcome, name) for name in COPIED},
     }
 
 
@@ -192,7 +192,7 @@ class WriteBehind:
         self.flush()
         return self._store.recall(individuals)
 
-    def patterns(self, individual: str) -> dict[str, Any]:
+    def patterns(self, individual: str) -> Mapping[str, Any]:
         """Return the pattern part of an individual's outcome."""
         self.flush()
         return self._store.patterns(individual)

@@ -151,7 +151,7 @@ def finalist(driver: Driver, experiment: Experiment, objectives: Sequence[Object
     values, missed = decode(driver.search.genes, genome), shortfalls(outcome, objectives)
     return Finalist(
         individual=individual,
-        fitness=driver.search.fitness_of(outcome["status"], missed),
+        fitness=driver.search.fitness_of(outcome.status, missed),
         shortfalls=tuple(missed),
         values=values,
         design=experiment.design(values),
@@ -165,7 +165,7 @@ def _first_best(
     """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
     population = experiment.evolution.population
     first = driver.memory.recall(individual_id(0, slot) for slot in range(population))
-    ok = {name: outcome for name, (_, outcome) in first.items() if outcome["status"] == "ok"}
+    ok = {name: outcome for name, (_, outcome) in first.items() if outcome.ok}
     planted = set(driver.search.planted)
     drawn = [name for name in ok if first[name][0] not in planted]
     if not ok:

@@ -162,7 +162,7 @@ def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[Outcome]:
 
 
 def _figures(solutions: Sequence[Solution]) -> list[dict[str, Any]]:
-    """Figures of merit of a batch as plain numbers: of each antenna what an outcome holds of them."""
+    """Return the figures of merit of a batch: of each antenna what an outcome holds of them."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(solution, name) for solution in solutions])
@@ -186,14 +186,14 @@ def _figures(solutions: Sequence[Solution]) -> list[dict[str, Any]]:
     figures = {
         "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
         "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
-        "e_plane_dbi": found.e_plane_dbi.tolist(),
-        "h_plane_dbi": found.h_plane_dbi.tolist(),
+        "e_plane_dbi": found.e_plane_dbi,
+        "h_plane_dbi": found.h_plane_dbi,
     }
     return [
         {
             **{key: values[place] for key, values in figures.items()},
             "metrics": {key: values[place] for key, values in metrics.items()},
-            "theta_deg": PATTERN_DEG.tolist(),
+            "theta_deg": PATTERN_DEG,
         }
         for place in range(len(solutions))
     ]

@@ -1,14 +1,14 @@
 """What came of solving one antenna: the one definition of what an outcome may hold.
 
-Outcomes are plain dictionaries in messages of workers and in files only. `Outcome.of` reads one there, `to_dict` makes
-one, and `fault_of` says what is wrong with one that may have been damaged.
+Outcomes are plain data in messages of workers (`antennaopt.farm.task`) and in files only: there `Outcome.of` reads one,
+`to_dict` makes one, and `fault_of` returns what is wrong with one that may have been damaged.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from dataclasses import field as attribute
 from functools import cached_property
 from typing import Any
@@ -86,8 +86,8 @@ class Outcome(Mapping[str, Any]):
         frequency_hz: Frequencies of all lists below, Hz.
         s11: Real and imaginary part a frequency.
         metrics: By key, one value a frequency; None where a metric is not defined.
-        theta_deg: Angles of the cuts, list or array.
-        e_plane_dbi: Directivity in the E plane, dBi, list of lists or array, (frequencies, angles).
+        theta_deg: Angles of the cuts, degrees, array (angles,) or list.
+        e_plane_dbi: Directivity in the E plane, dBi, array (frequencies, angles) or list of lists.
         h_plane_dbi: Directivity in the H plane, the same.
         worker: Name of the worker that solved it.
         device: What it solved it with.
@@ -137,19 +137,33 @@ class Outcome(Mapping[str, Any]):
         if not isinstance(plain.get("status"), str):
             raise ValueError("it has no status")
         metrics = {key: plain[key] for key in METRICS if key in plain}
-        return cls(metrics=metrics, **{key: value for key, value in plain.items() if key not in METRICS})
+        return cls.made({**{key: value for key, value in plain.items() if key not in METRICS}, "metrics": metrics})
+
+    @classmethod
+    def made(cls, values: Mapping[str, Any]) -> Outcome:
+        """Return an outcome of attributes by name, unchecked; what is left out is absent."""
+        one = object.__new__(cls)  # twenty times faster than `__init__` of a frozen class
+        one.__dict__.update(_ABSENT)
+        one.__dict__.update(values)
+        return one
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is there by key, for a message or a file."""
-        return dict(self)
+        """Return what is there by key, for a file: cuts as lists."""
+        return {key: _listed(value) if key in CUTS else value for key, value in self.items()}
 
     def changed(self, **changes: Any) -> Outcome:
-        """Return a copy with other values."""
-        return replace(self, **changes)
+        """Return a copy with other values.
+
+        Raises:
+            TypeError: There is no such attribute.
+        """
+        if odd := changes.keys() - _ABSENT.keys():
+            raise TypeError(f"an outcome has no attribute {min(odd)!r}")
+        return self.made({key: value for key, value in self.__dict__.items() if key in _ABSENT} | changes)
 
     def without(self, *keys: str) -> Outcome:
         """Return a copy that lacks some keys."""
-        return replace(self, **dict.fromkeys(keys))
+        return self.changed(**dict.fromkeys(keys))
 
     @property
     def ok(self) -> bool:
@@ -159,15 +173,15 @@ class Outcome(Mapping[str, Any]):
     @cached_property
     def results(self) -> tuple[AtFrequency, ...]:
         """One entry a frequency; none when the antenna was not solved."""
-        cut = self.e_plane_dbi is not None
+        theta, e_plane, h_plane = (_listed(getattr(self, key)) for key in CUTS)
         return tuple(
             AtFrequency(
                 frequency_hz=hz,
                 s11=None if self.s11 is None else self.s11[place],
                 metrics={key: values[place] for key, values in self.metrics.items()},
-                theta_deg=self.theta_deg,
-                e_plane_dbi=self.e_plane_dbi[place] if cut else None,
-                h_plane_dbi=self.h_plane_dbi[place] if cut else None,
+                theta_deg=theta,
+                e_plane_dbi=None if e_plane is None else e_plane[place],
+                h_plane_dbi=None if h_plane is None else h_plane[place],
             )
             for place, hz in enumerate(self.frequency_hz or ())
         )
@@ -188,21 +202,34 @@ class Outcome(Mapping[str, Any]):
         return default if value is None and key != "error" else value
 
     def __iter__(self) -> Iterator[str]:
-        for key in _FIELDS:
-            if key == "error" or getattr(self, key) is not None:
+        for key in FIELDS:
+            if key == "error" or self.__dict__[key] is not None:
                 yield key
         yield from self.metrics
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == (other.to_dict() if isinstance(other, Outcome) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __or__(self, changes: Mapping[str, Any]) -> Outcome:
         return Outcome.of({**self, **changes})
 
 
-_FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
-KEYS = frozenset((*_FIELDS, *METRICS))
+FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
+"""Attributes of an outcome other than its metrics."""
+
+KEYS = frozenset((*FIELDS, *METRICS))
 """All keys of an outcome."""
+
+_ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:

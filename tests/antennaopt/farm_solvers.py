@@ -18,14 +18,15 @@ def jobs(count):
 
 
 def solve(family, designs, plan, *, backend):
-    """Double x; misbehave as the plan says."""
+    """Double x, as `decay_db`; misbehave as the plan says."""
     outcomes = []
     if "meet" in plan:
         meet(Path(plan["meet"]))
     for design in designs:
         time.sleep(plan.get("sleep_s", 0.0))
         misbehave(design["x"], plan)
-        outcomes.append({"status": "ok", "value": np.float64(2.0 * design["x"]), "cut": np.arange(3.0), "steps": 7})
+        decay = np.float64(2.0 * design["x"])
+        outcomes.append({"status": "ok", "decay_db": decay, "theta_deg": np.arange(3.0), "steps": 7})
     return outcomes
 
 
@@ -90,21 +91,18 @@ def too_few(family, designs, plan, *, backend):
 
 
 def odd_type(family, designs, plan, *, backend):
-    return [{"status": "ok", "what": object()} for _ in designs]
+    return [{"status": "ok", "sweep": {"what": object()}} for _ in designs]
 
 
 def about_the_worker(family, designs, plan, *, backend):
-    """Tell what this process is like."""
-    return [
-        {
-            "status": "ok",
-            "pid": os.getpid(),
-            "session": os.getsid(0),
-            "modules": sorted({name.partition(".")[0] for name in sys.modules}),
-            "threads": [os.environ.get(name) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")],
-        }
-        for _ in designs
-    ]
+    """Return what this process is like, as `field`."""
+    about = {
+        "pid": os.getpid(),
+        "session": os.getsid(0),
+        "modules": sorted({name.partition(".")[0] for name in sys.modules}),
+        "threads": [os.environ.get(name) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")],
+    }
+    return [{"status": "ok", "field": about} for _ in designs]
 
 
 def capacity(plan):
@@ -129,17 +127,16 @@ class CUDARuntimeError(RuntimeError):
 
 
 def solve_on_device(family, designs, plan, *, backend):
-    """As `solve`, on a device with memory for so many antennas; tells when it ran and where."""
+    """As `solve`, on a device with memory for `holds` antennas; `field` is when it ran and where."""
     began = time.monotonic()
     if len(designs) > plan.get("holds", 99):
         raise MemoryError("2 GB, and 1 GB are free")
     outcomes = solve(family, designs, plan, backend=backend)
     if any(design["x"] == plan.get("breaks_once_at") for design in designs) and first_time(plan["marker"]):
         raise CUDARuntimeError("an illegal memory access was encountered")
-    about = {"pid": os.getpid(), "device": os.environ["CUDA_VISIBLE_DEVICES"], "together": len(designs)}
-    about |= {"began": began, "ended": time.monotonic()}
-    return [{**one, **about} for one in outcomes]
+    about = {"pid": os.getpid(), "together": len(designs), "began": began, "ended": time.monotonic()}
+    return [{**one, "device": os.environ["CUDA_VISIBLE_DEVICES"], "field": about} for one in outcomes]
 
 
 def field(family, designs, plan, *, backend, fields=False):
-    return [{"status": "ok", "field": np.arange(3) * 1j, "fields": fields} for _ in designs]
+    return [{"status": "ok", "field": np.arange(3) * 1j, "sweep": {"fields": fields}} for _ in designs]

@@ -15,6 +15,7 @@ from antennaopt.cli import main
 from antennaopt.errors import TooManyFailuresError
 from antennaopt.experiment import Experiment
 from antennaopt.farm.farm import SerialFarm
+from antennaopt.solve.outcome import Outcome
 
 EXPERIMENT = Experiment.parse(
     {
@@ -96,7 +97,7 @@ def test_without_generations_workers_wait_less_at_the_same_budget(monkeypatch):
 def test_the_clock_of_workers_that_are_made_up():
     """Three antennas of 3, 1 and 1 steps: two workers are done after 3 steps, having solved 5 of 6."""
     steps = {"slow": 3, "one": 1, "other": 1}
-    farm = TimedFarm(lambda design: {"steps": steps[design]}, 2)
+    farm = TimedFarm(lambda design: Outcome(status="ok", steps=steps[design]), 2)
     landed = []
     for name, _ in farm.run([[(name, name)] for name in steps]):
         landed.append((name, farm.now))

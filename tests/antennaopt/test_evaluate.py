@@ -22,6 +22,7 @@ import pytest
 from antennaopt.families import FAMILIES
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.scene import Scene, box
 from fdtd.axisymmetric.simulation import solve
@@ -64,17 +65,17 @@ def planned(precision: str = "float32") -> dict[str, Any]:
     return plan("hemispherical_lens", SMALL, {**LARGE, "lens.permittivity": 2.53}, solver).to_dict()
 
 
-def solved(*designs: dict[str, float], precision: str = "float32", **options: Any) -> list[dict[str, Any]]:
+def solved(*designs: dict[str, float], precision: str = "float32", **options: Any) -> list[Outcome]:
     return evaluate("hemispherical_lens", designs, planned(precision), **options)
 
 
 @lru_cache
-def alone(name: str, precision: str = "float32", backend: str = "cpu") -> dict[str, Any]:
+def alone(name: str, precision: str = "float32", backend: str = "cpu") -> Outcome:
     return solved({"small": SMALL, "large": LARGE}[name], precision=precision, backend=backend)[0]
 
 
-def timeless(outcome: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in outcome.items() if key not in TIMES}
+def timeless(outcome: Outcome) -> Outcome:
+    return outcome.without(*TIMES)
 
 
 def test_keys() -> None:
@@ -92,8 +93,8 @@ def test_keys() -> None:
     }
     assert all(len(outcome[key]) == BANDS for key in (*METRICS, "frequency_hz", "s11", "e_plane_dbi", "h_plane_dbi"))
     assert all(len(pair) == 2 for pair in outcome["s11"])
-    assert outcome["theta_deg"] == [float(angle) for angle in range(181)]
-    assert all(len(cut) == 181 for cut in outcome["e_plane_dbi"] + outcome["h_plane_dbi"])
+    assert outcome["theta_deg"].tolist() == [float(angle) for angle in range(181)]
+    assert outcome["e_plane_dbi"].shape == outcome["h_plane_dbi"].shape == (BANDS, 181)
     assert outcome["decay_db"] < -50
     assert outcome["steps"] > 0 and outcome["cells"] == planned()["nr"] * planned()["nz"]
 

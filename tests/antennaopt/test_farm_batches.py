@@ -1,6 +1,9 @@
 """Which batches are tried again, and the farm without workers: no Dask in here."""
 
+import math
+
 import farm_solvers
+import numpy as np
 import pytest
 from farm_solvers import jobs
 from hypothesis import given
@@ -8,7 +11,8 @@ from hypothesis import strategies as st
 
 from antennaopt.farm.batches import Batch, Queue, cut
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.farm.task import plain
+from antennaopt.farm.task import pack_outcomes, unpack_outcomes
+from antennaopt.solve.outcome import Outcome
 
 
 def serial(evaluate=farm_solvers.solve, **plan):
@@ -64,12 +68,12 @@ def test_what_failed_goes_first():
 def test_serial_gives_plain_annotated_outcomes():
     with serial() as farm:
         outcomes = dict(farm.run(farm.cut(jobs(9))))
-    assert {key: outcome["value"] for key, outcome in outcomes.items()} == {f"i{n}": 2.0 * n for n in range(9)}
+    assert {key: outcome.decay_db for key, outcome in outcomes.items()} == {f"i{n}": 2.0 * n for n in range(9)}
     one = outcomes["i4"]
-    assert type(one["value"]) is float
-    assert one["cut"] == [0.0, 1.0, 2.0]
-    assert (one["worker"], one["device"], one["attempt"]) == ("driver", "cpu", 1)
-    assert one["batch_seconds"] >= 0.0
+    assert type(one.decay_db) is float
+    assert one.theta_deg.tolist() == [0.0, 1.0, 2.0]
+    assert (one.worker, one.device, one.attempt) == ("driver", "cpu", 1)
+    assert one.batch_seconds >= 0.0
 
 
 def test_serial_exception_costs_one_individual():
@@ -115,7 +119,53 @@ def test_serial_takes_more_work_while_it_is_read():
     assert keys == ["i0", "more1", "more2", "more3"]
 
 
-def test_plain_refuses_objects():
-    assert plain({"a": (1, None, True, "x")}) == {"a": [1, None, True, "x"]}
-    with pytest.raises(TypeError, match="not complex"):
-        plain(1j)
+def mixed_batch():
+    """Outcomes as they come together in a batch: two that were solved, one refused, one on other frequencies."""
+    cuts = {"theta_deg": [0.0, 1.0], "e_plane_dbi": [[1.0, 0.1], [2.0, -0.0]], "h_plane_dbi": np.ones((2, 2))}
+    solved = {"status": "ok", "frequency_hz": [1e9, 2e9], "steps": np.int64(7), "s11": [(0.1, -0.0), (0.3, 1e-300)]}
+    return [
+        {**solved, "directivity_dbi": [1.0, np.float64(2.0)], "hpbw_e_deg": [None, math.nan], **cuts},
+        {"status": "infeasible", "error": "too thin", "seconds": 0.0},
+        {**solved, "directivity_dbi": [3.0, math.inf], "hpbw_e_deg": [20.0, 30.0], **cuts, "origin": "cells"},
+        {"status": "ok", "frequency_hz": [3e9], "directivity_dbi": [4.0], "identity": {"digest": "00"}},
+    ]
+
+
+def test_outcomes_cross_to_the_driver_as_they_were():
+    """Numbers to the bit, None and NaN apart, and what one outcome lacks is absent in it alone; cuts are float32."""
+    sent = mixed_batch()
+    received = unpack_outcomes(pack_outcomes(sent), worker="w1", attempt=2)
+    for before, after in zip(sent, received, strict=True):
+        assert after.to_dict().keys() == {*before, "error", "worker", "attempt"}
+        assert (after.worker, after.attempt, after.status) == ("w1", 2, before["status"])
+    for at in (0, 2, 3):
+        for key, values in sent[at].items():
+            if key in ("directivity_dbi", "hpbw_e_deg"):
+                assert repr(list(received[at].metrics[key])) == repr([None if v is None else float(v) for v in values])
+    assert repr(received[0].s11) == "[[0.1, -0.0], [0.3, 1e-300]]"
+    assert received[0].e_plane_dbi.dtype == received[2].theta_deg.dtype == np.float32
+    assert received[0].e_plane_dbi.tolist() == np.float32([[1.0, 0.1], [2.0, -0.0]]).tolist()
+    assert (received[2].origin, received[0].origin, received[3].identity) == ("cells", None, {"digest": "00"})
+    assert (type(received[0].steps), received[1].error) == (int, "too thin")
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"status": "ok", "sweep": {"s11": 1j}}, "not complex"),
+        ({"status": "ok", "what": 1.0}, "'what', which no outcome has"),
+        ({"seconds": 1.0}, "no status"),
+    ],
+)
+def test_what_is_no_outcome_does_not_leave_the_worker(odd, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        pack_outcomes([odd])
+
+
+def test_a_copy_of_an_outcome_has_its_own_results():
+    one = Outcome.of(mixed_batch()[0])
+    assert [entry.directivity_dbi for entry in one.results] == [1.0, 2.0]
+    other = one.changed(metrics={"directivity_dbi": [5.0, 6.0]})
+    assert [entry.directivity_dbi for entry in other.results] == [5.0, 6.0]
+    with pytest.raises(TypeError, match="no attribute 'colour'"):
+        one.changed(colour="red")

@@ -72,9 +72,9 @@ def test_one_process_takes_two_batches_at_a_time(started, tmp_path):
         batches = farm.cut(jobs(18))
         outcomes = dict(farm.run(batches))
     assert [len(batch) for batch in batches] == [6, 6, 3, 3]
-    assert {one["value"] for one in outcomes.values()} == {2.0 * place for place in range(18)}
-    assert len({one["pid"] for one in outcomes.values()}) == 1
-    spans = sorted({(one["began"], one["ended"]) for one in outcomes.values()})
+    assert {one.decay_db for one in outcomes.values()} == {2.0 * place for place in range(18)}
+    assert len({one.field["pid"] for one in outcomes.values()}) == 1
+    spans = sorted({(one.field["began"], one.field["ended"]) for one in outcomes.values()})
     assert len(spans) == 4
     ends = sorted(ended for _, ended in spans[:2])
     assert spans[1][0] < ends[0] <= spans[2][0], "two overlap, and the third waits for whichever ends first"
@@ -84,7 +84,7 @@ def test_every_device_has_a_process_of_its_own(started):
     with started(devices=2, sleep_s=0.05) as farm:
         assert (farm.worker_count, farm.device["count"]) == (2, 2)
         outcomes = dict(farm.run(farm.cut(jobs(24))))
-    of = {(one["pid"], one["device"]) for one in outcomes.values()}
+    of = {(one.field["pid"], one.device) for one in outcomes.values()}
     assert {device for _, device in of} == {"GPU-0", "GPU-1"}
     assert len(of) == 2
 
@@ -95,7 +95,7 @@ def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
     with started(devices=2, capacity=farm_solvers.capacity_one_by_one, sleep_s=0.02) as farm:
         for _ in range(2):
             outcomes = dict(farm.run(farm.cut(jobs(32))))
-            assert {one["together"] for one in outcomes.values()} == {4}
+            assert {one.field["together"] for one in outcomes.values()} == {4}
 
 
 def test_a_batch_that_memory_cannot_hold_is_halved_and_nobody_is_lost(started):
@@ -103,11 +103,11 @@ def test_a_batch_that_memory_cannot_hold_is_halved_and_nobody_is_lost(started):
     with started(holds=4) as farm:
         outcomes = dict(farm.run([jobs(12)]))
         more = dict(farm.run([jobs(12)]))
-    assert [one["value"] for _, one in sorted(outcomes.items(), key=lambda pair: int(pair[0][1:]))] == [
+    assert [one.decay_db for _, one in sorted(outcomes.items(), key=lambda pair: int(pair[0][1:]))] == [
         2.0 * place for place in range(12)
     ]
-    assert {(one["status"], one["attempt"], one["together"]) for one in outcomes.values()} == {("ok", 1, 3)}
-    assert {one["together"] for one in more.values()} == {3}
+    assert {(one["status"], one["attempt"], one.field["together"]) for one in outcomes.values()} == {("ok", 1, 3)}
+    assert {one.field["together"] for one in more.values()} == {3}
 
 
 def test_one_antenna_too_many_says_what_would_help(started):
@@ -123,7 +123,7 @@ def test_a_device_out_of_order_gets_a_new_process(started, tmp_path):
         outcomes = dict(farm.run([jobs(18)[first : first + 3] for first in range(0, 18, 3)]))
     assert {one["status"] for one in outcomes.values()} == {"ok"}
     assert len(outcomes) == 18
-    assert len({one["pid"] for one in outcomes.values()}) == 2
+    assert len({one.field["pid"] for one in outcomes.values()}) == 2
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_who_kills_the_worker_is_found_beside_others(started):
 def test_field_of_one_antenna_comes_from_a_worker(started):
     with started(farm_solvers.field) as farm:
         outcome = farm.solve_alone({"x": 1.0}, {}, fields=True)
-    assert outcome["fields"] is True
+    assert outcome.sweep == {"fields": True}
     np.testing.assert_array_equal(outcome["field"], np.arange(3) * 1j)
 
 

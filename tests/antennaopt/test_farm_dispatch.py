@@ -236,8 +236,8 @@ def kind(plan):
 def solve_by_kind(family, designs, plan, *, backend):
     time.sleep(len(designs) * (0.02 if os.environ.get("CUDA_VISIBLE_DEVICES") else 0.1))
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    about = {"steps": 7, "pid": os.getpid(), "device": backend, "seen": seen}
-    return [{"status": "ok", "value": 2.0 * one["x"], **about} for one in designs]
+    about = {"steps": 7, "device": backend, "field": {"pid": os.getpid(), "seen": seen}}
+    return [{"status": "ok", "decay_db": 2.0 * one["x"], **about} for one in designs]
 
 
 @pytest.mark.parametrize("policy", ["greedy", "assignment"])
@@ -254,12 +254,12 @@ def test_workers_with_and_without_a_device_in_one_farm(policy, monkeypatch):
         assert farm.worker_count == 2
         for _ in range(2):
             outcomes = dict(farm.run(farm.cut(jobs(60))))
-            assert {key: one["value"] for key, one in outcomes.items()} == {f"i{n}": 2.0 * n for n in range(60)}
-        by_worker = [one["pid"] for one in outcomes.values()]
+            assert {key: one.decay_db for key, one in outcomes.items()} == {f"i{n}": 2.0 * n for n in range(60)}
+        by_worker = [one.field["pid"] for one in outcomes.values()]
         counts = sorted(by_worker.count(pid) for pid in set(by_worker))
     assert len(counts) == 2
     assert counts[0] < counts[1]
-    assert {one["device"] for one in outcomes.values() if not one["seen"]} == {"cpu"}
+    assert {one.device for one in outcomes.values() if not one.field["seen"]} == {"cpu"}
 
 
 def test_workers_on_cores_see_no_device_of_the_machine():
@@ -268,8 +268,8 @@ def test_workers_on_cores_see_no_device_of_the_machine():
         solve_by_kind, family="t", plan={}, cluster=ClusterSettings(workers={"cpu": 2}, dashboard=False)
     ) as farm:
         outcomes = dict(farm.run(farm.cut(jobs(4))))
-    assert {one["seen"] for one in outcomes.values()} <= {"", "none"}
-    assert {one["device"] for one in outcomes.values()} == {"cpu"}
+    assert {one.field["seen"] for one in outcomes.values()} <= {"", "none"}
+    assert {one.device for one in outcomes.values()} == {"cpu"}
 
 
 @pytest.mark.parametrize(

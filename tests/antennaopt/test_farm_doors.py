@@ -23,7 +23,7 @@ from antennaopt.farm.servers import refusal
 
 def where(family, designs, plan, *, backend):
     """Tell where this process looks for modules."""
-    return [{"status": "ok", "path": list(sys.path)} for _ in designs]
+    return [{"status": "ok", "field": {"path": list(sys.path)}} for _ in designs]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_the_key_is_on_no_command_line_and_in_no_environment(farm):
 def test_modules_are_looked_for_in_no_folder_of_all_users(farm):
     """Dask puts /tmp/dask-scratch-space first in the path; any user could create and fill it."""
     outcomes = dict(farm.run([[("a", {"x": 1.0})]])).values()
-    for path in [*sys.path, *(path for one in outcomes for path in one["path"])]:
+    for path in [*sys.path, *(path for one in outcomes for path in one.field["path"])]:
         if "scratch" in path:
             private = Path(path.partition("/dask-scratch-space")[0])
             assert stat.S_IMODE(private.stat().st_mode) == 0o700

@@ -47,10 +47,10 @@ def test_workers_are_light_and_out_of_reach_of_ctrl_c(shared):
     outcomes = dict(shared.run([[job] for job in jobs(12)]))
     assert len(outcomes) == 12
     for outcome in outcomes.values():
-        assert outcome["pid"] != os.getpid()
-        assert outcome["session"] == outcome["pid"]
-        assert outcome["threads"] == ["1", "1"]
-        assert not {"pandas", "pyarrow", "matplotlib", "deap"} & set(outcome["modules"])
+        assert outcome.field["pid"] != os.getpid()
+        assert outcome.field["session"] == outcome.field["pid"]
+        assert outcome.field["threads"] == ["1", "1"]
+        assert not {"pandas", "pyarrow", "matplotlib", "deap"} & set(outcome.field["modules"])
 
 
 def test_dashboard_is_linked_and_answers(shared):

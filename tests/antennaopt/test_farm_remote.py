@@ -102,7 +102,7 @@ def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask)
         assert farm.worker_count == 1
         jobs = [(f"i{n}", {"x": float(n)}) for n in range(6)]
         outcomes = dict(farm.run(farm.cut(jobs)))
-        assert [outcomes[f"i{n}"]["value"] for n in range(6)] == [2.0 * n for n in range(6)]
+        assert [outcomes[f"i{n}"].decay_db for n in range(6)] == [2.0 * n for n in range(6)]
 
         farm.pool.watch.patience_s = 3.0
         process.send_signal(signal.SIGKILL)

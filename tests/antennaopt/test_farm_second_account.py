@@ -24,7 +24,7 @@ def held(family, designs, plan, *, backend):
     """Wait until the other account has tried."""
     (Path(plan["gate"]) / f"begun-{os.getpid()}").touch()
     wait_until((Path(plan["gate"]) / "open").exists)
-    return [{"status": "ok", "x": design["x"]} for design in designs]
+    return [{"status": "ok", "decay_db": design["x"]} for design in designs]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_another_account_runs_nothing_and_the_farm_goes_on(other_account, tmp_pa
         assert len(port) == 3
         for way, answer in port.items():
             assert isinstance(answer, str) and answer.endswith(("Error", "Closed")), (way, answer)
-    assert {key: (one["status"], one["x"], one["attempt"]) for key, one in outcomes.items()} == {
+    assert {key: (one.status, one.decay_db, one.attempt) for key, one in outcomes.items()} == {
         f"i{number}": ("ok", float(number), 1) for number in range(4)
     }
 

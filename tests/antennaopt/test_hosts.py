@@ -81,7 +81,7 @@ def test_one_command_a_host(capsys):
             wait_until(lambda: "antennaopt_failures 1.0" in fetched(gauges), "the failed antenna's gauge")
             metrics, text = fetched(gauges), fetched(page)
         assert {one["worker"] for one in outcomes.values()} == {"node-0", "node-1"}
-        assert all(one["threads"] == ["1", "1"] for one in outcomes.values())
+        assert all(one.field["threads"] == ["1", "1"] for one in outcomes.values())
         assert len(addresses) >= 5, "a scheduler with its page, two nannies, two workers with theirs"
         assert {one.rpartition(":")[0] for one in addresses} == {"127.0.0.1"}, addresses
         assert 'antennaopt_outcomes{status="ok"} 7.0' in metrics
@@ -224,4 +224,4 @@ def test_a_host_gives_every_device_a_process_of_its_own(tmp_path):
             process.stderr.close()
     assert "2 CUDA devices of node at work" in lines[-1]
     assert {(one["worker"], one["device"]) for one in outcomes.values()} == {("node-0", "GPU-0"), ("node-1", "GPU-1")}
-    assert len({one["pid"] for one in outcomes.values()}) == 2
+    assert len({one.field["pid"] for one in outcomes.values()}) == 2

@@ -22,7 +22,7 @@ def recognised(designs, known=(), **options):
 
 
 def without(outcome, *names):
-    return {name: value for name, value in outcome.items() if name not in (*TIMES, "identity", "origin", *names)}
+    return outcome.without(*TIMES, "identity", "origin", *names)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from antennaopt.run import NOT_KEPT, Driver, Interfaces, Quiet, StopSignals
 from antennaopt.run.memory import design_digest
 from antennaopt.search import EvolutionSettings, Mutation, Stop, decode, new_search
 from antennaopt.search.objectives import Ranking, build
+from antennaopt.solve.outcome import Outcome
 
 REAL = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(3)]
 WHOLE = [SimpleNamespace(name="rings", low=0.0, high=2.0, kind="integer", choices=())]
@@ -74,7 +75,7 @@ class MemoryStore:
             [
                 {
                     **one.candidate.to_dict(),
-                    "outcome": one.outcome | (self.patterns(one.copy_of) if one.copy_of else {}),
+                    "outcome": (one.outcome | (self.patterns(one.copy_of) if one.copy_of else {})).to_dict(),
                     "shortfalls": one.shortfalls,
                     "fitness": one.fitness,
                     "cached": one.cached,
@@ -95,7 +96,7 @@ class MemoryStore:
         return {
             row["individual"]: (
                 tuple(row["genome"]),
-                {key: row["outcome"][key] for key in row["outcome"] if key not in NOT_KEPT},
+                Outcome.of(row["outcome"]).without(*NOT_KEPT),
             )
             for row in self.rows()
             if row["individual"] in wanted

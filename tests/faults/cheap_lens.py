@@ -154,7 +154,7 @@ def fail_unpicklably(design):
 
 
 def return_an_object(design):
-    return {"status": "ok", "what": object()}
+    return {"status": "ok", "sweep": {"what": object()}}
 
 
 def return_nan(design):

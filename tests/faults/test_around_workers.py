@@ -46,7 +46,7 @@ def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
         finally:
             farm_module.GRACE_S = patch
     assert sorted(outcomes) == sorted(["slow", "last", *(f"i{place}" for place in range(4))])
-    assert outcomes["slow"]["value"] == 1.0
+    assert outcomes["slow"].decay_db == 1.0
     assert outcomes["slow"]["attempt"] == 2
     assert told == [{"individuals": ["slow"], "count": 1, "equal": equal}]
 
@@ -62,7 +62,7 @@ def late(family, designs, plan, *, backend):
         wait_until((folder / "let_go").exists)
     if x == 2.0:
         wait_until((folder / "told").exists)
-    return [{"status": "ok", "value": 2.0 if first and not plan["equal"] else 1.0}]
+    return [{"status": "ok", "decay_db": 2.0 if first and not plan["equal"] else 1.0}]
 
 
 @pytest.mark.slow
