@@ -1,4 +1,4 @@
-// The few things that plain CUDA C++ has no word for. The tests' host emulation brings its own.
+// Instructions without a form in plain CUDA C++. The tests' host emulation has its own forms.
 #ifndef HOST_EMULATION
 
 __device__ inline unsigned char *shared_base() {
@@ -12,14 +12,14 @@ __device__ inline void copy_16_bytes(void *shared, const void *global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
-// Asks for a line of device memory that will be read soon.
+// Prefetches a line of device memory that will be read soon.
 __device__ inline void prefetch(const void *global) { asm volatile("prefetch.global.L1 [%0];" ::"l"(global)); }
 
-// The warp's number in its block, in a way that tells the compiler that all lanes agree.
+// The warp's number in its block, in a form by which the compiler sees that it is equal in all lanes.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 
-// The same number, from which the compiler computes nothing ahead of time: where registers are dear, what rarely run code
-// needs is not to be kept for it.
+// The same number, from which the compiler computes nothing in advance: where registers are scarce, operands of rarely run
+// code should not occupy them.
 __device__ inline int afresh(int number) {
     asm volatile("" : "+r"(number));
     return number;
@@ -31,7 +31,7 @@ __device__ inline bool all_lanes(bool condition) { return __all_sync(0xffffffffu
 // The copies since the last call form a group.
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until this thread has at most N groups under way.
+// Waits until this thread has at most N groups in flight.
 template <int N> __device__ inline void wait_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 
 // Adds to a place that no other thread touches before the next barrier, without waiting for it.
@@ -42,8 +42,8 @@ __device__ inline void add_without_return(double *to, double value) {
     asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-// A product that is rounded before anything is added to it. In a sum of two products it says which of them is fused, where
-// the compiler would choose: every scheme then rounds alike.
+// A product that is rounded before a sum. In a sum of two products it decides which of them is fused, where otherwise the
+// compiler would choose: every scheme then rounds alike.
 __device__ inline float rounded(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double rounded(double a, double b) { return __dmul_rn(a, b); }
 
@@ -58,7 +58,7 @@ __device__ inline int cluster_blocks() {
     asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
     return blocks;
 }
-// All threads of the cluster; what they wrote to any block's shared memory is there afterwards.
+// Barrier of all threads of the cluster; their writes to any block's shared memory are visible afterwards.
 __device__ inline void cluster_wait() {
     asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
 }

@@ -1,7 +1,7 @@
 // One-way signals between warps of a block, or of a cluster: barriers in shared memory that complete once a step.
 //
-// Whoever has written what another warp waits for gives the signal; the other waits for the signal's turn 0, 1, 2, ...
-// and may then read. Warps that wait for nobody run ahead.
+// A warp gives the signal after a write for another warp. The other warp waits for the signal's turn 0, 1, 2, ... and
+// may then read. Warps without a wait run ahead.
 #ifndef HOST_EMULATION
 typedef unsigned long long signal_word;
 
@@ -9,13 +9,13 @@ __device__ inline unsigned shared_place(const void *shared) {
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// Before anybody uses the signal: how many give it in a turn.
+// Before the first use of the signal: the number of threads that give it in a turn.
 __device__ inline void prepare_signal(signal_word *s, int givers) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_place(s)), "r"(givers) : "memory");
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-// Gives the signal once `bytes` sent with `send` have come as well.
+// Gives the signal once `bytes` sent with `send` have arrived as well.
 __device__ inline void expect_bytes(signal_word *s, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_place(s)), "r"(bytes)
                  : "memory");
@@ -41,7 +41,7 @@ __device__ inline void copy_in(void *shared, const void *global, int bytes, sign
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_place(shared)), "l"(global), "r"(bytes), "r"(shared_place(s)) : "memory");
 }
-// One lane, when all have asked for their copies: the signal is given once `bytes` in all have come.
+// One lane, when all have started their copies: the signal is given once `bytes` in all have arrived.
 __device__ inline void announce_copies(signal_word *s, int bytes) { expect_bytes(s, bytes); }
 
 // The other way; this thread's copies since the last wait.
@@ -49,14 +49,14 @@ __device__ inline void copy_out(void *global, const void *shared, int bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global), "r"(shared_place(shared)), "r"(bytes)
                  : "memory");
 }
-// What threads wrote to shared memory is seen by copies that are started afterwards.
+// Makes the threads' writes to shared memory visible to copies that are started afterwards.
 __device__ inline void publish_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // Waits until this thread's copies out have read shared memory.
 __device__ inline void wait_copies_out() {
     asm volatile("cp.async.bulk.commit_group;\n cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-// Makes prepared signals known to the other blocks of the cluster, before all meet.
+// Makes prepared signals visible to the other blocks of the cluster, before their barrier.
 __device__ inline void publish_signals() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 __device__ inline void give_signal(signal_word *s) {
@@ -64,7 +64,7 @@ __device__ inline void give_signal(signal_word *s) {
                  : "memory");
 }
 
-// Whether a signal's turn has come already, without waiting; if so, what came with it may be read.
+// Whether a signal's turn has completed, without waiting; if so, its data may be read.
 __device__ inline bool signal_given(signal_word *s, int turn) {
     int given;
     asm volatile("{\n .reg .pred done;\n mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
@@ -73,7 +73,7 @@ __device__ inline bool signal_given(signal_word *s, int turn) {
     return given;
 }
 
-// Also for what other blocks send: it completes in this block's shared memory. An acquire at the cluster's scope would
+// Also for data from other blocks: it completes in this block's shared memory. An acquire at the cluster's scope would
 // empty the first-level cache every time.
 __device__ inline void await_signal(signal_word *s, int turn) {
     asm volatile("{\n .reg .pred done;\n again:\n"

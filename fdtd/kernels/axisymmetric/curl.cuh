@@ -4,14 +4,14 @@
 // Provides differences along z, the curls of H and of E, both kinds of absorbing layer, the drives of a field by a curl,
 // the source, the curls that coupled nodes pass on.
 //
-// A scheme says where numbers live with an accessor `Here`, one cell and its neighbours:
+// A scheme gives the place of numbers by an accessor `Here`, one cell and its neighbours:
 //     real field(Component c, int dk = 0, int di = 0) const
-// is component c of row k + dk and column i + di. Asked for are the cell itself; for curls of H h_r and h of the row below
+// is component c of row k + dk and column i + di. Needed are the cell itself; for curls of H h_r and h of the row below
 // (dk = -1), h_z and h of the column before (di = -1); for curls of E e_r and e of the row above, e_z and e of the column
-// after. All arguments are constants once loops are unrolled, so an accessor may choose between registers. Accessors:
+// after. All arguments are constants once loops are unrolled, so an accessor may select registers. Accessors:
 // LaneCell (lanes.cuh), LayerHere (layer.cuh), StoredCell (schemes/one_step/cells.cuh).
 //
-// Each sum of two products says which of them is fused (`rounded`), so that every scheme rounds alike.
+// Each sum of two products marks the one that is not fused (`rounded`), so that every scheme rounds alike.
 #ifndef REAL
 #error "include parameters.cuh first: REAL must be set"
 #endif

@@ -48,7 +48,7 @@ __device__ inline void clear(Row &row) {
     for (int c = 0; c < 6; ++c) clear(row.at[c]);
 }
 
-// A lane's cells of one component, from and to where they start in memory.
+// A lane's cells of one component, from and to their start in memory.
 __device__ inline void load_lane(const real *from, real *to) {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) unpack(reinterpret_cast<const vector *>(from)[v], to + v * WIDTH);
@@ -57,7 +57,7 @@ __device__ inline void store_lane(real *to, const real *from) {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) reinterpret_cast<vector *>(to)[v] = packed(from + v * WIDTH);
 }
-// All six components, written out: a loop makes other addresses, and `resident` spills more registers around them.
+// All six components, unrolled by hand: a loop makes other addresses, and `resident` then spills more registers.
 __device__ inline void load_row(const real *from, Row &row) {
     const int n = ROW_PITCH;
     load_lane(from, row.at[0]), load_lane(from + n, row.at[1]), load_lane(from + 2 * n, row.at[2]);
@@ -126,8 +126,8 @@ struct Lane {
     __device__ LaneCell at(int j) const { return {row, next_r, next_phi, beside_z, beside_phi, j}; }
 };
 
-// Differences along z of a lane's cells, in place for the curls r and phi that they are part of; what axial layers make of
-// them comes between.
+// Differences along z of a lane's cells, in place for the curls r and phi that they are part of; the stretching by axial
+// layers comes between.
 __device__ inline void rises_of_h(const Lane &x, real *for_r, real *for_phi) {
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) for_r[j] = rise_of_h(x.at(j), H_PHI), for_phi[j] = rise_of_h(x.at(j), H_R);

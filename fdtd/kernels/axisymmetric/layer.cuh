@@ -5,7 +5,7 @@
 // further has
 //     LayerCell &cell
 //     const LayerColumn &column
-//     void stretch(real &rise_r, real &rise_phi)   what an axial layer makes of the differences along z, once a step
+//     void stretch(real &rise_r, real &rise_phi)   stretches the differences along z in an axial layer, once a step
 //     bool filled(), const real *media()   whether there is more than air; ca of e_r, e, e_z and cb of them, ROW_PITCH apart
 //     bool conducts()   whether the cell lies in a conducting plane
 // of which `layer_h` needs `stretch` alone.
@@ -68,7 +68,7 @@ struct LayerHere {
     }
 };
 
-// What drives a field: the curl as filter `n` of the layer leaves it.
+// Drive of a field: the curl after filter `n` of the layer.
 template <class Here> __device__ inline void remember(Here &x, int n, real curl) {
     x.cell.psi[n] = remembered(x.cell.psi[n], x.column.b[n], x.column.c[n], curl);
 }

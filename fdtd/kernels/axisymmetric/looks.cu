@@ -1,4 +1,4 @@
-// Between steps: samples of the port, the contour and the field map; looks at the energy; who has decayed.
+// Between steps: samples of the port, the contour and the field map; the energy; antennas that have decayed.
 //
 // Settings: REAL. `record` serves the schemes that do not record inside their launch: one block an antenna and part of
 // its cells, grid (parts, batch). `look_part` and `look` add up an antenna's energy in an order that

@@ -1,8 +1,8 @@
-// A block of WARPS patches, one above the other, and the strips of the radial layer beside them, in step: each warp waits
+// A block of WARPS patches, one above the other, and the strips of the radial layer next to them, in step: each warp waits
 // only for the rows and columns that its neighbours send, by signals in shared memory.
 //
-// A row is sent as soon as its half step is done and asked for as late as possible. One slot an edge is enough: two
-// neighbours need each other's rows in turn, so neither can overwrite what the other has not read.
+// A row is sent as soon as its half step is done and read as late as possible. One slot an edge is enough: two
+// neighbours need each other's rows in turn, so neither can overwrite a row that the other has not read.
 //
 // Settings: those of lanes.cuh; ROWS (of a patch); WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial
 // layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across). Provides the signals and slots,
@@ -13,7 +13,7 @@
 #include "kernels/axisymmetric/lanes.cuh"
 #include "kernels/signals.cuh"
 
-// What an axial layer needs of a row: 1/kappa, b, c and the columns that it covers (0 in rows without), for E or for H.
+// A row's entry for an axial layer: 1/kappa, b, c and the columns that it covers (0 in rows without), for E or for H.
 struct LayerRow {
     real keep, b, c, columns;
 };
@@ -21,14 +21,14 @@ struct LayerRow {
 #include "kernels/axisymmetric/strip.cuh"
 #endif
 
-// A number that all lanes hold, in a way that tells the compiler so: branches on it do not divide the warp.
+// A number that is equal in all lanes, in a form that the compiler recognises: branches on it do not divide the warp.
 __device__ inline int agreed(int number) { return __shfl_sync(ALL_LANES, number, 0); }
 
 #define WIDE (32 * CELLS)  // columns of a patch
 #define HEIGHT (WARPS * ROWS)
 #define THREADS (32 * (WARPS + RADIAL_WARPS))
 #if RADIAL_WARPS
-#define COLUMN_GIVERS (STRIP_ROWS % ROWS ? ROWS : 1)  // lanes of a strip that write beside a patch, or one for all its rows
+#define COLUMN_GIVERS (STRIP_ROWS % ROWS ? ROWS : 1)  // lanes of a strip that write next to a patch, or one for all its rows
 #else
 #define COLUMN_GIVERS 1
 #endif
@@ -37,7 +37,7 @@ __device__ inline int agreed(int number) { return __shfl_sync(ALL_LANES, number,
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
 #define MARCH_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
-// Given when there are: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
+// Completed by these arrivals: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
 // the last main column.
 enum Signal { E_ROW, H_ROW, E_COLUMN, STRIP_E_ROW, STRIP_H_ROW, H_COLUMN };
 
@@ -52,7 +52,7 @@ __device__ inline real *strip_slot(int warp, int half) {
     return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
 }
 
-// One thread, before all threads meet. Each lane that has written gives the signal for itself; where another block writes,
+// One thread, before a barrier of all threads. Each lane that has written gives the signal; where another block writes,
 // only the bytes are expected.
 __device__ inline void prepare_signals() {
     for (int w = 0; w < WARPS; ++w) {
@@ -98,10 +98,10 @@ __device__ inline void send_slot(real *slot, signal_word *signal, int by, int la
 }
 #define ROW_BYTES (2 * WIDE * REAL_BYTES)
 
-// Whom a warp meets, and in which turn of their signals.
+// Neighbours of a warp, and the turn of their signals.
 struct Course {
     int warp;
-    bool below, above;   // whether there is a patch
+    bool below, above;   // whether a patch exists
     int turn;
 };
 
@@ -170,7 +170,7 @@ template <int KIND> __device__ inline void strip_half_h(LayerCell (&x)[STRIP_ROW
                 r + 1 < STRIP_ROWS ? x[r + 1 < STRIP_ROWS ? r + 1 : r].at[E_PHI] : e_above, g, r);
 }
 
-// What other blocks will send a warp in this step.
+// Bytes that other blocks send to a warp in this step.
 __device__ inline void expect_strips(const Course &c, int lane) {
 #if CLUSTERED
     if (lane) return;

@@ -1,16 +1,16 @@
-// What every kernel of the axisymmetric stencil needs: the batch in device memory. One copy in constant memory.
+// Parameters of every kernel of the axisymmetric stencil: the batch in device memory. One copy in constant memory.
 //
 // The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
 // `real` is float or double. Columns are stored at `lead` + i; everything before `lead` and after lead + nr is zero.
 //
-// Settings: REAL; MOVE_ONLY, ROW_PITCH and RADIAL_PITCH where a scheme knows them. Provides P and the places of an antenna's
+// Settings: REAL; MOVE_ONLY, ROW_PITCH and RADIAL_PITCH where a scheme sets them. Provides P and the places of an antenna's
 // numbers in it.
 #ifndef REAL
 #error "REAL must be float or double"
 #endif
 typedef REAL real;
 
-// 1 in an ablation: numbers are moved as ever, and none is changed.
+// 1 in an ablation: numbers are moved as usual, and none is changed.
 #ifndef MOVE_ONLY
 #define MOVE_ONLY 0
 #endif
@@ -24,7 +24,7 @@ struct Parameters {
     const real *faces;
     // A quarter of the r-z entry of the inverse permittivity [batch, nz, pitch]; read only in rows that have some
     const real *coupling;
-    // What a row needs beyond the plain update [batch, nz + 1]: see ROW_* below
+    // Needs of a row beyond the plain update [batch, nz + 1]: see ROW_* below
     const int *rows;
     // Radial factors of the six updates [6, pitch]
     const real *gains;
@@ -47,11 +47,11 @@ struct Parameters {
     // Field map: cos and -sin of w t [2, frequencies, samples]; sums [batch, frequencies, 2, 3, rows, columns]
     const real *wave;
     real *sums;
-    // Whether an antenna still runs [batch]; energies at the looks: now, peak, ratio [3, batch]; steps taken [batch]
+    // Whether an antenna still runs [batch]; energies at the samples: now, peak, ratio [3, batch]; steps taken [batch]
     int *active;
     double *energies;
     int *taken;
-    // Energies of parts of the antennas at a look [batch, LOOK_PARTS]
+    // Energies of parts of the antennas at a sample [batch, LOOK_PARTS]
     double *shares;
     // Energy weights of the six components [6, pitch]
     const double *weights;
@@ -89,7 +89,7 @@ struct Parameters {
 
 __constant__ Parameters P;
 
-// Known when the kernel is compiled, where a scheme says so: addresses become constants.
+// Constants of the compilation where a scheme sets them, so that addresses become constants too.
 #ifndef ROW_PITCH
 #define ROW_PITCH P.pitch
 #endif
@@ -97,7 +97,7 @@ __constant__ Parameters P;
 #define RADIAL_PITCH P.radial_pitch
 #endif
 
-// A row's word: its reach (columns as stored, from the first, that hold anything but air) and these flags.
+// A row's word: its reach (columns as stored, from the first, that do not hold air alone) and these flags.
 enum RowFlag {
     ROW_REACH = 0xffff,
     ROW_AXIAL = 1 << 16,     // inside an axial layer
@@ -109,7 +109,7 @@ enum RowFlag {
     ROW_RADIAL = 1 << 22,    // the reach goes into the radial layer
 };
 
-// A branch that the hot path does not take: its code is laid elsewhere, so that the path runs straight on.
+// A branch that the hot path does not take: the compiler places its code elsewhere, so that the path has no jumps.
 #define RARELY(condition) (__builtin_expect(!!(condition), 0))
 
 __device__ inline real *field(int antenna, int k, int component) {

@@ -1,8 +1,8 @@
 // A patch of ROWS x CELLS cells in the registers of each lane: a warp holds ROWS rows of WIDE = 32 CELLS columns and steps
-// them in turn with its neighbours (march.cuh), with what the slab holds for them (slab.cuh).
+// them in turn with its neighbours (march.cuh), with tables and coefficients of the slab (slab.cuh).
 //
-// Settings: those of slab.cuh. Provides the patch and its step, `advance`, made for what its rows need (NEED). The radial
-// layer is not here: its columns belong to strip.cuh. A half step is in two parts: first what a neighbour waits for.
+// Settings: those of slab.cuh. Provides the patch and its step, `advance`, compiled for its rows' needs (NEED). The radial
+// layer is not here: its columns belong to strip.cuh. A half step has two parts; the rows for neighbours come first.
 #include "kernels/axisymmetric/slab.cuh"
 
 struct Patch {
@@ -52,7 +52,7 @@ template <int NEED> __device__ inline void drive_e(const Rows &g, int r, Compone
     for (int j = 0; j < CELLS; ++j) NEED & FILLED ? drive(e[j], keep[j], gain[j], curl[j]) : drive(e[j], gain[j], curl[j]);
 }
 
-// e_r and e of row r, which the row below waits for.
+// e_r and e of row r, needed by the row below.
 template <int NEED>
 __device__ inline void advance_across(Patch &f, const Rows &g, int r, int row, const real *hr_below, const real *h_below, int step) {
     if (MOVE_ONLY && NEED == 0) return;
@@ -86,7 +86,7 @@ template <int NEED> __device__ inline void advance_ez(Patch &f, const Rows &g, i
     drive_e<NEED>(g, r, E_Z, curl, x);
 }
 
-// h_r and h of row r, which the row above waits for; `edge_ez`: the column after the warp's last.
+// h_r and h of row r, needed by the row above; `edge_ez`: the column after the warp's last.
 template <int NEED>
 __device__ inline void advance_up(Patch &f, const Rows &g, int r, int row, const real *er_above, const real *e_above, real edge_ez) {
     if (MOVE_ONLY && NEED == 0) return;
@@ -138,7 +138,7 @@ __device__ inline void send_side(const Patch &f, int lane, const Course &c) {
 #endif
 }
 
-// What other blocks will send a warp in this step.
+// Bytes that other blocks send to a warp in this step.
 __device__ inline void expect_rows(const Course &c, int lane) {
 #if CLUSTERED
     if (c.warp == 0 && c.below && lane == 0) expect_bytes(signal_of(H_ROW, 0), ROW_BYTES);
@@ -146,15 +146,15 @@ __device__ inline void expect_rows(const Course &c, int lane) {
 #endif
 }
 
-// Rows that nobody sends are zero.
+// Rows that no warp sends are zero.
 __device__ inline void clear_slots(const Course &c, int lane) {
     const real zeros[CELLS] = {};
     if (!c.below) write_slot(row_slot(c.warp, 1), lane, zeros, zeros);
     if (!c.above) write_slot(row_slot(c.warp, 0), lane, zeros, zeros);
 }
 
-// One step of a patch; `more`: another follows in this launch. What a neighbour waits for is done first and sent at once;
-// signals are looked for early, so that waiting for what has come takes no time.
+// One step of a patch; `more`: another follows in this launch. Rows for neighbours are computed first and sent at once;
+// signals are tested early, so that a wait for a row that has arrived takes no time.
 template <int NEED> __device__ inline void advance(Patch &f, Rows &g, Course &c, int step, bool more) {
     const int row = TABLES > 1 ? g.row : c.warp * ROWS;
     expect_rows(c, g.lane);

@@ -1,4 +1,4 @@
-// What is recorded of a finished row that lies in shared memory: its part of the port, of the Huygens contour, of the
+// Records of a finished row that lies in shared memory: its part of the port, of the Huygens contour, of the
 // field map. One warp does it.
 //
 // Settings: those of lanes.cuh. Provides `record_row` for the main columns, and `record_map` for cells of the radial layer.
@@ -68,7 +68,7 @@ __device__ inline void record_map(int antenna, int k, int i, int sample, real e_
     }
 }
 
-// All of it, for row k at the end of a step that ends in sample `sample`; the radial layer's columns see to themselves.
+// All of it, for row k at the end of a step that ends in sample `sample`; strips record the radial layer's columns.
 __device__ inline void record_row(const vector *row, int lane, int antenna, int k, int sample) {
     const long long place = (long long)antenna * P.samples + sample;
     if (k == P.port_plane) record_port(row, lane, place);

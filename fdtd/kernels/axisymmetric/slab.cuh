@@ -1,14 +1,14 @@
-// A slab of rows that a block keeps from the first step to the last: what their updates need lies in shared memory, in
+// A slab of rows that a block keeps from the first step to the last: the operands of their updates lie in shared memory, in
 // tables and in a pool.
 //
 // The pool holds memories of the axial filters, in the rows that have any, and coefficients of the rows that hold more
 // than air, in the lanes that do; lanes of air read a table. Warps with a row that
-// finds no place there read device memory.
+// has no place there read device memory.
 //
 // Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers over all
-// columns); DESK_ROWS (rows of a warp that have a place apart: on their way to the record, or from and to memory); TABLES
+// columns); DESK_ROWS (rows of a warp with a separate place: on their way to the record, or from and to memory); TABLES
 // (blocks of rows that have tables at a time; 1 if not set). Provides SHARED_BYTES' parts, `lay_out_air`, `lay_out_rows`,
-// `stage_rows`, what a warp's rows need (`needs_of`, Rows) and where it lies (`load_plane`, Memory).
+// `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their places (`load_plane`, Memory).
 #if !defined(SHARED_BYTES) || !defined(LAYERED_ROWS)
 #error "SHARED_BYTES and LAYERED_ROWS must be set"
 #endif
@@ -20,7 +20,7 @@
 #define DESK_ROWS 1
 #endif
 
-// What a warp's rows need beyond the update in air: axial layers (alone: over all columns), coefficients, the source or a
+// Needs of a warp's rows beyond the update in air: axial layers (alone: over all columns), coefficients, the source or a
 // conducting plane, coefficients from device memory.
 enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 
@@ -39,7 +39,7 @@ enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 #define POOL_VECTORS ((SHARED_BYTES - POOL_AT) / int(sizeof(vector)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
 
-// Where in the pool a row's axial memories and coefficients are, and how many times four lanes have the latter (-1: no
+// Places of a row's axial memories and coefficients in the pool, and the number of fours of lanes with the latter (-1: no
 // place), from the four that hold the axis on.
 struct RowPlace {
     int memory, media, sides, word;
@@ -64,7 +64,7 @@ __device__ inline real *memory_of(const Strip &g, int r, int filter) {
 }
 #endif
 
-// All threads of a block, before they meet: what lanes of air read.
+// All threads of a block, before their barrier: the table for lanes of air.
 __device__ inline void lay_out_air() {
     real *gains = reinterpret_cast<real *>(air());
     for (int at = threadIdx.x; at < PLANES * WIDE; at += THREADS) {
@@ -81,7 +81,7 @@ __device__ inline int sides_of(int columns) {
 }
 
 // Lanes that have axial memories of a row, and the first of them: all where the layer covers it, and in slabs that stay, so
-// that their number is known and no lane goes another way.
+// that their number is known and no lane diverges.
 #define ALL_REMEMBER (TABLES == 1)
 __device__ inline int memory_lanes(int columns) {
     if (ALL_REMEMBER || columns >= WIDE) return columns ? 32 : 0;
@@ -144,7 +144,7 @@ __device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int tabl
     }
 }
 
-// Where a lane finds coefficients, and the coefficients of one plane.
+// Place of a lane's coefficients, and the coefficients of one plane.
 __device__ inline int of_air(int lane) {
     return AIR_AT / int(sizeof(vector)) + lane / SIDE * SIDE_VECTORS + lane % SIDE;
 }
@@ -161,7 +161,7 @@ __device__ inline void load_plane(int at, int plane, real *to) {
     for (int v = 0; v < VECTORS; ++v) unpack(from[(plane * VECTORS + v) * SIDE], to + v * WIDTH);
 }
 
-// A warp's rows, and where the lane finds what they need.
+// A warp's rows, and the places of their operands for a lane.
 struct Rows {
     int antenna, lane, first, column, air;
     int row;  // of their tables
@@ -169,7 +169,7 @@ struct Rows {
     real amplitude;  // of the source in the step to come
 };
 
-// What a warp's rows need, from row `row` of the tables on; all threads have met since they were laid out.
+// Needs of a warp's rows, from row `row` of the tables on; a barrier of all threads has passed since they were laid out.
 __device__ inline int needs_of(int row) {
     int needs = 0;
 #pragma unroll 1
@@ -192,7 +192,7 @@ __device__ inline void survey(Rows &g, int antenna, int lane, int row, int first
 }
 
 // A lane's share of the coefficients of its rows, from device memory to the pool: a vector of all planes at a time. The whole
-// warp meets behind it.
+// warp synchronises after it.
 __device__ inline void stage_rows(const Rows &g) {
 #pragma unroll 1
     for (int n = 0; n < ROWS * VECTORS; ++n) {
@@ -218,7 +218,7 @@ __device__ inline void stage_rows(const Rows &g) {
             to[plane * VECTORS * SIDE] = packed(x[plane]);
         }
     }
-    __syncwarp();  // the coefficients are there
+    __syncwarp();  // the coefficients have arrived
 }
 
 // A lane's part of the axial memories of a row, [filter][vector][lane] of the lanes that the layer covers.

@@ -3,7 +3,7 @@
 //
 // Settings: RADIAL_COLUMNS (1 to 32), STRIP_ROWS. Provides a strip's place and needs (`survey`) and its cells' update
 // (layer.cuh); needs LayerRow (march.cuh), and layer_of
-// and memory_of: where tables and axial memories lie (slab.cuh).
+// and memory_of: the places of tables and axial memories (slab.cuh).
 #if RADIAL_COLUMNS < 1 || RADIAL_COLUMNS > 32 || !defined(STRIP_ROWS)
 #error "RADIAL_COLUMNS (1 to 32) and STRIP_ROWS must be set"
 #endif
@@ -13,7 +13,7 @@
 #define GROUPS (32 / RADIAL_COLUMNS)
 #define STRIP_HEIGHT (GROUPS * STRIP_ROWS)  // rows of a warp
 
-// What a strip needs beyond the radial layer's own filters: nothing; axial layers over all of its columns; everything.
+// Needs of a strip beyond the radial layer's own filters: none; axial layers over all of its columns; all.
 enum StripKind { STRIP_AIR, STRIP_AXIAL, STRIP_FULL };
 
 struct Strip {
@@ -22,7 +22,7 @@ struct Strip {
     int row, first;                    // lowest row of the lane, in the block and in the lattice
     bool works, top;                   // lanes beyond the groups or the block do not; the warp's highest group
     int kind;                          // of the warp's update
-    int table;                         // where the tables of the block's rows start
+    int table;                         // start of the tables of the block's rows
     int word[STRIP_ROWS];
     LayerColumn factors;
 };
@@ -49,13 +49,13 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
     g.kind = full || (rich && narrow) ? STRIP_FULL : rich ? STRIP_AXIAL : STRIP_AIR;
 }
 
-// A lane's cell of one row, from where the row and its memories start, or back.
+// A lane's cell of one row, from the start of the row and of its memories, or back.
 template <bool WRITE> __device__ inline void move_strip_cell(LayerCell &cell, real *row, real *psi, const Strip &g) {
     if (WRITE) store_layer_cell(cell, row + g.at, P.pitch, psi + g.column, P.radial_pitch);
     else load_layer_cell(cell, row + g.at, P.pitch, psi + g.column, P.radial_pitch);
 }
 
-// What an axial layer needs of a row, and the memory of one filter.
+// A row's entry for an axial layer, and the memory of one filter.
 __device__ inline LayerRow layer_of(const Strip &g, int r, int half);
 __device__ inline real *memory_of(const Strip &g, int r, int filter);
 
@@ -63,7 +63,7 @@ __device__ inline real *memory_of(const Strip &g, int r, int filter);
 template <int KIND, int HALF> struct StripHere : LayerHere {
     const Strip &g;
     int r;
-    // Without branches where each row has a layer to show: one of no effect and memories of zero.
+    // Without branches where each row has a layer; rows without one get a layer of no effect and memories of zero.
     __device__ void stretch(real &rise_r, real &rise_phi) const {
         if (KIND == STRIP_AIR || (KIND == STRIP_FULL && !(g.works && g.word[r] & ROW_AXIAL))) return;
         const LayerRow t = layer_of(g, r, HALF);

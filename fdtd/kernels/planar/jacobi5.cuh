@@ -1,5 +1,5 @@
 // Five-point sum: each inner cell becomes `weight` times the sum of itself and its four neighbours; the rim stays.
-// See tmz.cuh for what a stencil is. Old and new values are two planes that change places every step.
+// tmz.cuh defines a stencil. Old and new values are two planes that change places every step.
 struct Stencil {
     enum Plane { PLANES = 2, KEPT = 1 };
     enum Coefficient { COEFFICIENTS = 0 };
@@ -9,7 +9,7 @@ struct Stencil {
     __device__ static constexpr int back(int) { return 0; }
     __device__ static int holds(int, int steps) { return steps & 1; }
 
-    // All that is known before the row above comes, and the rest; in two parts, so that every scheme adds alike.
+    // The part of the sum without the row above, and the rest; in two parts, so that every scheme adds alike.
     __device__ static real before(real below, real left, real here, real right) { return below + ((left + here) + right); }
     __device__ static real after(real known, real above) { return P.weight * (known + above); }
 
@@ -25,13 +25,13 @@ struct Stencil {
 
     // One time level of a stream of rows, COUNT cells a lane: takes row j + 1 at the time before, gives row j at its own.
     template <int COUNT> struct Level {
-        real last[COUNT], known[COUNT];  // row j before; the part of its sum that needs no row above
+        real last[COUNT], known[COUNT];  // row j before; the part of its sum without the row above
 
         __device__ void clear() {
 #pragma unroll
             for (int c = 0; c < COUNT; ++c) last[c] = known[c] = 0;
         }
-        // `row` goes in and comes out. RIM: where bit c of `fixed` is set, cell c stays.
+        // `row` is input and output. RIM: where bit c of `fixed` is set, cell c stays.
         template <bool RIM> __device__ void pass(real (&row)[COUNT], unsigned fixed) {
             const real left = __shfl_up_sync(~0u, row[COUNT - 1], 1), right = __shfl_down_sync(~0u, row[0], 1);
             real out[COUNT];

@@ -1,4 +1,4 @@
-// What every kernel of the planar stencils needs: the batch in device memory. One copy in constant memory.
+// Parameters of every kernel of the planar stencils: the batch in device memory. One copy in constant memory.
 //
 // The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
 // `real` is float or double. All planes are [rows + 2, pitch] with one row of zeros below and above; column i is
@@ -8,7 +8,7 @@
 #endif
 typedef REAL real;
 
-// 1 in an ablation: numbers are moved as ever, and none is changed.
+// 1 in an ablation: numbers are moved as usual, and none is changed.
 #ifndef MOVE_ONLY
 #define MOVE_ONLY 0
 #endif
@@ -27,7 +27,7 @@ struct Parameters {
     const real *filters_y;
     // First row, first column, rows and columns of each tile's core [tiles, 4]
     const int *tiles;
-    // Phase, plane, row and column of each source [sources, 4]; what it takes off its field [batch, sources, steps]
+    // Phase, plane, row and column of each source [sources, 4]; the number subtracted from its field [batch, sources, steps]
     const int *sources;
     const real *samples;
     // Plane, row and column of each point that is sampled [probes, 3]; samples [batch, steps, probes]
@@ -70,12 +70,12 @@ __device__ inline bool all_plain(int j, int first) {
     return plain(j, P.rows) && plain(first, P.columns) && plain(first + WARP - 1, P.columns);
 }
 
-// What a phase has computed for one cell, before it is stored.
+// Results of a phase for one cell, before they are stored.
 struct Values {
     real at[4];
 };
 
-// Where coefficients are: in memory, nothing writes them while a kernel runs.
+// Place of the coefficients: device memory, constant while a kernel runs.
 enum Home { ON_CHIP, IN_MEMORY };
 
 // One cell and its neighbours: plane 0 of its row, of the row below (j - 1) and above, all at its own column.
@@ -122,7 +122,7 @@ template <class Inside> __device__ inline bool any_place(const int *places, int 
 }
 
 // Takes the sources of one phase and step off their fields. `own(row, column)` gives plane 0 of a cell that this thread
-// itself updates, or null, so that nobody has to wait; `stride` goes from plane to plane.
+// itself updates, or null, so that no thread waits; `stride` goes from plane to plane.
 template <class Own> __device__ inline void impress(int problem, int step, int phase, long long stride, Own own) {
 #pragma unroll 1
     for (int s = 0; s < P.source_count; ++s) {

@@ -1,5 +1,5 @@
 // TE_z: h_z -= S/A (dx (l_y e_y) - dy (l_x e_x)), then eps de_x = S dy h_z, eps de_y = -S dx h_z with loss, and where
-// nodes couple the two, a third phase that passes curls on (see fdtd/planar/problem.py). See tmz.cuh for what a stencil is.
+// nodes couple the two, a third phase that passes curls on (see fdtd/planar/problem.py). tmz.cuh defines a stencil.
 #ifndef COUPLED
 #error "COUPLED must be 1 or 0: whether any node has an off-diagonal inverse permittivity"
 #endif

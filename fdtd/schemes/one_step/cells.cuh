@@ -1,16 +1,16 @@
 // One thread's cells of the axisymmetric lattice: a vector of 16 bytes of one row, operands where the caller keeps them.
 //
-// Settings: REAL, REAL_BYTES. Provides E and H of those cells with all that a row can need (curl.cuh over LaneCell; coupled
+// Settings: REAL, REAL_BYTES. Provides E and H of those cells with all needs of a row (curl.cuh over LaneCell; coupled
 // nodes over StoredCell), and the loads and stores around them.
 #define CELLS (16 / REAL_BYTES)
 #include "kernels/axisymmetric/lanes.cuh"
 
-// Where cells lie: row k, columns from j on as stored.
+// Place of cells: row k, columns from j on as stored.
 struct Spot {
     int antenna, k, j;
 };
 
-// What an ablation adds of the numbers that it reads: too little to change a field, but nothing is read in vain.
+// Share of the numbers read that an ablation adds: too little to change a field, but enough to keep every load.
 #define NOTHING real(1e-30)
 
 // Accessor of curl.cuh: column j (as stored) of row k in device memory; zero below the lowest row. H alone.
@@ -25,7 +25,7 @@ struct StoredCell {
     }
 };
 
-// What the r-z entries around e_r and e_z of column j make of the other component's curls (see fdtd.axisymmetric.problem).
+// Contribution of the r-z entries around e_r and e_z of column j, from the other component's curls (fdtd.axisymmetric.problem).
 __device__ inline void couple(const Spot &s, int j, real &e_r, real &e_z) {
     const real *gain = P.gains;  // of e_r
     const int k = s.k;
@@ -71,7 +71,7 @@ __device__ inline void add_filtered(const real *f, real *psi, const real *curl, 
     store_lane(psi, p);
 }
 
-// Makes a curl what drives the field in the layer, through so many filters, and its gain 1.
+// Turns a curl into the drive of the field in the layer, through the given number of filters, with gain 1.
 template <int FILTERS> __device__ inline void filter_curl(const real *f, real *psi, real *curl, real *gain) {
     real sum[WIDTH];
     clear(sum);
@@ -81,7 +81,7 @@ template <int FILTERS> __device__ inline void filter_curl(const real *f, real *p
     for (int w = 0; w < WIDTH; ++w) curl[w] = stretched(gain[w], curl[w], sum[w]), gain[w] = 1;
 }
 
-// What drives three components: curls and their factors.
+// Drives of three components: curls and their factors.
 struct Drives {
     real curl_r[WIDTH], curl_phi[WIDTH], curl_z[WIDTH], g_r[WIDTH], g_phi[WIDTH], g_z[WIDTH];
 };
@@ -181,7 +181,7 @@ __device__ inline void advance_h(Row &row, const Lane &x, const Spot &s, real *r
     }
 }
 
-// Half a step of the cells at `state`; `below()`, `above()`: the same of the next row, asked for where there is one;
+// Half a step of the cells at `state`; `below()`, `above()`: the same of the next row, called where one exists;
 // `words`: of this row and the next.
 template <class Next>
 __device__ inline void step_e(real *state, Next below, const Spot &s, real *radial, const int *words, int step) {

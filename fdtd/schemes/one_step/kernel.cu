@@ -2,7 +2,7 @@
 //
 // Settings: REAL, REAL_BYTES, THREADS (of a block), RESIDENT (blocks that a multiprocessor should hold: sets the
 // registers a thread). Launch: blocks of THREADS, grid (vectors of the lattice / THREADS, batch).
-// E reads only H and its own cells, H only E and its own cells, so no thread meets another.
+// E reads only H and its own cells, H only E and its own cells, so threads do not conflict.
 #if !defined(THREADS) || !defined(RESIDENT)
 #error "THREADS and RESIDENT must be set"
 #endif

@@ -1,11 +1,11 @@
 // One time step in one launch, in place: a block an antenna streams its rows upwards through a ring in shared memory.
 //
-// Whole rows come and go by asynchronous copies, several rows ahead, which one warp asks for. One half of the other threads
-// does E of ROWS rows while the other half does H of the ROWS rows before these, less one: that H needs no E but what was
-// done before, and that E no H but what has not been touched yet. One barrier for ROWS rows.
+// One warp moves whole rows by asynchronous copies, several rows ahead. One half of the other threads
+// computes E of ROWS rows while the other half computes H of the ROWS rows before these, less one. That H needs only E of
+// the iteration before, and that E only H that has not changed yet. One barrier for ROWS rows.
 //
 // Settings: REAL, REAL_BYTES, TEAM (threads that do E, or H: whole warps, at least one a vector of ROWS rows), ROWS, RING
-// (rows in shared memory, more than 3 ROWS + 2), BLOCKS (that a multiprocessor should hold). Launch: (batch) blocks of
+// (rows in shared memory, more than 3 ROWS + 2), BLOCKS (target for a multiprocessor). Launch: (batch) blocks of
 // 2 TEAM + 32, dynamic shared memory.
 #if !defined(TEAM) || !defined(ROWS) || !defined(RING) || !defined(BLOCKS)
 #error "TEAM, ROWS, RING and BLOCKS must be set"
@@ -43,7 +43,7 @@ __device__ inline void return_row(const Ring &s, int antenna, int k) {
     copy_out(radial_memory(antenna, k, 0), s.row(k) + s.fields, s.memories * REAL_BYTES);
 }
 
-// What a row needs besides is read from memory directly, but asked for early.
+// Further operands of a row are read from memory directly, but prefetched early.
 __device__ inline void ask_for_the_rest(const Ring &s, int antenna, int k, int lane) {
     const int word = s.words[k], line = 128 / REAL_BYTES;
     if (word & ROW_AXIAL)
@@ -54,8 +54,8 @@ __device__ inline void ask_for_the_rest(const Ring &s, int antenna, int k, int l
                 prefetch((at < 6 ? medium(antenna, k, at) : open_face(antenna, k, at - 6)) + j);
 }
 
-// The warp that moves rows. In iteration n those that H left in the iteration before are returned; what is asked for takes
-// the places of those that were returned the time before.
+// The warp that moves rows. In iteration n it writes back the rows that H finished in the iteration before; new rows take
+// the places of the rows written back one iteration earlier.
 __device__ inline void carry(const Ring &s, int antenna, int n, int lane) {
     const int free = (n - 2) * ROWS - 2;  // the highest row whose place is free
     if (lane == 0) {
@@ -104,10 +104,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) whole_step(int ste
             else row_e(s, spot, step);
         }
         publish_to_copies();
-        __syncthreads();  // E and H of these rows are there for the next, and for copies
+        __syncthreads();  // E and H of these rows are visible to the next iteration and to copies
     }
     if (part < 2 || lane > 0) return;
-    const int n = (P.nz + ROWS) / ROWS + 1;  // as the next iteration would
+    const int n = (P.nz + ROWS) / ROWS + 1;  // as in the next iteration
     for (int k = max((n - 2) * ROWS - 1, 0); k < P.nz; ++k) return_row(s, antenna, k);
     wait_copies_out();
 }

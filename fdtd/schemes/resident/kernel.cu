@@ -1,5 +1,5 @@
 // Synchronised blocks: a cluster of blocks holds one antenna on chip, fields and radial layer in registers, for all steps
-// up to the next look. Each block has a slab of rows; rows at its edges go straight into the neighbour block's shared
+// up to the next check of the energy. Each block has a slab of rows; its edge rows go directly to the neighbour block's shared
 // memory, and only the warps at the edges wait for them. Memories of the axial filters lie in shared memory.
 //
 // Settings: REAL; those of slab.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks).
@@ -47,7 +47,7 @@ __device__ inline void move_memories(const Rows &g, bool write) {
     }
 }
 
-// Records what is due of a warp's rows.
+// Records the samples due of a warp's rows.
 __device__ __noinline__ void record_desk(int warp, int antenna, int k, int sample) {
     __syncwarp();  // the row is on the desk
     record_row(desk<vector>(warp), threadIdx.x % 32, antenna, k, sample);
@@ -159,5 +159,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int
 #if RADIAL_WARPS
     else strip_warp(first, count);
 #endif
-    cluster_wait();  // nobody sends to a block that has gone
+    cluster_wait();  // no block sends to one that has ended
 }

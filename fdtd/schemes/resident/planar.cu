@@ -1,5 +1,5 @@
 // Synchronised thread blocks: a cluster of blocks holds one problem on chip for all of its steps, a slab of rows each,
-// and hands the rows at the slabs' edges over through the neighbours' shared memory.
+// and passes the rows at the slabs' edges through the neighbours' shared memory.
 //
 // Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); COLUMNS (that change); ROW (numbers of a row of one
 // plane); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
@@ -61,7 +61,7 @@ __device__ inline void phase(int problem, int step, int parity, int first, int r
     if ((up && Stencil::low(PHASE)) || (down && Stencil::high(PHASE))) cluster_wait();  // neighbours have read the halo
     if (up && rows) send(rows - 1, -1, cluster_rank() + 1);
     if (down && rows) send(0, SLAB, cluster_rank() - 1);
-    cluster_wait();  // the halo is there
+    cluster_wait();  // the halo has arrived
 }
 
 #ifndef HOST_EMULATION

@@ -20,14 +20,14 @@ enum { SPAN = WARP * GROUP, THREADS = SPAN * LEVELS, TURNS = (COLUMNS + SPAN - 1
 enum { CHUNK = 16 / sizeof(real), CHUNKS = ARRAYS * ROW / CHUNK, COPIES = (CHUNKS + THREADS - 1) / THREADS };
 enum { LAST = Stencil::PHASES - 1 };
 
-// Row j on chip, from what stands ROW_LEAD columns before column 0; j is at least -SLOTS.
+// Row j on chip, from ROW_LEAD columns before column 0 on; j is at least -SLOTS.
 __device__ inline int slot_of(int j) { return (j + SLOTS) % SLOTS; }
 __device__ inline real *window() { return reinterpret_cast<real *>(shared_base()); }
 
 __device__ inline int level() { return threadIdx.x / SPAN; }
 __device__ inline int member() { return threadIdx.x % SPAN; }
 
-// What a thread copies of every row: the same places each time.
+// A thread's part of the copy of every row: the same places each time.
 struct Share {
     const real *from[COPIES];  // of row -1
     int to[COPIES];            // in a slot; negative: nothing
@@ -71,7 +71,7 @@ __device__ inline void cell(real *here, real *below, real *above, int problem, i
     Stencil::template store<PHASE>(c, values);
 }
 
-// `clear`: which of this thread's turns have a warp's columns clear of the layers. Nobody waits after the last phase: the
+// `clear`: which of this thread's turns have a warp's columns clear of the layers. No wait follows the last phase: the
 // next iteration begins with a barrier.
 template <int PHASE> __device__ inline void phase(int problem, int step, int k, unsigned clear) {
     const int j = k - Stencil::back(PHASE);
@@ -111,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(32 * GROUP * LEVELS, 1) march(int f
         const int last = P.rows - 1 + LAG * (count - 1) + Stencil::BACK;
         for (int n = 0; n <= last + 1; ++n) {
             wait_copies<AHEAD - 2>();
-            __syncthreads();  // row n + 1 is there; the last phases are done; the slot of row n + AHEAD is free
+            __syncthreads();  // row n + 1 has arrived; the last phases are done; the slot of row n + AHEAD is free
             // Rows that no level has are outside the lattice.
             const int k = level() < count ? n - LAG * level() : -1 - Stencil::BACK, ready = k - 1 - Stencil::BACK;
             if (ready >= 0 && ready < P.rows) {

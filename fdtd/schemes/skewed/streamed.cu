@@ -1,9 +1,9 @@
 // Time skewing in registers: a warp streams the rows of a strip of columns through LEVELS time levels, one row of each
 // level in flight, so that a row comes from memory at time t and leaves a few rows later at t + LEVELS. Strips and
-// chunks of rows overlap by what the levels reach, so all warps are independent: no barrier, no shared memory.
+// chunks of rows overlap by the reach of the levels, so all warps are independent: no barrier, no shared memory.
 //
 // Settings: REAL; STENCIL, one with a Level; LEVELS; CELLS (a lane, whole vectors of 16 bytes); BURST (rows loaded
-// together, one burst ahead); CHUNK (rows that a warp writes); WARPS; BLOCKS (wanted on a multiprocessor).
+// together, one burst ahead); CHUNK (rows that a warp writes); WARPS; BLOCKS (target for a multiprocessor).
 // Launch: blocks of 32 WARPS threads, grid (strips chunks / WARPS rounded up, batch).
 #if !defined(LEVELS) || !defined(CELLS) || !defined(BURST) || !defined(CHUNK) || !defined(WARPS) || !defined(BLOCKS)
 #error "LEVELS, CELLS, BURST, CHUNK, WARPS and BLOCKS must be set"
@@ -26,7 +26,7 @@ struct Strip {
     bool stored, owner;      // in memory at all; written by this lane
 };
 
-// A row of this lane's cells; zeros outside what is stored.
+// A row of this lane's cells; zeros outside the stored lattice.
 __device__ inline void load(const Strip &s, int j, real (&row)[CELLS]) {
     const bool there = s.stored && j >= 0 && j < P.rows;
     const Vector *place = reinterpret_cast<const Vector *>(s.from + row_at(j) + s.column);

@@ -2,11 +2,11 @@
 // steps, steps it in registers, and writes the tile. All tiles are independent: they read one buffer of fields and filter
 // memories and write the other.
 //
-// Blocks stay and take one tile after the other. Rows come and go by asynchronous copies through a stage in shared memory,
-// of which every warp has its own part: between two tiles it exchanges what it has stepped for what has come meanwhile; when
-// the copies out have read the stage, it asks for the next tile's rows. What updates need beside fields lies in shared
+// Blocks stay and take one tile after the other. Asynchronous copies move rows through a stage in shared memory,
+// of which every warp has its own part. Between two tiles a warp exchanges its stepped rows for those that have arrived. When
+// the copies out have read the stage, it starts copies of the next tile's rows. Other operands of the updates lie in shared
 // memory (slab.cuh), laid out for one tile while the one before is stepped. A tile can be as high as several blocks: those of
-// a cluster, one above the other, hand their edge rows on as the warps of a block do, and only the cluster's ends lose rows.
+// a cluster, one above the other, pass their edge rows on as the warps of a block do, and only the cluster's ends lose rows.
 //
 // Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER (blocks a
 // tile).
@@ -16,7 +16,7 @@
 #define TABLES 2
 #include "schemes/trapezoidal/tiles.cuh"
 
-// A lane's columns of the axial memories of its rows: asked for, or, of the tile proper, written to the other buffer.
+// A lane's columns of the axial memories of its rows: requested, or, of the tile without its halo, written to the other buffer.
 __device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers &buffers, bool write) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
@@ -36,10 +36,10 @@ __device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers
     }
 }
 
-// A warp that lays out the rows of the next tile. It looks at their notes early and at the tables late.
+// A warp that lays out the rows of the next tile. It reads their notes early and writes the tables late.
 __device__ inline bool lays_out() { return warp_index() == THREADS / 32 - 1; }
 
-// All steps of one tile; after the first, the next tile's rows are asked for.
+// All steps of one tile; after the first, the next tile's rows are requested.
 template <int NEED>
 __device__ inline void march(
     Patch &f, Rows &g, Course &c, int step, int count, const Tour &tour, int warp, int lane, const Buffers &buffers
@@ -74,7 +74,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         go_on(tour);
         SlabNotes notes;
         if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
-        __syncthreads();  // all have left the tile before: its tables and its part of the pool are free, the next one's are there
+        __syncthreads();  // the tile before is finished: its tables and its part of the pool are free, the next ones are ready
         Rows g;
         survey(g, t.antenna, lane, table + warp * ROWS, t.row + warp * ROWS);
         const int needs = needs_of(g.row);
@@ -83,7 +83,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         if (needs & FILLED) stage_rows(g);
         if (needs & RARE) g.amplitude = amplitude_of(step);
         if (lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
-        if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories are there
+        if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories have arrived
         if (count > 0) {
             send_top(f, lane, c), send_side(f, lane, c);
             if (needs & AWAY) march<AXIAL | FILLED | RARE | AWAY>(f, g, c, step, count, tour, warp, lane, buffers);
@@ -199,6 +199,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, i
     else strip_warp(step, count, buffers);
 #endif
 #if CLUSTERED
-    cluster_wait();  // nobody sends to a block that has gone
+    cluster_wait();  // no block sends to one that has ended
 #endif
 }

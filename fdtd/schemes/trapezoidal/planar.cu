@@ -11,14 +11,14 @@
 #include "kernels/planar/parameters.cuh"
 #include "kernels/planar/stencil.cuh"
 
-enum { BUNCH = 3 };  // rows whose loads are under way at a time
+enum { BUNCH = 3 };  // rows whose loads are in flight at a time
 
-enum { PITCH = WIDTH + 2, AREA = (HEIGHT + 2) * PITCH };  // with a rim of zeros, for what lies outside the lattice
+enum { PITCH = WIDTH + 2, AREA = (HEIGHT + 2) * PITCH };  // with a rim of zeros, for cells outside the lattice
 enum { MEMORIES = LAYERED ? 4 : 0, ARRAYS = Stencil::PLANES + Stencil::COEFFICIENTS + MEMORIES };
 
 __device__ inline real *tile() { return reinterpret_cast<real *>(shared_base()); }
 
-// The rows and columns that a block has on chip, and how far in they are still what they should be.
+// The rows and columns that a block has on chip, and the width of the halo that is no longer valid.
 struct Window {
     int first_row, first_column, end_row, end_column;
     int low, high;

@@ -1,5 +1,5 @@
 // Tiles of the trapezoidal scheme: a block's way through them, the buffers that a launch reads and writes, and the stage in
-// shared memory through which rows come and go.
+// shared memory through which rows move.
 //
 // Settings: those of kernel.cu. Provides Tile, Tour, Buffers, and `ask`, `exchange` and `send_out` of a warp's rows.
 #if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)
@@ -9,7 +9,7 @@
 
 static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
 
-// Given when a warp's rows have come: at the end of shared memory.
+// Signals of the arrival of a warp's rows, at the end of shared memory.
 __device__ inline signal_word *arrival(int warp) {
     return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
 }
@@ -31,7 +31,7 @@ struct Tile {
 __device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
 
 __device__ inline Tile tile_of(int n) {
-    // Each antenna starts with another of its tiles, so that blocks meet all kinds however many blocks there are.
+    // Each antenna starts with another of its tiles, so that blocks get all kinds of tiles for any number of blocks.
     const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
     return {antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
 }
@@ -68,12 +68,12 @@ struct Buffers {
     __device__ real *radial(bool write, int n, int k) const { return radial_memory(antenna(write, n), k, 0); }
 };
 
-// A warp's rows in the stage: number n is component n % 6 of row n / 6; lane n asks for it and returns it.
+// A warp's rows in the stage: number n is component n % 6 of row n / 6; lane n requests it and writes it back.
 #define STAGED (6 * ROWS)
 static_assert(STAGED <= 32, "a lane moves one row of one component");
 __device__ inline real *staged(int warp, int n) { return desk<real>(warp) + n * WIDE; }
 
-// Asks for a warp's part of a tile. Rows beyond the lattice stay what they are, zeros.
+// Requests a warp's part of a tile. Rows beyond the lattice stay zero.
 __device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, count = 6 * max(0, min(ROWS, P.nz - first));
     if (lane < count)
@@ -81,15 +81,15 @@ __device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buf
     if (lane == 0) announce_copies(arrival(warp), count * WIDE * REAL_BYTES);
 }
 
-// Sends a warp's part of the tile proper to the other buffer.
+// Sends a warp's part of the tile without its halo to the other buffer.
 __device__ inline void send_out(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, k = first + lane / 6;
     if (lane < STAGED && k >= t.bottom && k < t.top)
         copy_out(buffers.fields(true, t.antenna, first) + lane * P.pitch, staged(warp, lane), WIDE * REAL_BYTES);
 }
 
-// Takes a component of a row from the stage, and leaves there what was stepped. Lanes of wide patches take their pieces in
-// an order of their own, which keeps them out of each other's banks.
+// Takes a component of a row from the stage, and puts the stepped one there. Lanes of wide patches take their pieces in
+// an order of their own, which avoids bank conflicts.
 __device__ inline void exchange_component(real *row, int lane, real *cells, bool takes) {
     vector *place = reinterpret_cast<vector *>(row) + lane * VECTORS, next[VECTORS];
     const int turned = VECTORS == 2 ? lane / 4 % 2 : 0;
@@ -119,5 +119,5 @@ __device__ inline void exchange(Patch &f, int warp, int lane, bool takes) {
         for (int c = 0; c < 6; ++c) exchange_component(staged(warp, r * 6 + c), lane, f.row[r].at[c], takes);
     }
     publish_to_copies();
-    __syncwarp();  // the stage is what all lanes left
+    __syncwarp();  // the stage has the rows of all lanes
 }

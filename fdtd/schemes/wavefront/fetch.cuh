@@ -1,5 +1,5 @@
-// What the wavefront's radial warps do besides their columns: rows and cells from memory and back, coefficients brought
-// nearer, recording.
+// Further work of the wavefront's radial warps: rows and cells from memory and back, prefetch of coefficients,
+// recording.
 //
 // Needs the settings of kernel.cu and what it declares (Passes, Place, Shared). Provides `Service`: `begin` before the first
 // iteration, `serve` once in each.
@@ -7,7 +7,7 @@
 #error "include fetch.cuh from kernel.cu: its settings must be set"
 #endif
 
-// Where a helper stands that runs ahead of the first level: row k (nz: the row of zeros), the step that meets it, its
+// Position of a helper that runs ahead of the first level: row k (nz: the row of zeros), the step that reads it, its
 // number since the start.
 struct Fetch {
     int k, step, number;
@@ -54,7 +54,7 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
     if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * ROW_PITCH;
 }
 
-// The radial layer's cells and the main columns beside them, from memory into the inlet: for each of the 14 numbers of a
+// The radial layer's cells and the main columns next to them, from memory into the inlet: for each of the 14 numbers of a
 // cell a run of whole vectors, and the last main columns' h_z and h.
 #define INLET_VECTORS (14 * INLET_RUN + 2)
 #define INLET_PARTS ((INLET_VECTORS + 31) / 32)
@@ -133,7 +133,7 @@ __device__ inline void stage(vector *rows, const real *from, const Fetch &next, 
             copy_16_bytes(to + (n * VECTORS + v) * LANES, from + lane * CELLS + n * ROW_PITCH + v * WIDTH);
 }
 
-// Brings the first `columns` of a row that full updates read nearer, a memory sector a lane.
+// Prefetches the first `columns` of a row that full updates read, a memory sector a lane.
 __device__ inline void warm(int lane, const real *row, int columns) {
     const int sector = 32 / REAL_BYTES;
 #pragma unroll 1
@@ -164,7 +164,7 @@ __device__ inline void warm_row(Fetch &next, const Passes &passes, const Place &
     move_on(next);
 }
 
-// Records what the main warps left in the iteration before.
+// Records the rows that the main warps stored in the iteration before.
 __device__ inline void record_taps(const Shared &s, const Place &p, int before) {
 #pragma unroll 1
     for (int n = before * TAPS; n < (before + 1) * TAPS; ++n) {
@@ -176,7 +176,7 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
     }
 }
 
-// What radial warps do besides their columns, shared out among them; at iteration t row t + RING is asked for, and row
+// Further work of the radial warps, shared among them; at iteration t row t + RING is requested, and row
 // t + 2 has arrived.
 #define ROW_HELPER 0
 #define CELL_HELPER (RADIAL_WARPS > 1 ? 1 : 0)

@@ -1,7 +1,7 @@
 // The wavefront: one block an antenna, one warp a time level, rows streamed along z (time skewing of populations).
 //
-// At iteration t level l advances E of row t - lag(l), then H of the row below, hands that row on and loads its next row:
-// one barrier an iteration. Even levels hand on before the barrier, odd levels after it, so that one half of the warps
+// At iteration t level l advances E of row t - lag(l), then H of the row below, passes that row on and loads its next row:
+// one barrier an iteration. Even levels pass on before the barrier, odd levels after it, so that one half of the warps
 // moves rows while the other half computes. A warp keeps
 // two rows in registers, which change roles. After the last row of the lattice comes a row of zeros, the conductor in the
 // plane k = nz, and right behind it the first row again, LEVELS steps later.
@@ -14,7 +14,7 @@
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
 // FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
-// levels for them (an even number; an argument, since registers are dear and constants free).
+// levels for them (an even number; an argument, since registers are scarce and constants cost nothing).
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
@@ -32,16 +32,16 @@
 __device__ inline int lag(int level) { return 3 * level - (level & 1); }
 
 struct Passes {
-    int first, end, last;  // steps asked for: [first, end); steps of all passes: [first, last)
+    int first, end, last;  // requested steps: [first, end); steps of all passes: [first, last)
 };
 
-// Where one level stands: its row k of E (nz: the row of zeros), the step that it takes there.
+// Position of one level: its row k of E (nz: the row of zeros), the step that it takes there.
 struct Level {
     int k, step, word, word_below;
     int sample;  // that this step ends in, or one of the following
 };
 #define NOT_DUE -1  // no sample
-#define PASSING -2  // beyond the steps asked for: rows go through unchanged
+#define PASSING -2  // beyond the requested steps: rows pass unchanged
 #define OUTSIDE -3  // before the first pass or after the last
 
 __device__ inline bool live(const Level &at) { return at.sample >= NOT_DUE; }
@@ -89,7 +89,7 @@ struct Shared {
     real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
     real *inlet;    // [8][INLET]: the same from memory
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
-    int *words;     // [nz + 1]: what each row needs
+    int *words;     // [nz + 1]: needs of each row
     int *layers;    // [nz + 1]: its place in an axial layer
     real *axial;    // [axial_count][6]: 1/kappa, b, c of that place for E and for H
 };
@@ -117,7 +117,7 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
 __device__ inline const real *axial_row(const Shared &s, int k) { return s.axial + (s.layers[k] >> 16) * 6; }
 #include "schemes/wavefront/radial.cuh"
 
-// One level's update: E of `row` (k), H of `below` (k - 1); what is due is left to be recorded.
+// One level's update: E of `row` (k), H of `below` (k - 1); rows with a sample due are stored for the record.
 __device__ inline void advance(
     Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int t
 ) {
@@ -165,7 +165,7 @@ __device__ inline void iterate(
     const vector *from = p.level ? s.links + ((p.level - 1) * 2 + now) * ROW_VECTORS
                                  : s.ring + ((t + 1) & (RING - 1)) * ROW_VECTORS;
     read_shared(from, p.lane, below);
-    if (!odd) __syncthreads();  // rows, edges and filter memory of this iteration are there for the next
+    if (!odd) __syncthreads();  // rows, edges and filter memory of this iteration are visible to the next
 }
 
 __device__ inline void main_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
@@ -199,12 +199,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
         if (P.axial_rows[k])
             for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
-    __syncthreads();  // words are there
+    __syncthreads();  // words have arrived
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
     Service service;
     if (helper >= 0) begin(service, passes, p, s);
-    __syncthreads();  // the first rows are there
+    __syncthreads();  // the first rows have arrived
     if (helper < 0) main_warp(s, passes, p, iterations);
     else radial_warp(s, passes, p, service, iterations);
 }

@@ -1,11 +1,11 @@
 // The radial warps of the wavefront: columns of the radial layer, in step with the main warps.
 //
 // A radial lane holds one column at RADIAL_LEVELS time levels; cells and their eight filter memories go from level to level
-// through shared memory. With the last main column it exchanges h_z and h (as a level meets them) for e_z and e (as it
-// leaves them).
+// through shared memory. With the last main column it exchanges h_z and h (from before a level) for e_z and e (from
+// after it).
 //
-// Needs the settings of kernel.cu and what it declares. Provides `radial_warp`, which also serves (fetch.cuh); without a
-// radial layer it does nothing else.
+// Needs the settings and declarations of kernel.cu. Provides `radial_warp`, which also does the work of fetch.cuh; without a
+// radial layer it does that work alone.
 #if !defined(RADIAL_COLUMNS) || !defined(RADIAL_LEVELS)
 #error "RADIAL_COLUMNS and RADIAL_LEVELS must be set"
 #endif
@@ -18,7 +18,7 @@
 #error "the radial warps do not cover all columns and levels"
 #endif
 
-// What an axial layer keeps for one cell and half step: 1/kappa, b, c and the memories of its two differences.
+// An axial layer's numbers for one cell and half step: 1/kappa, b, c and the memories of its two differences.
 struct Stretch {
     real keep, b, c, first, second;
     real *at;  // the first memory; null outside the layer
@@ -48,7 +48,7 @@ template <bool PLAIN> struct RadialHere : LayerHere {
 
 #define RUN (INLET_RUN * WIDTH)  // numbers of the cells' components are apart, on chip
 
-// Where a lane finds what the level before it has finished: h_z and h of the last main column `edge` after the cell's
+// Place of the results of the level before: h_z and h of the last main column `edge` after the cell's
 // first number, the rows of the ring `stride` numbers apart.
 struct Source {
     const real *first;
@@ -100,7 +100,7 @@ __device__ inline void radial_warp(
                 layer_h(RadialHere<true>{{below, f, cell.at[E_R], cell.at[E_PHI], ez_right, e_right}, none, 0, 0, 0, 0});
             } else {
                 const int antenna = afresh(p.antenna), stored = P.lead + P.radial_start + afresh(column);
-                Stretch of_e, of_h;  // asked for together, before anything is used
+                Stretch of_e, of_h;  // loaded together, before the first use
                 of_e.at = of_h.at = nullptr;
                 if (runs && here.word & ROW_AXIAL) look_up(of_e, antenna, axial_row(s, here.k), s.layers[here.k], 0, stored);
                 if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, stored);

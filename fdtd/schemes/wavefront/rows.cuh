@@ -1,6 +1,6 @@
 // The main rows of the wavefront: the axisymmetric update of one row in the registers of a warp.
 //
-// `plain` forms are the update in air; `full` forms add what a row's word asks for: filled columns, an axial layer, the
+// `plain` forms are the update in air; `full` forms add the needs of a row's word: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
 // Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE (that with the axis), STAGED_LANES (lanes
@@ -24,7 +24,7 @@ __device__ inline void read_columns(int lane, Columns &c) {
     load_lane(gains, c.half), load_lane(gains + 2 * ROW_PITCH, c.node), load_lane(gains + 4 * ROW_PITCH, c.rising);
 }
 
-// What keeps a row's update from being plain.
+// Flags of a row whose update is not plain.
 #define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
 #define H_FULL (ROW_AXIAL | ROW_CUT)
 
@@ -38,8 +38,8 @@ __device__ inline Lane lane_of_e(const Row &row, const Row &above, int lane, rea
     return {row, above.at[E_R], above.at[E_PHI], ez_outside, e_outside};
 }
 
-// Stretches two differences of one row along z and advances their memories, in the columns that the layer covers. All is
-// asked for before anything is used. `t`: 1/kappa, b and c of the row.
+// Stretches two differences of one row along z and advances their memories, in the columns that the layer covers. All
+// loads come before the first use. `t`: 1/kappa, b and c of the row.
 __device__ inline void stretch_cells(
     int antenna, const real *t, int layer, int lane, int filter, real *d0, real *d1
 ) {
@@ -62,7 +62,7 @@ __device__ inline void stretch_cells(
         if (v * WIDTH < columns) memory[v] = packed(p0 + v * WIDTH), second[v] = packed(p1 + v * WIDTH);
 }
 
-// Where a row's ca and cb are: in shared memory, this lane's first vector of the first plane, if the row's reach ends
+// Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, if the row's reach ends
 // with the lanes that are staged there; else in device memory.
 struct Medium {
     const vector *staged;
@@ -96,8 +96,8 @@ __device__ inline void drive_e(
     }
 }
 
-// Drives a component of H by the gain over the open area, or by less that (`sign`); faces are staged if no row's cut faces
-// reach beyond the lanes that are.
+// Drives a component of H by the gain over the open area, or by its negative (`sign`); faces are staged if no row's cut faces
+// reach beyond the staged lanes.
 __device__ inline void drive_h(
     Row &row, Component component, const real *curl, const real *gain, real sign, int lane, int reach, const real *faces,
     const vector *staged
@@ -122,7 +122,7 @@ __device__ inline void drive_h(
     }
 }
 
-// What the r-z entries at the nodes of plane k make of the curls around them, for e_r, e_z of the row and e_z below.
+// Contribution of the r-z entries at the nodes of plane k, from the curls around them, to e_r, e_z of the row and e_z below.
 __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int lane, int reach, int antenna, int k) {
     const real zeros[CELLS] = {};
     const Lane here{row, below.at[H_R], below.at[H_PHI], 0, from_left(row.at[H_PHI], lane)};
@@ -172,7 +172,7 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns
     }
 }
 
-// The same with everything that the row's word asks for; e_z below changes where nodes of plane k are coupled.
+// The same with all needs of the row's word; e_z below changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
     Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
     const vector *staged, const real *axial
