@@ -12,7 +12,6 @@ import click
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels
 from antennaopt.cli.bench_search import search
-from antennaopt.cli.demo import example
 from antennaopt.cli.measured import draw_measured, finish, measured_option, watch, with_source
 from antennaopt.cli.options import (
     backend_option,
@@ -24,11 +23,14 @@ from antennaopt.cli.options import (
     set_option,
     write_out,
 )
+from antennaopt.cli.run import example
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
 REFERENCE = "reference_lens.toml"
+SWEEP_BYTES_PER_CELL = 640
+"""Fields, coefficients and the float64 media that they are made from, about."""
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
@@ -152,7 +154,6 @@ def sweep(
     check_plot(plot, json_file)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
-    from antennaopt.cli.host import check_memory_of_cells
 
     for stencil in stencils:
         if stencil not in STENCILS:
@@ -191,3 +192,23 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     return aligned([header, *lines])
+
+
+def check_memory_of_cells(side: int) -> None:
+    """Refuse a square domain of a sweep that cannot be held in memory.
+
+    Args:
+        side: Cells along a side.
+
+    Raises:
+        ConfigurationError: It takes more than the machine has.
+    """
+    from antennaopt.solve.capacity import memory_bytes, size_text
+
+    there = memory_bytes()
+    if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
+        largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
+        raise ConfigurationError(
+            f"--size {side} needs {size_text(side**2 * SWEEP_BYTES_PER_CELL)} (this machine has {size_text(there)}); "
+            f"use at most {largest}"
+        )

@@ -138,7 +138,7 @@ def farm(
             speeds_of(simulate), policies=policies or POLICIES, population=population or 200, repeat=repeat, told=told
         )
     else:
-        from antennaopt.cli.demo import quickstart
+        from antennaopt.cli.run import quickstart
         from antennaopt.experiment import load_experiment
 
         experiment = load_experiment(file or quickstart(), overrides)

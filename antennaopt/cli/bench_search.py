@@ -72,7 +72,7 @@ def search(
         raise ConfigurationError("--plot draws what --workers measures; add --workers N")
     name = chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
     check_plot(plot, json_file, inputs=[file])
-    from antennaopt.cli.demo import quickstart
+    from antennaopt.cli.run import quickstart
     from antennaopt.experiment import load_experiment
 
     experiment = load_experiment(file or quickstart(), overrides)

@@ -1,4 +1,4 @@
-"""`antennaopt compare`: runs side by side."""
+"""`antennaopt compare` and `report`: runs side by side, and the HTML report of one, from their folders."""
 
 from __future__ import annotations
 
@@ -9,14 +9,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import (
-    check_plot,
-    json_option,
-    plot_option,
-    quiet_option,
-    warn,
-    write_out,
-)
+from antennaopt.cli.options import check_folder, check_plot, json_option, plot_option, quiet_option, warn, write_out
 from antennaopt.cli.tables import aligned, cell
 from antennaopt.errors import ConfigurationError
 from antennaopt.store.folders import check_run_folder
@@ -118,3 +111,28 @@ def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:
         if any(text.startswith("objectives") for text in one["experiment"]):
             lines.append(f"run {place} has other goals than run 1: their fitness cannot be compared")
     return lines
+
+
+@click.command(short_help="Write a run's HTML report.")
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@quiet_option
+def report(run: Path, quiet: bool) -> None:
+    """Write a run's report, one self-contained HTML file, from its folder's files; prints its path.
+
+    The run may still be going on.
+
+    \b
+    Example:
+      antennaopt report results/quickstart/RUN
+    """  # noqa: D301 - \b is click's
+    check_run_folder(run)
+    check_folder(run)
+    from antennaopt.report import write_report
+    from antennaopt.report.record import read_run
+    from antennaopt.store import damage_lines
+
+    record = read_run(run)
+    path = write_report(record)
+    warn(damage_lines(record.folder))
+    if not quiet:
+        click.echo(str(path))

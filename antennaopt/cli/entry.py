@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
+from typing import Any
 
 import click
 
 from antennaopt import __version__
-from antennaopt.cli.noise import divert
 from antennaopt.errors import AntennaoptError, Interrupted, ReaderGone
 from antennaopt.terminal import Printed, printed, visible
 
-COMMANDS = (
-    "demo",
-    "run",
-    "resume",
-    "status",
-    "compare",
-    "report",
-    "simulate",
-    "export",
-    "validate",
-    "cache",
-    "doctor",
-    "tls",
-    "scheduler",
-    "worker",
-    "bench",
-    "tiles",
-)
-"""In the order of `--help`; each is a module of this package that holds a command of its name."""
+COMMANDS = {
+    "demo": "run",
+    "run": "run",
+    "resume": "run",
+    "status": "status",
+    "compare": "compare",
+    "report": "compare",
+    "simulate": "simulate",
+    "export": "export",
+    "validate": "validate",
+    "cache": "cache",
+    "doctor": "doctor",
+    "tls": "cluster",
+    "scheduler": "cluster",
+    "worker": "cluster",
+    "bench": "bench",
+    "tiles": "tiles",
+}
+"""In the order of `--help`; each with the module of this package that holds it under its name."""
 
 CACHING = ("demo", "run", "resume", "compare", "report", "simulate", "cache", "doctor", "worker", "bench", "tiles")
 """Commands that solve or draw, and so keep something in a cache folder."""
@@ -73,7 +76,7 @@ class Commands(click.Group):
         """Import a command; None when there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        return getattr(import_module(f"antennaopt.cli.{cmd_name}"), cmd_name)
+        return getattr(import_module(f"antennaopt.cli.{COMMANDS[cmd_name]}"), cmd_name)
 
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}
@@ -182,3 +185,52 @@ def _said(text: str, code: int) -> int:
 
 def _terminated(number: int, frame: FrameType | None) -> None:
     raise Interrupted("terminated", exit_code=SIGNALS[signal.Signals(number)])
+
+
+_log = logging.getLogger("antennaopt.noise")
+
+FREE = 10
+"""Lowest file descriptor that the user's stderr may get: 0 to 2 keep their meaning, also where one was closed."""
+
+
+def divert() -> Callable[[], None]:
+    """Let only what is printed to `sys.stderr` reach the user; return what lets nothing more reach them.
+
+    Whatever writes to the process's own stderr goes nowhere: libraries in C, and the processes started from now on, as
+    workers and the helper of `multiprocessing`. Warnings, and exceptions that nothing can catch, are logged; a run
+    keeps them in `logs/run.jsonl` (event `noise`). Development mode (`PYTHONDEVMODE=1`) shows everything.
+    """
+    if sys.flags.dev_mode or sys.stderr is None:
+        return lambda: None
+    try:
+        user = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, FREE)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # it is closed
+        return lambda: None
+    stream = open(user, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)  # noqa: SIM115
+    sys.stderr.flush()
+    sys.stderr = stream
+    os.dup2(nowhere, 2)  # inheritable
+    os.close(nowhere)
+    logging.getLogger().addHandler(logging.NullHandler())  # else Python prints what has no handler
+    logging.captureWarnings(True)
+    threading.excepthook = _of_thread
+    sys.unraisablehook = _unraisable
+
+    def end() -> None:
+        with suppress(OSError, ValueError):
+            stream.flush()
+        os.dup2(2, user)
+
+    return end
+
+
+def _of_thread(about: Any) -> None:
+    if about.exc_type is not SystemExit:
+        name = about.thread.name if about.thread else "a thread"
+        _log.warning("in %s", name, exc_info=(about.exc_type, about.exc_value, about.exc_traceback))
+
+
+def _unraisable(about: Any) -> None:
+    text = about.err_msg or "exception ignored in"
+    _log.warning("%s %r", text, about.object, exc_info=(about.exc_type, about.exc_value, about.exc_traceback))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.host import check_run_memory
 from antennaopt.cli.options import set_option, warn
+from antennaopt.farm import usable_cores
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
@@ -100,3 +100,42 @@ def _frequencies(frequencies: Sequence[float]) -> str:
 
     more = f" and {len(frequencies) - 8} more" if len(frequencies) > 8 else ""
     return ", ".join(format_frequency(hz) for hz in frequencies[:8]) + more
+
+
+def check_run_memory(
+    experiment: Experiment, plan: Mapping[str, Any], *, local: bool = True, backend: str = "cpu"
+) -> dict[str, Any] | None:
+    """Refuse a run whose grid, or the finer one of its certificates, cannot be held in memory.
+
+    Args:
+        experiment: From `load_experiment`.
+        plan: What its antennas share.
+        local: Whether this machine's own workers solve; of others, one antenna must fit here.
+        backend: What solves; with "cuda" it is the device's memory that counts.
+
+    Returns:
+        The certificates' plan; None when none are asked for.
+
+    Raises:
+        ConfigurationError: One takes more than the machine has.
+        DeviceError: One takes more than the device has, or there is none.
+        Unsuitable: The device cannot step them.
+    """
+    from antennaopt.run import halved_plan
+    from antennaopt.solve.capacity import check_device, check_memory
+
+    if backend == "cuda":
+        finer = None if experiment.certificate.mode == "off" else halved_plan(experiment, plan)
+        for one in (plan, finer):
+            if one is not None and local and experiment.cluster.kind == "local":
+                check_device(one)
+        return finer
+    workers = experiment.cluster.workers
+    local = local and experiment.cluster.kind == "local"
+    at_a_time = 1 if not local else workers if isinstance(workers, int) else usable_cores()
+    check_memory(plan, at_a_time)
+    if experiment.certificate.mode == "off":
+        return None
+    finer = halved_plan(experiment, plan)
+    check_memory(finer, at_a_time, what="the certificate's", instead=' or certificate.mode = "off"')
+    return finer

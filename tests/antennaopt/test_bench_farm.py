@@ -21,7 +21,7 @@ from antennaopt.bench.farm import (
 from antennaopt.bench.farm_overhead import bench_overhead
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.cli.bench_farm import _overhead_table, _table
-from antennaopt.cli.demo import quickstart
+from antennaopt.cli.run import quickstart
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.task import solve_batch, unpack_outcomes
 from antennaopt.report.bench_farm import combinations_figure, plot_farm

@@ -12,7 +12,7 @@ from config_files import LENS
 
 import antennaopt
 from antennaopt import run as study
-from antennaopt.cli import demo
+from antennaopt.cli import run as commands
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.farm.farm import SerialFarm
@@ -159,7 +159,7 @@ def test_an_unknown_individual(call, run_folder, individual, says):
 def test_demo_compares_the_best_with_the_first(call, tmp_path, monkeypatch):
     text = LENS.replace("population = 16", "population = 6\ngenerations = 3")
     (tmp_path / "lens.toml").write_text(text)
-    monkeypatch.setattr(demo, "quickstart", lambda: tmp_path / "lens.toml")
+    monkeypatch.setattr(commands, "quickstart", lambda: tmp_path / "lens.toml")
     code, out, _ = call("demo")
     assert code == 0
     assert "best of the random first" in out
@@ -174,10 +174,10 @@ def test_the_demo_takes_the_packages_quickstart(tmp_path, monkeypatch):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "quickstart.toml").write_text("")
     project = Path(antennaopt.__file__).parents[1]
-    assert demo.quickstart().samefile(project / "experiments" / "quickstart.toml")
-    assert demo.example("reference_lens.toml").is_file()
+    assert commands.quickstart().samefile(project / "experiments" / "quickstart.toml")
+    assert commands.example("reference_lens.toml").is_file()
     with pytest.raises(ConfigurationError, match="install antennaopt again"):
-        demo.example("none.toml")
+        commands.example("none.toml")
 
 
 def test_status_and_report_can_be_quiet(call, run_folder, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from made_up_runs import RESOLVED, MadeUpRun, write_run
 from test_study_run import TOML, start
 
-from antennaopt.cli import summaries
+from antennaopt.cli import tables
 from antennaopt.metrics import GOALS, METRICS
 from antennaopt.report.goals import AtBound, bounds_line, findings_of, goals_line, goals_table, reach_line, verdict_text
 from antennaopt.report.page import report_text
@@ -161,7 +161,7 @@ def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys):
     assert best["goals"][0]["frequency_hz"] == 28.5 * GHZ
     assert best["goals"][1]["value"] == -19.0
     assert done.to_dict()["findings"]["goals"] == best["goals"]
-    text = "\n".join(summaries.report_lines(done))
+    text = "\n".join(tables.report_lines(done))
     assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in text
     assert all(len(line) <= 80 for line in text.splitlines() if line.startswith(("Side", "Direct", "---")))
 
@@ -182,13 +182,13 @@ def finalist(name, fitness, **metrics):
 
 def test_a_figure_that_got_worse_is_said_beside_the_table():
     first = finalist("g0000-s004", 6.1, front_to_back_db=[30.62], sidelobe_db=[None])
-    (lines,) = summaries.worse_lines(finalist("g0015-s006", 2.9, front_to_back_db=[19.29]), first)
+    (lines,) = tables.worse_lines(finalist("g0015-s006", 2.9, front_to_back_db=[19.29]), first)
     line = " ".join(lines.split())  # broken where the terminal ends
     assert "side lobe (none to -20.00 dB), front to back (30.62 to 19.29 dB)" in line
     assert "a single figure may get worse" in line
-    assert summaries.worse_lines(finalist("g0015-s006", 2.9), finalist("g0000-s004", 6.1)) == []
-    assert summaries.worse_lines(first, None) == []
-    (line,) = summaries.worse_lines(finalist("g0015-s006", 7.0), finalist("g0000-s004", 6.1))
+    assert tables.worse_lines(finalist("g0015-s006", 2.9), finalist("g0000-s004", 6.1)) == []
+    assert tables.worse_lines(first, None) == []
+    (line,) = tables.worse_lines(finalist("g0015-s006", 7.0), finalist("g0000-s004", 6.1))
     assert line.startswith("Fitness is worse")
 
 
@@ -196,8 +196,8 @@ def test_antennas_from_the_cache_are_not_called_solved(tmp_path):
     file = tmp_path / "three_radii.toml"
     file.write_text(TOML)
     done = start(file, tmp_path / "runs")
-    assert "antennas solved (" in summaries.antennas_line(done)
+    assert "antennas solved (" in tables.antennas_line(done)
     again = dataclasses.replace(done, origins={"cache": done.evaluations - 2})
-    line = summaries.antennas_line(again)
+    line = tables.antennas_line(again)
     assert f"{done.evaluations} antennas (" in line
     assert f"): 2 solved, {done.evaluations - 2} from the evaluation cache; in " in line

@@ -123,7 +123,7 @@ def test_ctrl_c(tmp_path, times):
 
 
 def test_development_mode_shows_it(tmp_path):
-    text = "from antennaopt.cli.noise import divert; import os; divert(); os.write(2, b'shown')"
+    text = "from antennaopt.cli.entry import divert; import os; divert(); os.write(2, b'shown')"
     for mode, shown in (("1", "shown"), ("", "")):
         done = subprocess.run(
             [sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, "PYTHONDEVMODE": mode},

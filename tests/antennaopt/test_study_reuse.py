@@ -12,7 +12,7 @@ import pytest
 from test_evaluate import LARGE, SMALL, planned
 from test_recognition import FAMILY, FIRST, NEARLY, without
 
-from antennaopt.cli.summaries import report_lines
+from antennaopt.cli.tables import report_lines
 from antennaopt.experiment import Experiment
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import Quiet, resume, run

@@ -9,7 +9,7 @@ from rich.console import Console
 from waiting import wait_until
 
 from antennaopt.cli import main
-from antennaopt.cli.watching import Log, curve, rendered
+from antennaopt.cli.status import Log, curve, rendered
 from antennaopt.run import GenerationReport, Quiet
 from antennaopt.run.progress import LOG_EVERY_S, EventPublisher
 from antennaopt.timeline import Timeline

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from antennaopt.cli import working
-from antennaopt.cli.working import LINE_EVERY_S, Pace
+from antennaopt.cli import simulate
+from antennaopt.cli.simulate import LINE_EVERY_S, Pace
 
 PLAN = {"max_steps": 10_000, "layout": {"decay": 1e-6, "settled": 1_000}}
 
@@ -68,7 +68,7 @@ def test_an_energy_that_says_nothing_leaves_the_step_limit(energy):
 
 def test_without_a_terminal_there_is_a_line_every_ten_seconds(capsys):
     clock = Clock()
-    watch = working.lines(Pace(PLAN, clock), clock)
+    watch = simulate.lines(Pace(PLAN, clock), clock)
     for steps, energy in energies(peak=960, end=4_160, last=4_000):
         clock.now = 0.01 * steps
         watch(steps, energy)
@@ -80,7 +80,7 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(capsys):
 
 
 def test_quiet_says_nothing_and_asks_for_nothing(capsys):
-    with working.working("solving", PLAN, quiet=True) as watch:
+    with simulate.working("solving", PLAN, quiet=True) as watch:
         assert watch is None
     assert capsys.readouterr() == ("", "")
 
@@ -90,7 +90,7 @@ def test_on_a_terminal_a_bar_shows_the_share_and_the_time_left(monkeypatch, caps
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    with working.working("solving 64 x 96 cells", PLAN, quiet=False) as watch:
+    with simulate.working("solving 64 x 96 cells", PLAN, quiet=False) as watch:
         for steps, energy in energies(peak=160, end=3_360, last=1_760):
             watch(steps, energy)
     text = capsys.readouterr().err
