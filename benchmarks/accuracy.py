@@ -39,7 +39,7 @@ import numpy as np
 from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate
 from reference_antennas import COLUMNS, EVERY, FITTED_TO, RODS, SAME_FEED, SETS, cell_of, differences, solve, worst
 
-from antennaopt.bench.load import Watch
+from antennaopt.bench.runner import Watch
 from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
 from antennaopt.solve.two_meshes import finer_cell
 

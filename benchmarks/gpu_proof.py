@@ -37,9 +37,8 @@ from random_problems import error, random_problem, record_errors, worst
 from test_planar import error as planar_error
 from test_planar import random_problem as random_planar_problem
 
-from antennaopt.bench.kernels import reference_problem
 from antennaopt.bench.on_device import compile_texts
-from antennaopt.bench.problems import full_problem
+from antennaopt.bench.problems import full_problem, reference_problem
 from antennaopt.families import FAMILIES as ANTENNAS
 from antennaopt.families import stack
 from antennaopt.solve.evaluate import evaluate

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.bench.kernels import device_name
+from antennaopt.bench.runner import typical
+from antennaopt.installed import processor_name
+from antennaopt.solve import device
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
-from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import SolverPlan, plan
 
@@ -56,8 +57,8 @@ def bench_evaluate(
     count = size * len(batches)
     seconds = [wall / count for wall, _, _ in timings]
     stages = [{name: value / count for name, value in spent.items()} for _, spent, _ in timings]
-    middle = statistics.median(seconds)
-    typical = {name: statistics.median(stage[name] for stage in stages) for name in stages[0]}
+    middle, spread = typical(seconds)
+    stage = {name: statistics.median(one[name] for one in stages) for name in stages[0]}
     return [
         {
             "stencil": "bor",
@@ -68,21 +69,19 @@ def bench_evaluate(
             "batch": size,
             "steps": timings[-1][2],
             "antennas_per_s": 1 / middle,
-            "spread": (max(seconds) - min(seconds)) / 2 / middle,
-            "stepping_share": typical["step"] / middle,
-            "cell_steps_per_s": made.layout.grid.cells * timings[-1][2] / typical["step"],
-            "stage_seconds": typical,
+            "spread": spread,
+            "stepping_share": stage["step"] / middle,
+            "cell_steps_per_s": made.layout.grid.cells * timings[-1][2] / stage["step"],
+            "stage_seconds": stage,
         }
     ]
 
 
 def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
-    """Where it is solved, by which scheme, and how many at a time."""
+    """Return where it is solved, by which scheme, and how many at a time."""
     if backend != "cuda":
-        return {"device": device_name(), "batch": _ON_A_CORE}
-    from antennaopt.solve.device import capacity
-
-    found = capacity(made.to_dict())
+        return {"device": processor_name(), "batch": _ON_A_CORE}
+    found = device.capacity(made.to_dict())
     return {
         "scheme": found["scheme"],
         "device": found["device"],
@@ -93,14 +92,13 @@ def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
 def _timed(
     family: str, batches: Sequence[Sequence[Mapping[str, float]]], data: Mapping[str, Any], backend: str
 ) -> tuple[float, dict[str, float], int]:
-    """Wall time, seconds of each stage summed over the batches, and steps of the last antenna."""
-    from antennaopt.solve.device import release_memory
+    """Return wall time, seconds of each stage summed over the batches, and steps of the last antenna."""
 
     def solve(designs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
         spent: dict[str, float] = {}
         start = time.perf_counter()
-        outcomes = evaluate_within_memory(
-            evaluate, family, designs, data, release=release_memory, backend=backend, stages=spent
+        outcomes = device.evaluate_within_memory(
+            evaluate, family, designs, data, release=device.release_memory, backend=backend, stages=spent
         )
         return {**spent, "rest": time.perf_counter() - start - sum(spent.values())}, outcomes[-1]["steps"]
 

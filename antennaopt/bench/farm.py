@@ -7,17 +7,16 @@ its device plot: every combination against the size of the problem.
 from __future__ import annotations
 
 import random
-import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.bench.kernels import device_name
-from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
+from antennaopt.bench.runner import Log, busy_seconds, typical
 from antennaopt.farm import ClusterSettings, DaskFarm
+from antennaopt.installed import processor_name
 from antennaopt.run import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate
@@ -30,8 +29,6 @@ POLICIES = ("greedy", "assignment")
 STREAMS = (1, 2, 3)
 TARGET_S = 2.0
 """T of `assignment`, s: several batches of a generation that takes ten seconds."""
-
-Told = Callable[[str], None]
 
 Job = tuple[str, Mapping[str, float]]
 
@@ -105,7 +102,7 @@ def bench_farm(
     population: int | None = None,
     repeat: int = 3,
     grids: Sequence[float] = (),
-    told: Told | None = None,
+    told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Time generations of the same antennas on every combination, with every policy.
 
@@ -119,7 +116,7 @@ def bench_farm(
         population: Antennas a generation; the experiment's own when None.
         repeat: Generations that are timed.
         grids: Cells per wavelength, each a problem of another size; the experiment's own grid when empty.
-        told: Told one line a row.
+        told: Gets one line a row.
 
     Returns:
         A row a combination, policy and grid: `antennas_per_s` (median) and `spread` (half of the range over it),
@@ -153,7 +150,7 @@ def bench_simulated(
     policies: Sequence[str] = POLICIES,
     population: int = 200,
     repeat: int = 3,
-    told: Told | None = None,
+    told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Compare the policies with workers that sleep, each as long as one of that speed would solve: **no measurement**.
 
@@ -162,7 +159,7 @@ def bench_simulated(
         policies: Some of `POLICIES`.
         population: Antennas a generation.
         repeat: Generations that are timed, after one in which the speeds are learnt.
-        told: Told one line a row.
+        told: Gets one line a row.
 
     Returns:
         Rows as of `bench_farm` with `simulated` true, and `of_ideal`: the rate over the sum of the speeds.
@@ -245,7 +242,7 @@ def hardware_name(device: Mapping[str, Any] | None, combination: Combination) ->
         combination: Whose workers.
     """
     names = [] if device is None else [str(device["device"])]
-    return "; ".join(names + ([device_name()] if combination.cpu or not names else []))
+    return "; ".join(names + ([processor_name()] if combination.cpu or not names else []))
 
 
 def _jobs(experiment: Experiment, count: int) -> list[Job]:
@@ -270,7 +267,8 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
             walls.append(time.perf_counter() - began)
             outcomes += done
     ours, everybodys = (after - before for before, after in zip(used, _used(farm), strict=True))
-    available, middle = threads * sum(walls), statistics.median(walls)
+    available = threads * sum(walls)
+    middle, spread = typical(walls)
     by_worker = []
     for worker in sorted({one.worker or "" for one in outcomes}):
         mine = [one for one in outcomes if (one.worker or "") == worker]
@@ -287,7 +285,7 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
     found = {
         "population": len(jobs),
         "antennas_per_s": len(jobs) / middle,
-        "spread": (max(walls) - min(walls)) / 2 / middle,
+        "spread": spread,
         "generation_seconds": walls,
         "statuses": dict(sorted(statuses.items())),
         "stepping_share": min(sum(one["stepping"] for one in by_worker) / farm.worker_count, 1.0),
@@ -303,7 +301,7 @@ def _used(farm: DaskFarm) -> list[float]:
     return [time.process_time() + sum(farm.ask(time.process_time)), busy_seconds()]
 
 
-def _tell(told: Told | None, row: Mapping[str, Any]) -> None:
+def _tell(told: Log | None, row: Mapping[str, Any]) -> None:
     if told is not None:
         told(
             f"{'simulated ' if row['simulated'] else ''}{row['combination']}, {row['policy']}: "

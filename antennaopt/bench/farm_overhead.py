@@ -13,10 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.bench.kernels import device_name
-from antennaopt.bench.load import busy_seconds
 from antennaopt.bench.null_solver import null_evaluate
+from antennaopt.bench.runner import busy_seconds
 from antennaopt.experiment import Cluster
+from antennaopt.installed import processor_name
 from antennaopt.run import Quiet, open_farm, run
 from antennaopt.store import RunFolder, stepping_of
 
@@ -68,7 +68,7 @@ def bench_overhead(
         figures are not to be quoted.
     """
     generations = -(-evaluations // population) + 1
-    about = {"device": device_name(), "workers": workers, "population": population, "batch": batch}
+    about = {"device": processor_name(), "workers": workers, "population": population, "batch": batch}
     watch, _ = _null_run(experiment, population, generations, workers, batch, 0.0)
     rows = [{"case": "nothing is stepped", **about, **watch.rates(workers)}]
     if told is not None:

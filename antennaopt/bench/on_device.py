@@ -10,16 +10,18 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 from antennaopt.bench.problems import PARTS, full_problem, without
-from fdtd.backends.cuda.device import CudaDevice
+from antennaopt.bench.runner import Log, in_turns, rates
+from fdtd.backends.cuda.device import CudaDevice, describe
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching, schemes_of
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
 from fdtd.schemes.machine import Machine
@@ -41,8 +43,6 @@ _LONGEST = 4  # rounds
 _SECONDS = 0.03  # of one timing
 _PROCESSES = 15
 _UNCHECKED: dict[str, Any] = {"difference_from_one_step": None, "copies_equal": None}
-
-Told = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ def bench_on_device(
     steps: int | None = None,
     repeat: int = 5,
     device: Any = None,
-    told: Told | None = None,
+    told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Time every scheme on every case.
 
@@ -121,7 +121,7 @@ def bench_on_device(
         steps: Of one timing; some 30 ms if None.
         repeat: Timings of each variant, of which the median.
         device: Where; the CUDA device here if None.
-        told: Told one line a row, and what cannot be timed.
+        told: Gets one line a row, and what cannot be timed.
 
     Returns:
         Rows as `time_variants` makes them.
@@ -168,7 +168,7 @@ def time_variants(
     steps: int | None = None,
     repeat: int = 5,
     machine: Machine | None = None,
-    told: Told | None = None,
+    told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Time the variants of one case.
 
@@ -179,7 +179,7 @@ def time_variants(
         steps: Of one timing; some 30 ms if None.
         repeat: Timings of each variant, of which the median.
         machine: The device's numbers; queried if None.
-        told: Told one line a row, and of every variant that cannot be timed, why.
+        told: Gets one line a row, and of every variant that cannot be timed, why.
 
     Returns:
         One row a variant that runs: `stencil`, `scheme`, `backend`, `device`, `dtype`, `shape`, `batch`, `steps`,
@@ -192,33 +192,31 @@ def time_variants(
         with parts left out, the latter also without copies).
     """
     say = told or (lambda line: None)
-    numbers = machine or _numbers(device)
+    numbers = machine or describe(device)
     first = steps or _ROUND.get(case.stencil, _PLANAR_ROUND)
     most = first if steps or case.stencil in _ROUND else _LONGEST * first
     problem = full_problem(case.stencil, case.shape, 2 * first + repeat * most, case.distinct)
     if isinstance(device, CudaDevice):
         _compile(device, case, problem, variants, first)
     ready, counts, checks = _started(device, case, problem, variants, first, most, say)
-    rates: dict[str, list[float]] = {name: [] for name in ready}
-    for _ in range(repeat):
-        for name, one in ready.items():
-            rates[name].append(one.cells * counts[name] / _seconds(device, one, counts[name]))
-    forms = [one.name for one in variants if one.scheme == "one_step" and not one.without and one.name in rates]
-    base = max((statistics.median(rates[name]) for name in forms), default=None)
+
+    def timed(name: str) -> float:
+        return ready[name].cells * counts[name] / _seconds(device, ready[name], counts[name])
+
+    measured = in_turns({name: partial(timed, name) for name in ready}, repeat)
+    forms = [one.name for one in variants if one.scheme == "one_step" and not one.without and one.name in measured]
+    base = max((statistics.median(measured[name]) for name in forms), default=None)
     rows = []
     for variant in variants:
-        if variant.name not in rates:
+        if variant.name not in measured:
             continue
-        measured = rates[variant.name]
-        rate = statistics.median(measured)
+        found = rates(measured[variant.name], base)
         rows.append({
             "stencil": case.stencil, "scheme": variant.scheme, "backend": "cuda", "device": device.name,
             "dtype": variant.precision, "shape": list(case.shape), "batch": case.batch,
-            "steps": counts[variant.name], "cell_steps_per_s": rate,
-            "spread": (max(measured) - min(measured)) / 2 / rate,
-            "ratio_to_one_step": None if base is None else rate / base,
+            "steps": counts[variant.name], **found,
             "choice": dict(variant.choice), "without": list(variant.without),
-            **_fractions(case, variant, rate, numbers), **checks.get(variant.name, _UNCHECKED),
+            **_fractions(case, variant, found["cell_steps_per_s"], numbers), **checks.get(variant.name, _UNCHECKED),
         })  # fmt: skip
         say(_line(rows[-1]))
     return rows
@@ -226,12 +224,6 @@ def time_variants(
 
 def _is_base(variant: Variant) -> bool:
     return variant.scheme == "one_step" and not variant.without and not variant.choice
-
-
-def _numbers(device: Any) -> Machine:
-    from fdtd.backends.cuda.device import describe
-
-    return describe(device)
 
 
 def _settings(variant: Variant) -> dict[str, int]:
@@ -269,7 +261,7 @@ def compile_one(text: str) -> None:
 
 
 def _started(
-    device: Any, case: Case, problem: AnyProblem, variants: Sequence[Variant], first: int, most: int, say: Told
+    device: Any, case: Case, problem: AnyProblem, variants: Sequence[Variant], first: int, most: int, say: Log
 ) -> tuple[dict[str, Marching], dict[str, int], dict[str, dict[str, Any]]]:
     """Variants that run, by name, after a first round; steps of their timings; what was checked of each."""
     ready: dict[str, Marching] = {}
@@ -317,29 +309,20 @@ def _seconds(device: Any, one: Marching, steps: int) -> float:
 
 
 def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> dict[str, float | None]:
-    """Of what the device could compute and move; the model's bytes for the scheme's own plan."""
+    """Return what part of the device's arithmetic and memory a rate is; the model's bytes for the scheme's own plan."""
     size = 4 if variant.precision == "float32" else 8
     stencil = STENCILS[case.stencil]
     operations = (stencil.additions + stencil.multiply_adds) * size / 4
     columns, rows = case.shape
     layer = 0 if "layers" in variant.without or case.stencil == "jacobi5" else 10
-    moved: float | None = None
-    if {"media", ARITHMETIC} & set(variant.without):  # coefficients are not read as the model has it
-        return {"fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine), "fraction_of_memory": None}
-    with contextlib.suppress(Unsuitable, TypeError):
-        work = workload(
-            case.stencil, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size
-        )  # fmt: skip
-        need = predict(work, variant.scheme, machine, variant.choice).need
-        moved = need.memory_bytes
-    return {
-        "fraction_of_arithmetic": _arithmetic(variant, rate * operations, machine),
-        "fraction_of_memory": None if moved is None else rate * moved / machine.memory_bytes_per_s,
-    }
-
-
-def _arithmetic(variant: Variant, operations_per_s: float, machine: Machine) -> float | None:
-    return None if ARITHMETIC in variant.without else operations_per_s / machine.instructions_per_s
+    arithmetic = None if ARITHMETIC in variant.without else rate * operations / machine.instructions_per_s
+    memory: float | None = None
+    if not {"media", ARITHMETIC} & set(variant.without):  # else coefficients are not read as the model has it
+        with contextlib.suppress(Unsuitable, TypeError):
+            work = workload(case.stencil, machine, rows=rows, columns=columns, batch=case.batch, layer=layer, size=size)
+            need = predict(work, variant.scheme, machine, variant.choice).need
+            memory = rate * need.memory_bytes / machine.memory_bytes_per_s
+    return {"fraction_of_arithmetic": arithmetic, "fraction_of_memory": memory}
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
     if not matrix:
         raise click.exceptions.NoArgsIsHelpError(context)
     check_writable(json_file)
-    from antennaopt.bench.matrix import matrix_table, support_matrix
+    from antennaopt.bench.support import matrix_table, support_matrix
 
     rows = support_matrix()
     if json_file is not None:
@@ -153,15 +153,15 @@ def sweep(
         return
     check_plot(plot, json_file)
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
-    from antennaopt.bench.sweep import STENCILS, bench_sweep, sizes_up_to
+    from antennaopt.bench.kernels import SWEPT, bench_sweep, sizes_up_to
 
     for stencil in stencils:
-        if stencil not in STENCILS:
-            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(STENCILS)}")
+        if stencil not in SWEPT:
+            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(SWEPT)}")
     wanted = sorted(set(sizes)) or sizes_up_to(largest)
     check_memory_of_cells(max(wanted))
     rows = bench_sweep(
-        stencils=stencils or STENCILS,
+        stencils=stencils or SWEPT,
         sizes=wanted,
         backend=name,
         precision=precision,

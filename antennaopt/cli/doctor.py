@@ -83,7 +83,7 @@ def examine() -> dict[str, Any]:
 
 def _cuda() -> tuple[str, list[dict[str, Any]]]:
     """Say what there is for the CUDA backend, or what is missing; and the devices, with what each scheme can do."""
-    from antennaopt.bench.matrix import support_matrix
+    from antennaopt.bench.support import support_matrix
     from fdtd.backends.cuda import present
     from fdtd.errors import DeviceError
 
@@ -136,7 +136,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 
 def _self_test(*backend: str, **options: Any) -> dict[str, Any]:
-    from antennaopt.bench.self_test import self_test
+    from antennaopt.bench.support import self_test
 
     try:
         return self_test(*backend, **options)

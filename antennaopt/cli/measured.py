@@ -14,7 +14,7 @@ from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.reading import read_regular
 
-_WATCH = "antennaopt.bench.load"
+_WATCH = "antennaopt.bench.runner"
 measured_option = click.option(
     "--measured",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -72,7 +72,7 @@ def _stored_rows(file: Path, entries: Mapping[str, Any]) -> list[Mapping[str, An
 
 def watch(context: click.Context) -> None:
     """Look at the load of this machine from now on, for the rows that the command stores."""
-    from antennaopt.bench.load import Watch
+    from antennaopt.bench.runner import Watch
 
     context.meta[_WATCH] = Watch()
 

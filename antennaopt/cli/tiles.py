@@ -154,7 +154,7 @@ def tiles(
     if tune and stencil is None:
         raise ConfigurationError("--tune needs --stencil; use for example --stencil jacobi5 --grid 8192x8192 --batch 1")
     if tune:
-        from antennaopt.bench.tuning import tune as compete
+        from antennaopt.bench.kernels import tune as compete
         from antennaopt.cli.bench_kernels import grid_shape
         from fdtd.stencils import STENCILS
 

@@ -152,7 +152,7 @@ def test_of_rows_that_the_spread_does_not_tell_apart_the_simplest_is_the_best():
 
 def test_a_row_names_what_its_workers_solve_with(monkeypatch):
     """Rows of an H200 named the processor of its host alone."""
-    monkeypatch.setattr("antennaopt.bench.farm.device_name", lambda: "a processor")
+    monkeypatch.setattr("antennaopt.bench.farm.processor_name", lambda: "a processor")
     device = {"device": "NVIDIA H200", "wave": 132}
     assert hardware_name(device, Combination(cuda=1, threads=2)) == "NVIDIA H200"
     assert hardware_name(device, Combination(cuda=1, cpu=8)) == "NVIDIA H200; a processor"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antennaopt import cli
-from antennaopt.bench import load
+from antennaopt.bench import runner
 
 ROW = {"figure": 1.0, "best": True, "seed": 1}
 SEARCH = ROW | {
@@ -18,7 +18,7 @@ SEARCH = ROW | {
 BENCHES = {  # command line, what measures
     "evaluate": (["evaluate"], "evaluate.bench_evaluate"),
     "kernels": (["kernels"], "kernels.bench_kernels"),
-    "sweep": (["sweep"], "sweep.bench_sweep"),
+    "sweep": (["sweep"], "kernels.bench_sweep"),
     "search": (["search"], "search.bench_search"),
     "search, waiting": (["search", "--workers", "2"], "search.bench_waiting"),
     "farm": (["farm", "--workers", "1"], "farm.bench_farm"),
@@ -47,9 +47,9 @@ def test_every_bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str)
 def test_load_is_what_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """In 10 s all programs use 18 s of processor time, we and our ended children 3 + 2 + 4 + 1: others 0.8 cores."""
     clock: list[Any] = [100.0, (1.0, 0.0, 0.0, 0.0, 0.0), 1000.0]
-    monkeypatch.setattr(load.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(load.os, "times", lambda: clock[1])
-    monkeypatch.setattr(load, "busy_seconds", lambda: clock[2])
-    watch = load.Watch()
+    monkeypatch.setattr(runner.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(runner.os, "times", lambda: clock[1])
+    monkeypatch.setattr(runner, "busy_seconds", lambda: clock[2])
+    watch = runner.Watch()
     clock[:] = [110.0, (4.0, 2.0, 4.0, 1.0, 0.0), 1018.0]
     assert watch.about()["other_cores"] == 0.8

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from antennaopt.bench import kernels, sweep
+from antennaopt.bench import kernels, problems
 from antennaopt.errors import ConfigurationError
 from antennaopt.report import bench_kernels
 from fdtd.backends import planar_reference
@@ -16,8 +16,8 @@ from fdtd.errors import Unsuitable
 
 @pytest.fixture
 def call(call, monkeypatch):
-    for module in (kernels, sweep):
-        monkeypatch.setattr(module, "_TARGET_CELL_STEPS", 1e5)
+    for name in ("_TARGET_CELL_STEPS", "_SWEPT_CELL_STEPS"):
+        monkeypatch.setattr(kernels, name, 1e5)
     return functools.partial(call, "bench", "sweep")
 
 
@@ -86,15 +86,15 @@ def test_curves_of_one_stencil_are_told_apart_in_the_legend(tmp_path, monkeypatc
 
 
 def test_sizes_double_in_two_steps():
-    assert sweep.sizes_up_to(256) == [64, 88, 128, 184, 256]
-    assert sweep.sizes_up_to(64) == [64]
-    assert sweep.sizes_up_to(2048)[-1] == 2048
+    assert kernels.sizes_up_to(256) == [64, 88, 128, 184, 256]
+    assert kernels.sizes_up_to(64) == [64]
+    assert kernels.sizes_up_to(2048)[-1] == 2048
 
 
 @pytest.mark.parametrize("polarisation", ["TM", "TE"])
 def test_what_is_timed_is_a_wave_in_a_cylinder(polarisation):
     """The source's wave arrives in the middle, and the kernel that is timed does what the oracle does."""
-    problem = sweep.cylinder_problem(polarisation, 64, 150)
+    problem = problems.cylinder_problem(polarisation, 64, 150)
     stages = {}
     records = planar.run(problem, precision="float64", stages=stages)
     oracle = planar_reference.run(problem)
@@ -105,6 +105,6 @@ def test_what_is_timed_is_a_wave_in_a_cylinder(polarisation):
 
 def test_what_cannot_be_swept_says_so(tmp_path):
     with pytest.raises(Unsuitable, match="no planar kernels"):
-        sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="abacus")
+        kernels.bench_sweep(stencils=["tmz"], sizes=[64], backend="abacus")
     with pytest.raises(ConfigurationError, match="no rows"):
         bench_kernels.plot_throughput(tmp_path / "none.png", [])

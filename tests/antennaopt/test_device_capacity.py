@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from antennaopt.bench.kernels import reference_problem
+from antennaopt.bench.problems import reference_problem
 from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan

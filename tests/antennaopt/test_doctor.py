@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from antennaopt.bench import self_test
+from antennaopt.bench import support
 from antennaopt.errors import ClusterError
 from antennaopt.solve.device import chosen_backend
 from fdtd.backends.cuda import present
@@ -111,7 +111,7 @@ def test_a_schedulers_workers_need_no_device_here(machine):
 
 def test_doctor_shows_devices_schemes_and_the_self_test(machine, doctor, monkeypatch):
     machine(Driver())
-    monkeypatch.setattr(self_test, "self_test", lambda *backend, **options: passed())
+    monkeypatch.setattr(support, "self_test", lambda *backend, **options: passed())
     code, out, _ = doctor()
     assert code == 0
     assert "backend    cuda: yes, driver for CUDA 13.0, cupy-cuda13x 14.2.0, 2 devices" in out
@@ -125,7 +125,7 @@ def test_doctor_shows_devices_schemes_and_the_self_test(machine, doctor, monkeyp
 def test_a_self_test_that_fails_is_exit_code_5(machine, doctor, monkeypatch):
     machine(Driver())
     failed = passed() | {"passed": False, "worst_db": 0.4}
-    monkeypatch.setattr(self_test, "self_test", lambda *cpu, **options: passed() if cpu else failed)
+    monkeypatch.setattr(support, "self_test", lambda *cpu, **options: passed() if cpu else failed)
     code, out, err = doctor()
     assert code == 5
     assert "self-test  cuda: failed" in out
@@ -137,7 +137,7 @@ def test_a_self_test_that_fails_is_exit_code_5(machine, doctor, monkeypatch):
             return passed()
         raise KernelBuildError("a kernel does not compile for sm_90")
 
-    monkeypatch.setattr(self_test, "self_test", broken)
+    monkeypatch.setattr(support, "self_test", broken)
     code, out, err = doctor("--json", "-")
     assert code == 5
     assert json.loads(out)["self_test"] == {"passed": False, "error": "a kernel does not compile for sm_90"}
@@ -165,7 +165,7 @@ def test_a_cpu_that_cannot_solve_is_exit_code_5(machine, doctor, monkeypatch):
     def broken(*problem, **options):
         raise RuntimeError("cannot cache function:\nno locator available")
 
-    monkeypatch.setattr(self_test, "evaluate", broken)
+    monkeypatch.setattr(support, "evaluate", broken)
     code, out, err = doctor()
     assert code == 5
     assert "self-test  cpu: failed, RuntimeError: cannot cache function: no locator available" in out
@@ -175,5 +175,5 @@ def test_a_cpu_that_cannot_solve_is_exit_code_5(machine, doctor, monkeypatch):
 
 def test_the_self_test_itself():
     """The CPU against itself: nothing differs; what it compares is there."""
-    found = self_test.self_test("cpu")
+    found = support.self_test("cpu")
     assert (found["passed"], found["worst_db"], found["repeats"]) == (True, 0.0, True)

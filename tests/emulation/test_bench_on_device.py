@@ -14,7 +14,7 @@ import pytest
 from host_device import HostDevice
 
 from antennaopt import cli
-from antennaopt.bench import on_device, sweep
+from antennaopt.bench import kernels, on_device
 from antennaopt.bench.on_device import ARITHMETIC, BARE, Case, Variant, bench_on_device, time_variants
 from antennaopt.bench.problems import full_problem, without
 from fdtd.backends import cuda
@@ -32,7 +32,7 @@ SUMS = Case(stencil="jacobi5", shape=(40, 33), batch=1)
 def device(monkeypatch: pytest.MonkeyPatch) -> HostDevice:
     found = HostDevice()
     found.name, found.synchronize = "emulation", lambda: None  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setattr(on_device, "_numbers", lambda device: H200)
+    monkeypatch.setattr(on_device, "describe", lambda device: H200)
     monkeypatch.setattr(cuda, "device", lambda: found)
     return found
 
@@ -157,8 +157,8 @@ def test_texts_are_those_that_are_compiled() -> None:
 
 
 def test_sweep(device: HostDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_TARGET_CELL_STEPS", 1e3)
-    rows = sweep.bench_sweep(stencils=["tmz"], sizes=[64], backend="cuda", repeat=1)
+    monkeypatch.setattr(kernels, "_SWEPT_CELL_STEPS", 1e3)
+    rows = kernels.bench_sweep(stencils=["tmz"], sizes=[64], backend="cuda", repeat=1)
     assert {row["scheme"] for row in rows} == {"one_step", "trapezoidal", "skewed", "resident"}
     assert all(row["million_cells_per_s"] > 0 for row in rows)
 

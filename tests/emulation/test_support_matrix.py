@@ -15,18 +15,18 @@ from test_planar_schemes import CHOICES as PLANAR_COVERED
 from test_planar_schemes import problem
 
 from antennaopt import cli
-from antennaopt.bench import matrix
+from antennaopt.bench import support
 from fdtd.backends.cuda import planar
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem
 from fdtd.schemes.machine import HOPPER, Limits
 
-ON_A_GPU = [row for row in matrix.support_matrix() if row["backend"] == "cuda"]
+ON_A_GPU = [row for row in support.support_matrix() if row["backend"] == "cuda"]
 
 
 def test_every_combination_has_a_row() -> None:
-    rows = matrix.support_matrix()
-    assert len(rows) == len(matrix.STENCILS) * len(matrix.ALL_SCHEMES) * len(matrix.BACKENDS)
+    rows = support.support_matrix()
+    assert len(rows) == len(support.STENCILS) * len(support.ALL_SCHEMES) * len(support.BACKENDS)
     assert all(row["works"] or row["reason"] for row in rows)
 
 
@@ -59,18 +59,18 @@ def test_refusals_are_those_of_running(row) -> None:
 
 def test_schemes_that_refuse_coupled_nodes_are_marked() -> None:
     """Those that the agreement tests see refuse surfaces = "full", and no others."""
-    refuse = {row["scheme"]: row["diagonal_only"] for row in matrix.support_matrix() if "diagonal_only" in row}
+    refuse = {row["scheme"]: row["diagonal_only"] for row in support.support_matrix() if "diagonal_only" in row}
     assert set(refuse) == set(UNCOUPLED)
     for scheme, reason in refuse.items():
         assert reason == f"{scheme} does not step coupled nodes; use surfaces = 'diagonal', or wavefront"
-    table, reasons = matrix.matrix_table(ON_A_GPU)
-    assert [table[1][1 + matrix.ALL_SCHEMES.index(scheme)] for scheme in UNCOUPLED] == ["cuda*", "cuda*"]
+    table, reasons = support.matrix_table(ON_A_GPU)
+    assert [table[1][1 + support.ALL_SCHEMES.index(scheme)] for scheme in UNCOUPLED] == ["cuda*", "cuda*"]
     assert sum("coupled" in reason for reason in reasons) == 2
 
 
 def test_a_card_without_clusters_has_no_resident() -> None:
     ampere = Limits(**{**vars(HOPPER), "capability": 80})
-    lost = [row for row in matrix.support_matrix(ampere) if row["scheme"] == "resident" and row["backend"] == "cuda"]
+    lost = [row for row in support.support_matrix(ampere) if row["scheme"] == "resident" and row["backend"] == "cuda"]
     assert not any(row["works"] for row in lost)
     assert all("9.0" in row["reason"] for row in lost if row["stencil"] != "bor")
 

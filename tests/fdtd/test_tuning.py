@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from antennaopt.bench.kernels import reference_problem
-from antennaopt.bench.tuning import tune
+from antennaopt.bench.kernels import tune
+from antennaopt.bench.problems import reference_problem
 from fdtd.backends.cuda import tuning
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from antennaopt.bench.problems import full_problem
-from antennaopt.bench.self_test import self_test
+from antennaopt.bench.support import self_test
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cuda, reference
 from fdtd.backends.cuda.device import CudaDevice

@@ -1,14 +1,50 @@
-"""What stored figures rest on: commit, machine, and whether it was quiet while something was timed on it."""
+"""What all benches share: timings in turns, median and spread, and what stored figures rest on."""
 
 from __future__ import annotations
 
 import os
+import statistics
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from antennaopt.installed import processor_name
+
+Log = Callable[[str], None]
+"""Gets a line of text while a bench goes on."""
+
+
+def typical(values: Sequence[float]) -> tuple[float, float]:
+    """Return the median of some timings, and their spread: half of the range over the median."""
+    middle = statistics.median(values)
+    return middle, (max(values) - min(values)) / 2 / middle
+
+
+def in_turns(timed: Mapping[str, Callable[[], float]], repeat: int) -> dict[str, list[float]]:
+    """Measure each of some variants `repeat` times; they take turns, so that a change of the clock meets all alike.
+
+    Args:
+        timed: What measures, by name.
+        repeat: Rounds.
+    """
+    measured: dict[str, list[float]] = {name: [] for name in timed}
+    for _ in range(repeat):
+        for name, measure in timed.items():
+            measured[name].append(measure())
+    return measured
+
+
+def rates(cell_steps_per_s: Sequence[float], base: float | None) -> dict[str, Any]:
+    """Return the entries of a row on the rate of a kernel.
+
+    Args:
+        cell_steps_per_s: Of each timing.
+        base: Rate of `one_step` in the same run; None where it was not timed.
+    """
+    rate, spread = typical(cell_steps_per_s)
+    return {"cell_steps_per_s": rate, "spread": spread, "ratio_to_one_step": None if base is None else rate / base}
 
 
 def busy_seconds() -> float:
