@@ -100,7 +100,7 @@ def _plan_bor(scheme: str, limits: Limits, surfaces: str = "diagonal") -> None:
 
 
 def _plan_planar(stencil: str, scheme: str, limits: Limits) -> None:
-    problem = plain_problem(stencil, (_POINTS, _POINTS), 1)
+    problem: Any = plain_problem(stencil, (_POINTS, _POINTS), 1)
     prepare(PlanarBatch(DryDevice(limits), problem, "float32"), scheme)
 
 

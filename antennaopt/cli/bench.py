@@ -10,27 +10,23 @@ from typing import Any
 import click
 
 from antennaopt.cli.bench_farm import farm
-from antennaopt.cli.bench_kernels import kernels
-from antennaopt.cli.bench_search import search
-from antennaopt.cli.measured import draw_measured, finish, measured_option, watch, with_source
+from antennaopt.cli.bench_kernels import kernels, sweep
+from antennaopt.cli.bench_runner import Figure, Sink, bench_options, watch, with_source
 from antennaopt.cli.options import (
     backend_option,
-    check_plot,
     check_writable,
     json_option,
-    plot_option,
-    quiet_option,
+    scheduler_option,
     set_option,
     write_out,
 )
-from antennaopt.cli.run import example
+from antennaopt.cli.run import example, quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
 REFERENCE = "reference_lens.toml"
-SWEEP_BYTES_PER_CELL = 640
-"""Fields, coefficients and the float64 media that they are made from, about."""
+WAITING = Figure(module="bench_farm", function="plot_waiting")
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
@@ -68,7 +64,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
 
 bench.add_command(farm)
 bench.add_command(kernels)
-bench.add_command(search)
+bench.add_command(sweep)
 
 
 @bench.command(short_help="Time whole evaluations, by stage.")
@@ -83,132 +79,97 @@ bench.add_command(search)
     "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Timings, of which the median."
 )
 @set_option
-@json_option
-@quiet_option
+@bench_options()
 def evaluate(
+    out: Sink,
     file: Path | None,
     backend: str,
     batch: int | None,
     repeat: int,
     overrides: tuple[str, ...],
-    json_file: str | None,
-    quiet: bool,
 ) -> None:
     """Time whole evaluations, from design to figures of merit, by stage."""
-    name = chosen_backend(backend, quiet=quiet)
-    check_writable(json_file, inputs=[file])
+    name = chosen_backend(backend, quiet=out.quiet)
     from antennaopt.experiment import load_antenna
 
     experiment = load_antenna(file or example(REFERENCE), overrides)
     from antennaopt.bench.evaluate import bench_evaluate
 
-    finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat), json_file, quiet=quiet)
+    out.finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat))
 
 
-@bench.command(short_help="Throughput against problem size.")
-@click.pass_context
+@bench.command(short_help="Algorithms against each other, with the same budget.")
+@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
+@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Searches of each algorithm.")
+@click.option(
+    "--workers",
+    "workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    multiple=True,
+    help="The generational search against the steady state, with so many workers on a clock of their own; "
+    "may be repeated.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="With --workers: draw it (.png, .svg, .pdf)."
+)
 @backend_option()
-@click.option(
-    "--stencil", "stencils", metavar="NAME", multiple=True, help="tmz, tez or bor; may be repeated. Default: all."
-)
-@click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
-@click.option(
-    "--largest", type=click.IntRange(min=64), default=2048, show_default=True, metavar="N", help="Side, without --size."
-)
-@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
-)
-@measured_option
-@plot_option
-@json_option
-@quiet_option
-def sweep(
-    context: click.Context,
+@scheduler_option
+@set_option
+@bench_options(WAITING)
+def search(
+    out: Sink,
+    file: Path | None,
+    seeds: int,
+    workers: tuple[int, ...],
     backend: str,
-    stencils: tuple[str, ...],
-    sizes: tuple[int, ...],
-    largest: int,
-    precision: str,
-    repeat: int,
-    measured: Path | None,
-    plot: Path | None,
-    json_file: str | None,
-    quiet: bool,
+    scheduler: str | None,
+    overrides: tuple[str, ...],
 ) -> None:
-    """Time problems of growing size: million cells a second, planar TM_z and TE_z, and axisymmetric.
+    """Let the genetic algorithm compete with random search, with the same budget and over several seeds.
 
-    On one core unless --backend says cuda; there every scheme that can step a problem of that size.
+    With --workers it competes with the search without generations instead: how much of their time so many workers
+    solve, and what is found. Every antenna is solved here, and takes as long as its steps on a clock of its own, so
+    that the figures are the same on every machine; sending and storing cost nothing on that clock.
 
     \b
     Examples:
-      antennaopt bench sweep --json sweep.json --plot sweep.png
-      antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
-      antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
+      antennaopt bench search --seeds 10 --json search.json
+      antennaopt bench search --workers 2 --workers 8 --workers 24 --json waiting.json --plot waiting.png
     """  # noqa: D301 - \b is click's
-    if measured is not None:
-        from antennaopt.report.bench_kernels import SWEEP_ROW, plot_throughput
+    if workers and scheduler is not None:
+        raise ConfigurationError("--workers and --scheduler exclude each other: the workers of --workers are made up")
+    if out.plot is not None and not workers:
+        raise ConfigurationError("--plot draws what --workers measures; add --workers N")
+    name = chosen_backend(backend, remote=scheduler is not None, quiet=out.quiet)
+    from antennaopt.experiment import load_experiment
 
-        draw_measured(context, measured, plot, plot_throughput, SWEEP_ROW)
+    experiment = load_experiment(file or quickstart(), overrides)
+    from antennaopt.bench.search import bench_search, bench_waiting, waiting_summary
+    from antennaopt.run import for_terminal
+
+    progress = for_terminal(quiet=out.quiet)
+    numbers = tuple(range(1, seeds + 1))
+    if workers:
+        rows = bench_waiting(experiment, workers=workers, seeds=numbers, backend=name, progress=progress)
+        progress.close()
+        summary = waiting_summary(rows)
+        out.store({"summary": summary, "searches": with_source(rows)})
+        out.draw(rows)
+        out.show(lambda: _waiting_table(summary))
         return
-    check_plot(plot, json_file)
-    name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
-    from antennaopt.bench.kernels import SWEPT, bench_sweep, sizes_up_to
-
-    for stencil in stencils:
-        if stencil not in SWEPT:
-            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(SWEPT)}")
-    wanted = sorted(set(sizes)) or sizes_up_to(largest)
-    check_memory_of_cells(max(wanted))
-    rows = bench_sweep(
-        stencils=stencils or SWEPT,
-        sizes=wanted,
-        backend=name,
-        precision=precision,
-        repeat=repeat,
-        told=None if quiet else lambda line: click.echo(line, err=True),
-    )
-    if json_file is not None:
-        write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
-    if plot is not None:
-        from antennaopt.report.bench_kernels import plot_throughput
-
-        plot_throughput(plot, rows)
-    if json_file != "-" and not quiet:
-        click.echo(_sweep_table(rows))
+    rows = bench_search(experiment, seeds=numbers, backend=name, scheduler=scheduler, progress=progress)
+    progress.close()
+    out.finish(rows)
 
 
-def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    header = ["stencil", "scheme", "cells", "steps", "million cells/s", "spread"]
-    lines = [
-        [
-            row["stencil"],
-            row["scheme"],
-            " x ".join(str(one) for one in row["shape"]),
-            str(row["steps"]),
-            f"{row['million_cells_per_s']:.0f}",
-            f"{row['spread']:.1%}",
-        ]
-        for row in rows
-    ]
-    return aligned([header, *lines])
-
-
-def check_memory_of_cells(side: int) -> None:
-    """Refuse a square domain of a sweep that cannot be held in memory.
-
-    Args:
-        side: Cells along a side.
-
-    Raises:
-        ConfigurationError: It takes more than the machine has.
-    """
-    from antennaopt.solve.capacity import memory_bytes, size_text
-
-    there = memory_bytes()
-    if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
-        largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
-        raise ConfigurationError(
-            f"--size {side} needs {size_text(side**2 * SWEEP_BYTES_PER_CELL)} (this machine has {size_text(there)}); "
-            f"use at most {largest}"
-        )
+def _waiting_table(summary: Sequence[Mapping[str, Any]]) -> str:
+    table = [["workers", "algorithm", "best fitness", "its quartiles", "wins", "solving", "time (antennas)"]]
+    steps = max(row["steps"] * row["workers"] * row["utilisation"] / row["evaluations"] for row in summary)
+    for row in summary:
+        low, high = row["best_fitness_quartiles"]
+        table.append([
+            str(row["workers"]), row["algorithm"], f"{row['best_fitness_median']:.3f}", f"{low:.3f} to {high:.3f}",
+            f"{row['wins']} of {row['searches']}", f"{row['utilisation']:.1%}", f"{row['steps'] / steps:.1f}",
+        ])  # fmt: skip
+    return aligned(table)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.measured import draw_measured, measured_option, with_source
-from antennaopt.cli.options import (
-    backend_option,
-    check_plot,
-    json_option,
-    plot_option,
-    quiet_option,
-    set_option,
-    write_out,
-)
+from antennaopt.cli.bench_runner import Figure, Sink, bench_options
+from antennaopt.cli.options import backend_option, set_option
+from antennaopt.cli.run import quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
@@ -33,6 +24,7 @@ MIXED = (
     "the bit; without cores beside the devices it does"
 )
 
+FIGURE = Figure(module="bench_farm", function="plot_farm", entries="DRAWN")
 QUIET = 0.1
 """Cores that may be busy with something else while figures still count."""
 
@@ -72,13 +64,9 @@ QUIET = 0.1
     "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."
 )
 @set_option
-@measured_option
-@plot_option
-@json_option
-@quiet_option
-@click.pass_context
+@bench_options(FIGURE)
 def farm(
-    context: click.Context,
+    out: Sink,
     file: Path | None,
     backend: str,
     workers: tuple[str, ...],
@@ -91,10 +79,6 @@ def farm(
     nothing: bool,
     evaluations: int,
     overrides: tuple[str, ...],
-    measured: Path | None,
-    plot: Path | None,
-    json_file: str | None,
-    quiet: bool,
 ) -> None:
     """Find the combination of workers that solves a generation fastest on this machine, and say what the farm costs.
 
@@ -120,48 +104,39 @@ def farm(
       antennaopt bench farm --null --evaluations 500000 --json overhead.json --plot overhead.svg
       antennaopt bench farm --measured results/benchmarks/h200/farm_workers.json --plot farm.png
     """  # noqa: D301 - \b is click's
-    if measured is not None:
-        from antennaopt.report.bench_farm import DRAWN, plot_farm
-
-        draw_measured(context, measured, plot, plot_farm, DRAWN)
-        return
-    check_plot(plot, json_file, inputs=[file])
     if nothing and (simulate or workers or threads or policies or grids):
         raise ConfigurationError(
             "--null times the farm itself, on two workers: leave --simulate, --workers and others out"
         )
-    told = None if quiet else partial(click.echo, err=True)
     if simulate is not None:
         from antennaopt.bench.farm import POLICIES, bench_simulated
 
         rows = bench_simulated(
-            speeds_of(simulate), policies=policies or POLICIES, population=population or 200, repeat=repeat, told=told
+            speeds_of(simulate),
+            policies=policies or POLICIES,
+            population=population or 200,
+            repeat=repeat,
+            told=out.told,
         )
     else:
-        from antennaopt.cli.run import quickstart
         from antennaopt.experiment import load_experiment
 
         experiment = load_experiment(file or quickstart(), overrides)
         if nothing:
             from antennaopt.bench.farm_overhead import POPULATION, bench_overhead
 
-            rows = bench_overhead(experiment, evaluations=evaluations, population=population or POPULATION, told=told)
+            rows = bench_overhead(
+                experiment, evaluations=evaluations, population=population or POPULATION, told=out.told
+            )
         else:
             from antennaopt.bench.farm import POLICIES, bench_farm
 
-            combinations = combinations_of(workers, threads, chosen_backend(backend, quiet=quiet))
+            combinations = combinations_of(workers, threads, chosen_backend(backend, quiet=out.quiet))
             rows = bench_farm(
                 experiment, combinations, policies=policies or POLICIES, population=population, repeat=repeat,
-                grids=grids, told=told,
+                grids=grids, told=out.told,
             )  # fmt: skip
-    if plot is not None:
-        from antennaopt.report.bench_farm import plot_farm
-
-        plot_farm(plot, rows)
-    if json_file is not None:
-        write_out(json_file, json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
-    if json_file != "-" and not quiet:
-        click.echo(_overhead_table(rows) if nothing else _table(rows))
+    out.finish(rows, _overhead_table if nothing else _table)
 
 
 def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str) -> list[Combination]:

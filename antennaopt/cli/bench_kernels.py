@@ -1,32 +1,33 @@
-"""`antennaopt bench kernels`: the update kernels, whole and in part."""
+"""`antennaopt bench kernels` and `sweep`: the update kernels, whole and in part, and against problem size."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
-from antennaopt.cli.measured import draw_measured, finish, measured_option, with_source
-from antennaopt.cli.options import (
-    backend_option,
-    check_plot,
-    json_option,
-    plot_option,
-    quiet_option,
-    write_out,
-)
+from antennaopt.cli.bench_runner import Figure, Sink, bench_options, with_source
+from antennaopt.cli.options import backend_option
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
+KERNELS = Figure(module="bench_kernels", function="plot_kernels", entries="KERNEL_ROW")
+SWEEP = Figure(module="bench_kernels", function="plot_throughput", entries="SWEEP_ROW")
+SWEEP_BYTES_PER_CELL = 640
+"""Fields, coefficients and the float64 media that they are made from, about."""
+
+precision_option = click.option(
+    "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True
+)
+repeat_option = click.option(
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
+)
+
 
 @click.command(short_help="Time the update kernels.")
-@click.pass_context
 @backend_option()
 @click.option(
     "--stencil",
@@ -48,10 +49,8 @@ from antennaopt.solve.device import chosen_backend
     multiple=True,
     help="Problems solved together; may be repeated.",
 )
-@click.option("--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
-)
+@precision_option
+@repeat_option
 @click.option(
     "--levels",
     type=click.IntRange(min=1),
@@ -67,12 +66,9 @@ from antennaopt.solve.device import chosen_backend
     help="On a device: leave out these parts (layers, radial, axial, record, media, coupling) in place of the usual "
     "ones; may be repeated.",
 )
-@measured_option
-@plot_option
-@json_option
-@quiet_option
+@bench_options(KERNELS)
 def kernels(
-    context: click.Context,
+    out: Sink,
     backend: str,
     stencils: tuple[str, ...],
     schemes: tuple[str, ...],
@@ -84,10 +80,6 @@ def kernels(
     levels: int | None,
     no_ablations: bool,
     left_out: tuple[str, ...],
-    measured: Path | None,
-    plot: Path | None,
-    json_file: str | None,
-    quiet: bool,
 ) -> None:
     """Time the update kernels: cell-steps a second with absorbing layers, source, port and recording on.
 
@@ -110,23 +102,16 @@ def kernels(
       antennaopt bench kernels --backend cuda --stencil bor --without axial --without axial,media --json parts.json
       antennaopt bench kernels --measured results/benchmarks/h200/kernels.json --plot kernels.png
     """  # noqa: D301 - \b is click's
-    if measured is not None:
-        from antennaopt.report.bench_kernels import KERNEL_ROW, plot_kernels
-
-        draw_measured(context, measured, plot, plot_kernels, KERNEL_ROW)
-        return
-    check_plot(plot, json_file)
     _check_names(stencils, schemes)
     name = chosen_backend(backend)
     shapes = [grid_shape(text) for text in grids]
     if name != "cpu" and levels is not None:
         raise ConfigurationError("--levels is of skewed on the CPU; use --backend cpu")
     if name == "cuda":
-        rows = _kernels_on_device(
-            stencils, schemes, shapes, batches, json_file, ablations=not no_ablations, quiet=quiet,
+        _kernels_on_device(
+            out, stencils, shapes, batches, schemes=schemes, ablations=not no_ablations,
             left_out=[tuple(parts.split(",")) for parts in left_out], steps=steps, precision=precision, repeat=repeat,
         )  # fmt: skip
-        _draw(plot, rows)
         return
     if set(stencils) - {"bor"} or schemes or no_ablations or left_out:
         raise ConfigurationError(
@@ -142,15 +127,7 @@ def kernels(
                 backend=name, grid=shape, steps=steps, batch=batch, precision=precision, repeat=repeat,
                 levels=levels or LEVELS,
             )  # fmt: skip
-    finish(rows, json_file, quiet=quiet)
-    _draw(plot, rows)
-
-
-def _draw(plot: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
-    if plot is not None:
-        from antennaopt.report.bench_kernels import plot_kernels
-
-        plot_kernels(plot, rows)
+    out.finish(rows)
 
 
 def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
@@ -167,16 +144,8 @@ def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
 
 
 def _kernels_on_device(
-    stencils: Sequence[str],
-    schemes: Sequence[str],
-    shapes: Sequence[tuple[int, int]],
-    batches: Sequence[int],
-    json_file: str | None,
-    *,
-    ablations: bool,
-    quiet: bool,
-    **settings: Any,
-) -> list[dict[str, Any]]:
+    out: Sink, stencils: Sequence[str], shapes: Sequence[tuple[int, int]], batches: Sequence[int], **settings: Any
+) -> None:
     """Time cases one after the other; what is done is written at once, so that a run cut short keeps it."""
     from antennaopt.bench.on_device import STANDARD, Case, bench_on_device
 
@@ -189,16 +158,11 @@ def _kernels_on_device(
             for batch in batches or (case.batch,)
         ))  # fmt: skip
     rows: list[dict[str, Any]] = []
-    told = None if quiet else partial(click.echo, err=True)
     for case in cases:
-        rows += bench_on_device([case], schemes=schemes, ablations=ablations, told=told, **settings)
-        if json_file not in (None, "-"):
-            write_out(str(json_file), json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
-    if json_file == "-":
-        write_out("-", json.dumps(with_source(rows), indent=1, allow_nan=False) + "\n")
-    elif not quiet:
-        click.echo(_device_table(rows))
-    return rows
+        rows += bench_on_device([case], told=out.told, **settings)
+        if out.json_file != "-":
+            out.store(with_source(rows))
+    out.finish(rows, _device_table)
 
 
 def _device_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -232,3 +196,89 @@ def grid_shape(text: str) -> tuple[int, int]:
     if found is None or min(int(found[1]), int(found[2])) < 1:
         raise ConfigurationError(f"--grid {text} is not of the form NRxNZ; write for example --grid 150x250")
     return int(found[1]), int(found[2])
+
+
+@click.command(short_help="Throughput against problem size.")
+@backend_option()
+@click.option(
+    "--stencil", "stencils", metavar="NAME", multiple=True, help="tmz, tez or bor; may be repeated. Default: all."
+)
+@click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
+@click.option(
+    "--largest", type=click.IntRange(min=64), default=2048, show_default=True, metavar="N", help="Side, without --size."
+)
+@precision_option
+@repeat_option
+@bench_options(SWEEP)
+def sweep(
+    out: Sink,
+    backend: str,
+    stencils: tuple[str, ...],
+    sizes: tuple[int, ...],
+    largest: int,
+    precision: str,
+    repeat: int,
+) -> None:
+    """Time problems of growing size: million cells a second, planar TM_z and TE_z, and axisymmetric.
+
+    On one core unless --backend says cuda; there every scheme that can step a problem of that size.
+
+    \b
+    Examples:
+      antennaopt bench sweep --json sweep.json --plot sweep.png
+      antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
+      antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
+    """  # noqa: D301 - \b is click's
+    name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
+    from antennaopt.bench.kernels import SWEPT, bench_sweep, sizes_up_to
+
+    for stencil in stencils:
+        if stencil not in SWEPT:
+            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(SWEPT)}")
+    wanted = sorted(set(sizes)) or sizes_up_to(largest)
+    check_memory_of_cells(max(wanted))
+    rows = bench_sweep(
+        stencils=stencils or SWEPT,
+        sizes=wanted,
+        backend=name,
+        precision=precision,
+        repeat=repeat,
+        told=out.told,
+    )
+    out.finish(rows, _sweep_table)
+
+
+def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    header = ["stencil", "scheme", "cells", "steps", "million cells/s", "spread"]
+    lines = [
+        [
+            row["stencil"],
+            row["scheme"],
+            " x ".join(str(one) for one in row["shape"]),
+            str(row["steps"]),
+            f"{row['million_cells_per_s']:.0f}",
+            f"{row['spread']:.1%}",
+        ]
+        for row in rows
+    ]
+    return aligned([header, *lines])
+
+
+def check_memory_of_cells(side: int) -> None:
+    """Refuse a square domain of a sweep that cannot be held in memory.
+
+    Args:
+        side: Cells along a side.
+
+    Raises:
+        ConfigurationError: It takes more than the machine has.
+    """
+    from antennaopt.solve.capacity import memory_bytes, size_text
+
+    there = memory_bytes()
+    if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
+        largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
+        raise ConfigurationError(
+            f"--size {side} needs {size_text(side**2 * SWEEP_BYTES_PER_CELL)} (this machine has {size_text(there)}); "
+            f"use at most {largest}"
+        )
