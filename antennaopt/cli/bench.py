@@ -12,14 +12,7 @@ import click
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels, sweep
 from antennaopt.cli.bench_runner import Figure, Sink, bench_options, watch, with_source
-from antennaopt.cli.options import (
-    backend_option,
-    check_writable,
-    json_option,
-    scheduler_option,
-    set_option,
-    write_out,
-)
+from antennaopt.cli.options import backend_option, check_writable, json_option, scheduler_option, set_option, write_out
 from antennaopt.cli.run import example, quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
@@ -81,12 +74,7 @@ bench.add_command(sweep)
 @set_option
 @bench_options()
 def evaluate(
-    out: Sink,
-    file: Path | None,
-    backend: str,
-    batch: int | None,
-    repeat: int,
-    overrides: tuple[str, ...],
+    out: Sink, file: Path | None, backend: str, batch: int | None, repeat: int, overrides: tuple[str, ...]
 ) -> None:
     """Time whole evaluations, from design to figures of merit, by stage."""
     name = chosen_backend(backend, quiet=out.quiet)

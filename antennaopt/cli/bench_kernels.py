@@ -238,12 +238,7 @@ def sweep(
     wanted = sorted(set(sizes)) or sizes_up_to(largest)
     check_memory_of_cells(max(wanted))
     rows = bench_sweep(
-        stencils=stencils or SWEPT,
-        sizes=wanted,
-        backend=name,
-        precision=precision,
-        repeat=repeat,
-        told=out.told,
+        stencils=stencils or SWEPT, sizes=wanted, backend=name, precision=precision, repeat=repeat, told=out.told
     )
     out.finish(rows, _sweep_table)
 

@@ -107,16 +107,16 @@ def _of_run(
     if toml is not None:
         written.append(_write_antenna(toml, known, title))
     if csv is not None:
-        from antennaopt.report.exports import write_csv
+        from antennaopt.report.data_files import write_csv
 
         written += write_csv(csv, known.outcome)
     if touchstone is not None:
-        from antennaopt.report.exports import write_touchstone
+        from antennaopt.report.data_files import write_touchstone
 
         radius = known.design["feed.inner_radius"]
         written.append(write_touchstone(touchstone, known.outcome, title=title, feed_radius=radius))
     if script is not None:
-        from antennaopt.report.exports import meep_script
+        from antennaopt.report.meep import meep_script
 
         _refuse_infeasible(known.experiment.family, known.design)
         write_out(script, meep_script(known.experiment.family, known.design, known.plan, title=title))
@@ -126,7 +126,7 @@ def _of_run(
 
 def _script_of_file(source: Path) -> str:
     from antennaopt.experiment import load_antenna
-    from antennaopt.report.exports import meep_script
+    from antennaopt.report.meep import meep_script
     from antennaopt.solve.plan import plan
 
     experiment = load_antenna(source)
@@ -221,11 +221,11 @@ class Outputs:
         files = (json_file, self.plot, self.animate, self.fields)
         check_writable(*files, *written_for(csv=self.csv, touchstone=self.touchstone), inputs=[source])
         if self.plot is not None:
-            from antennaopt.report.simulation import KINDS
+            from antennaopt.report.canvas import KINDS
 
             _check_ending("--plot", self.plot, KINDS)
         if self.fields is not None:
-            from antennaopt.report.exports.field_map import KINDS
+            from antennaopt.report.field_data import KINDS
 
             _check_ending("--fields", self.fields, KINDS)
         if self.animate is not None:
@@ -290,15 +290,15 @@ class Outputs:
         self, outcome: Mapping[str, Any], title: str, feed_radius: float, frequency: float | None, quiet: bool
     ) -> Iterator[Path]:
         if self.csv is not None:
-            from antennaopt.report.exports import write_csv
+            from antennaopt.report.data_files import write_csv
 
             yield from write_csv(self.csv, outcome)
         if self.touchstone is not None:
-            from antennaopt.report.exports import write_touchstone
+            from antennaopt.report.data_files import write_touchstone
 
             yield write_touchstone(self.touchstone, outcome, title=title, feed_radius=feed_radius)
         if self.fields is not None:
-            from antennaopt.report.exports import write_field_map
+            from antennaopt.report.field_data import write_field_map
 
             yield write_field_map(self.fields, outcome)
         if self.plot is not None:
@@ -322,11 +322,11 @@ def written_for(*, csv: Path | None, touchstone: Path | None) -> list[Path]:
     for given in (csv, touchstone):
         check_writable(given)
     if csv is not None:
-        from antennaopt.report.exports.tables import patterns_file
+        from antennaopt.report.data_files import patterns_file
 
         files += [csv, patterns_file(csv)]
     if touchstone is not None:
-        from antennaopt.report.exports.tables import touchstone_file
+        from antennaopt.report.data_files import touchstone_file
 
         files.append(touchstone_file(touchstone))
     return files

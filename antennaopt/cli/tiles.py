@@ -68,11 +68,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     show_default=True,
     help="The formulas that Barigou (2011) prints, or those that give his table to the last digit.",
 )
-@click.option(
-    "--stencil",
-    metavar="NAME",
-    help="Predict rates instead, for bor, tmz, tez or jacobi5.",
-)
+@click.option("--stencil", metavar="NAME", help="Predict rates instead, for bor, tmz, tez or jacobi5.")
 @click.option("--grid", metavar="NxM", default="256x320", show_default=True, help="With --stencil: columns x rows.")
 @click.option(
     "--batch", metavar="N", type=click.IntRange(min=1), default=264, show_default=True, help="With --stencil."

@@ -20,7 +20,6 @@ from antennaopt.report.canvas import (
     GREY,
     INK,
     add_legend,
-    check_kind,
     dress,
     new_figure,
     write_figure,
@@ -47,7 +46,6 @@ def plot_farm(path: Path | str, rows: Rows) -> Path:
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: the bench has no rows")
     figure = overhead_figure(rows) if "case" in rows[0] else combinations_figure(rows)
@@ -208,7 +206,6 @@ def plot_waiting(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: there are no searches")
     figure = new_figure(9.6, 3.9)

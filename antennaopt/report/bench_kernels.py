@@ -17,7 +17,6 @@ from antennaopt.report.canvas import (
     GREY,
     INK,
     add_legend,
-    check_kind,
     dress,
     new_figure,
     write_figure,
@@ -55,7 +54,6 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
         ConfigurationError: The ending is not known, or there are no rows.
         StorageError: It cannot be written.
     """
-    check_kind(path)
     if not rows:
         raise ConfigurationError("there is nothing to plot: the sweep has no rows")
     figure = new_figure(7.6, 4.6)
@@ -125,7 +123,6 @@ def plot_kernels(path: Path | str, rows: Rows) -> Path:
         ConfigurationError: The ending is not known, there are no rows, or rows of several devices.
         StorageError: It cannot be written.
     """
-    check_kind(path)
     whole = [row for row in rows if not row.get("without")]
     if not whole:
         raise ConfigurationError("there is nothing to plot: no row is of a whole kernel")
@@ -249,7 +246,6 @@ def draw_rates(rows: Sequence[Mapping[str, Any]], file: str) -> None:
     Raises:
         ConfigurationError: There are no rows, or the file is of no such kind.
     """
-    check_kind(file)
     if not rows:
         raise ConfigurationError("there is nothing to draw: no measured row has a prediction; name other files")
     write_figure(file, rates_figure(rows))

@@ -211,16 +211,20 @@ def data_address(figure: Figure) -> str:
 KINDS = ("png", "svg", "pdf")
 
 
-def check_kind(path: Path | str) -> str:
+def check_kind(path: Path | str, named: str = "") -> str:
     """Return a figure's format by its file's ending.
 
+    Args:
+        path: The file.
+        named: How a message names it; as the option `--plot` does when empty.
+
     Raises:
-        ConfigurationError: It is not known.
+        ConfigurationError: The ending is not known.
     """
     kind = Path(path).suffix.removeprefix(".").lower()
     if kind not in KINDS:
         known = ", ".join(f".{one}" for one in KINDS)
-        raise ConfigurationError(f"--plot {path} has no known ending; use one of {known}")
+        raise ConfigurationError(f"{named or f'--plot {path}'} has no known ending; use one of {known}")
     return kind
 
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from antennaopt.quantities import gigahertz
-from antennaopt.report.canvas import check_kind, dress, new_figure, run_style, write_figure
+from antennaopt.report.canvas import dress, new_figure, run_style, write_figure
 from antennaopt.report.patterns import middle_cut
 from antennaopt.report.record import RunRecord, is_number
 from antennaopt.terminal import one_line
@@ -92,7 +92,6 @@ def plot_comparison(path: Path | str, records: Sequence[RunRecord]) -> Path:
         ConfigurationError: The ending is not known.
         StorageError: It cannot be written.
     """
-    check_kind(path)
     return write_figure(path, comparison_figure(records))
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from antennaopt.metrics import metric_of
 from antennaopt.report.canvas import (
     BEST,
     DASHES,
@@ -22,6 +21,7 @@ from antennaopt.report.canvas import (
     new_figure,
     run_style,
 )
+from antennaopt.report.goals import goal_text
 from antennaopt.report.record import Frame, RunRecord, is_number
 from antennaopt.report.summary import gene_title
 from antennaopt.store import GeneColumn
@@ -61,14 +61,7 @@ def convergence_figure(record: RunRecord) -> Figure:
     axes.plot(
         generations, table["median"], color=SECOND, lw=1.4, ls=DASHES[1], marker="o" if lone else "", label="median"
     )
-    draw_steps(
-        axes,
-        generations.tolist(),
-        table["best_so_far"].tolist(),
-        color=BEST,
-        lw=2.0,
-        label="best so far",
-    )
+    draw_steps(axes, generations.tolist(), table["best_so_far"].tolist(), color=BEST, lw=2.0, label="best so far")
     axes.scatter(generations, table["best"], s=9, color=BEST, alpha=0.55, zorder=3)
     if record.first_best is not None:
         axes.axhline(
@@ -88,25 +81,26 @@ def convergence_figure(record: RunRecord) -> Figure:
 def shortfall_figure(record: RunRecord) -> Figure | None:
     """Draw by how much the best antenna so far missed each goal, generation by generation; None without goals."""
     holders = best_so_far(record)
-    goals = [goal for goal in record.goals if goal.column in record.frame]
+    pairs = zip(record.goals, record.folder.columns.shortfall_columns, strict=False)
+    goals = [(goal, column) for goal, column in pairs if column in record.frame]
     if not goals or not holders:
         return None
     figure = new_figure(5.6, 3.4)
     axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="goal missed by (dB)")
     generations = [generation for generation, _ in holders]
     lone = len(holders) == 1
-    for place, goal in enumerate(goals):
+    for place, (goal, column) in enumerate(goals):
         draw_steps(
             axes,
             generations,
-            [row[goal.column] for _, row in holders],
+            [row[column] for _, row in holders],
             color=run_style(place).colour,
             ls=run_style(place).dash,
             lw=1.8,
-            label=f"{metric_of(goal.metric).title} {goal.text()}",
+            label=goal_text(goal),
         )
     axes.axhline(0.0, color=GOAL, lw=1.0)
-    top = max(0.5, *(1.08 * float(row[goal.column]) for _, row in holders for goal in goals))
+    top = max(0.5, *(1.08 * float(row[column]) for _, row in holders for _, column in goals))
     axes.set_ylim(-0.04 * top, top)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if lone:
@@ -148,13 +142,7 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
     lone = len(holders) == 1
     axes.plot(medians.index, medians, color=SECOND, lw=1.3, ls=DASHES[1], marker="s" if lone else "", ms=5)
     generations = [generation for generation, _ in holders]
-    draw_steps(
-        axes,
-        generations,
-        [row[gene.column] for _, row in holders],
-        color=BEST,
-        lw=1.9,
-    )
+    draw_steps(axes, generations, [row[gene.column] for _, row in holders], color=BEST, lw=1.9)
     if bounds:
         margin = 0.05 * (bounds[1] - bounds[0])
         axes.set_ylim(bounds[0] - margin, bounds[1] + margin)

@@ -14,7 +14,7 @@ from scipy.ndimage import distance_transform_edt
 
 from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import INK, colour_bar, dress, new_figure
-from antennaopt.report.exports.field_map import FieldMap, Outlines
+from antennaopt.report.field_data import FieldMap, Outlines
 
 METAL = "#9aa1a9"
 METAL_EDGE = "#33383e"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.metrics import metric_of
 from antennaopt.quantities import frequency_span, general, gigahertz, number
-from antennaopt.search.objectives import Standing, build, standings
+from antennaopt.search.objectives import Objective, Standing, build, standings
 
 if TYPE_CHECKING:
     from antennaopt.store import RunColumns, RunFolder
@@ -96,14 +97,34 @@ def find(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: M
     Raises:
         ResumeRefusedError: `resolved.json` is damaged.
     """
-    try:
+    with _undamaged():
         return _found(resolved, columns, best, nearest)
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
+    """Name `resolved.json` where it does not hold what an experiment has."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise ResumeRefusedError(f"resolved.json is damaged ({problem!r}); restore it from a copy") from problem
 
 
+def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
+    """Return the goals of a run in the experiment's order.
+
+    Args:
+        resolved: What `resolved.json` holds.
+
+    Raises:
+        ResumeRefusedError: It is damaged.
+    """
+    with _undamaged():
+        return build(resolved.get("objectives") or ())
+
+
 def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
-    objectives = build(resolved.get("objectives") or ())
+    objectives = goals_of(resolved)
     out_of_reach = []
     for objective, column in zip(objectives, columns.shortfall_columns, strict=False):
         row = nearest.get(column)
@@ -201,59 +222,7 @@ MOST_NAMED = 6
 """More genes at a bound, or frequencies of a goal, are counted and not named."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """One objective.
-
-    Attributes:
-        metric: Name of the figure of merit, or of another kind of objective.
-        at_least: Lower goal, in the metric's unit, or None.
-        at_most: Upper goal, or None.
-        weight: In the weighted sum.
-        frequencies: Hz at which it is asked for; empty for all.
-        column: Its shortfall's column in the rows.
-    """
-
-    metric: str
-    at_least: float | None
-    at_most: float | None
-    weight: float
-    frequencies: tuple[float, ...]
-    column: str
-
-    @property
-    def level(self) -> float | None:
-        """The value to reach."""
-        return self.at_least if self.at_least is not None else self.at_most
-
-    def text(self) -> str:
-        """Write the goal for people: `at least 18 dBi`, and where, when that is not everywhere."""
-        where = frequencies_text(self.frequencies)
-        return level_text(self) + (f" at {where}" if where else "")
-
-
-def goals_of(resolved: Mapping[str, Any], columns: tuple[str, ...]) -> tuple[Goal, ...]:
-    """Return the goals in the experiment's order.
-
-    Args:
-        resolved: What `resolved.json` holds.
-        columns: Shortfall columns of the rows, one an objective, in the same order.
-    """
-    tables: Sequence[Mapping[str, Any]] = resolved.get("objectives") or resolved.get("objective") or ()
-    return tuple(
-        Goal(
-            metric=str(table.get("metric", column)),
-            at_least=table.get("at_least"),
-            at_most=table.get("at_most"),
-            weight=1.0 if table.get("weight") is None else float(table["weight"]),
-            frequencies=tuple(float(hz) for hz in table.get("frequencies") or ()),
-            column=column,
-        )
-        for table, column in zip(tables, columns, strict=False)
-    )
-
-
-def level_text(goal: Goal | Standing) -> str:
+def level_text(goal: Objective | Standing) -> str:
     """Write the levels of a goal: `at least 18 dBi`."""
     metric = metric_of(goal.metric)
     return " and ".join(
@@ -263,10 +232,15 @@ def level_text(goal: Goal | Standing) -> str:
     )
 
 
-def goal_text(goal: Goal | Standing) -> str:
-    """Write a goal with its metric: `S11 at most -10 dB at 28.5, 30 GHz`."""
+def target_text(goal: Objective | Standing) -> str:
+    """Write the levels of a goal, and where, when that is not everywhere: `at most -10 dB at 28.5, 30 GHz`."""
     where = frequencies_text(goal.frequencies)
-    return f"{metric_of(goal.metric).title} {level_text(goal)}" + (f" at {where}" if where else "")
+    return level_text(goal) + (f" at {where}" if where else "")
+
+
+def goal_text(goal: Objective | Standing) -> str:
+    """Write a goal with its metric: `S11 at most -10 dB at 28.5, 30 GHz`."""
+    return f"{metric_of(goal.metric).title} {target_text(goal)}"
 
 
 def value_text(standing: Standing) -> str:

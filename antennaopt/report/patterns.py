@@ -23,15 +23,15 @@ from antennaopt.report.canvas import (
     frequency_styles,
     new_figure,
 )
-from antennaopt.report.goals import Goal
 from antennaopt.report.record import Cuts
+from antennaopt.search.objectives import Objective
 
 SHOWN_BELOW_PEAK_DB = 50.0
 DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi")
 PLANES = {"e": "E plane", "h": "H plane"}
 
 
-def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goals: Sequence[Goal]) -> Figure:
+def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goals: Sequence[Objective]) -> Figure:
     """Draw one principal plane of the best antenna, and of the first generation's best at the middle frequency.
 
     Args:
@@ -59,7 +59,7 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
     return figure
 
 
-def draw_pattern_goals(axes: Axes, goals: Sequence[Goal], cut: Cuts) -> None:
+def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts) -> None:
     """Draw the goals that a pattern can show, those relative to boresight at the level of one cut.
 
     Args:
@@ -146,7 +146,7 @@ class Reflection:
     sweep_db: Sequence[float] = ()
 
 
-def matching_figure(best: Reflection, before: Reflection | None, goals: Sequence[Goal]) -> Figure:
+def matching_figure(best: Reflection, before: Reflection | None, goals: Sequence[Objective]) -> Figure:
     """Draw S11 of the best antenna and of the first generation's best."""
     figure = new_figure(5.6, 3.2)
     axes = dress(figure.add_subplot())
@@ -156,7 +156,12 @@ def matching_figure(best: Reflection, before: Reflection | None, goals: Sequence
 
 
 def draw_matching(
-    axes: Axes, best: Reflection, before: Reflection | None = None, goals: Sequence[Goal] = (), *, label: str = "best"
+    axes: Axes,
+    best: Reflection,
+    before: Reflection | None = None,
+    goals: Sequence[Objective] = (),
+    *,
+    label: str = "best",
 ) -> None:
     """Draw S11 in dB against frequency in GHz into axes; a sweep as a line, requested frequencies as dots."""
     axes.set_xlabel("frequency (GHz)", fontsize=9)
@@ -190,7 +195,7 @@ def draw_matching(
             _draw_goal(axes, goal, best.points_hz)
 
 
-def _limit(axes: Axes, best: Reflection, before: Reflection | None, goals: Sequence[Goal]) -> None:
+def _limit(axes: Axes, best: Reflection, before: Reflection | None, goals: Sequence[Objective]) -> None:
     values = [*best.points_db, *best.sweep_db, *(before.points_db if before else ())]
     values += [goal.at_most for goal in goals if goal.metric == "s11_db" and goal.at_most is not None]
     lowest = max(min([value for value in values if math.isfinite(value)], default=-10.0), FLOOR_DB)
@@ -201,7 +206,7 @@ def _limit(axes: Axes, best: Reflection, before: Reflection | None, goals: Seque
     axes.set_xlim(min(ends) - margin, max(ends) + margin)
 
 
-def _draw_goal(axes: Axes, goal: Goal, frequencies_hz: Sequence[float]) -> None:
+def _draw_goal(axes: Axes, goal: Objective, frequencies_hz: Sequence[float]) -> None:
     """Draw the level over the frequencies at which it is asked for, and shade what lies above."""
     level = float(goal.at_most or 0.0)
     asked = in_ghz(goal.frequencies or frequencies_hz)

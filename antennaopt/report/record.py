@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.reading import read_regular
-from antennaopt.report.exports.field_map import FieldMap, read_field_map
-from antennaopt.report.goals import Findings, Goal, find, goals_of, reused
-from antennaopt.search.objectives import Standing
+from antennaopt.report.field_data import FieldMap, read_field_map
+from antennaopt.report.goals import Findings, find, goals_of, reused
+from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
 from antennaopt.store.logs import read_events
@@ -50,7 +50,6 @@ class RunRecord:
         frame: Every evaluation, in order of generation and slot.
         resolved: What `resolved.json` holds.
         source: The experiment file as given.
-        goals: Of the experiment, in order.
         events: Lines of `logs/run.jsonl` that could be read.
         warnings: What was found damaged or missing, for the reader.
     """
@@ -59,7 +58,6 @@ class RunRecord:
     frame: Frame
     resolved: Mapping[str, Any]
     source: str
-    goals: tuple[Goal, ...]
     events: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = field(default=())
 
@@ -67,6 +65,11 @@ class RunRecord:
     def frequencies(self) -> tuple[float, ...]:
         """Hz, in the solver's order."""
         return self.folder.columns.frequencies
+
+    @cached_property
+    def goals(self) -> tuple[Objective, ...]:
+        """Of the experiment, in order."""
+        return goals_of(self.resolved)
 
     @cached_property
     def ok(self) -> Frame:
@@ -116,7 +119,7 @@ class RunRecord:
         nearest = {name: self.ok.loc[self.ok[name].idxmin()].to_dict() for name in columns}
         return find(self.resolved, self.folder.columns, self.best, nearest)
 
-    def standing(self, goal: Goal) -> Standing | None:
+    def standing(self, goal: Objective) -> Standing | None:
         """Return how the best antenna stands to a goal; None without a best antenna."""
         return None if self.findings is None else self.findings.goals[self.goals.index(goal)]
 
@@ -195,7 +198,6 @@ def read_run(path: Path | str) -> RunRecord:
         raise ResumeRefusedError(f"no rows of {folder.path} can be read: {'; '.join(damage_lines(folder))}")
     if frame.empty:
         raise ResumeRefusedError(f"{folder.path} has no evaluations yet; there is nothing to report")
-    resolved = folder.resolved
     warnings: list[str] = []
     try:
         checkpoint = folder.load_checkpoint()
@@ -205,9 +207,8 @@ def read_run(path: Path | str) -> RunRecord:
     return RunRecord(
         folder=folder,
         frame=frame,
-        resolved=resolved,
+        resolved=folder.resolved,
         source=_source(folder.path / "experiment.toml"),
-        goals=goals_of(resolved, folder.columns.shortfall_columns),
         events=tuple(read_events(folder.path)),
         warnings=tuple(warnings),
     )

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
-from antennaopt.errors import ConfigurationError
 from antennaopt.metrics import Place, reported_in
 from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import (
@@ -20,20 +19,19 @@ from antennaopt.report.canvas import (
     GREY,
     INK,
     add_legend,
+    check_kind,
     chosen_places,
     dress,
     frequency_styles,
     new_figure,
-    render,
+    write_figure,
 )
-from antennaopt.report.exports.field_map import FieldMap, sweep_of
+from antennaopt.report.field_data import FieldMap, sweep_of
 from antennaopt.report.field_maps import draw_magnitude, draw_phase
 from antennaopt.report.patterns import Reflection, draw_matching, limit_axes
 from antennaopt.report.record import Cuts
-from antennaopt.store.atomic import storing, write_atomically
+from antennaopt.store.atomic import storing
 from antennaopt.terminal import one_line
-
-KINDS = ("png", "svg", "pdf")
 
 
 def plot_simulation(
@@ -57,15 +55,11 @@ def plot_simulation(
         ValueError: The outcome has no frequencies: it was not solved.
     """
     path = Path(path)
-    kind = path.suffix.removeprefix(".").lower()
-    if kind not in KINDS:
-        known = ", ".join(f".{one}" for one in KINDS)
-        raise ConfigurationError(f"plot = {str(path)!r} has no known ending; use one of {known}")
-    data = render(draw_simulation(outcome, title=title, frequency=frequency), kind, dpi=160)
+    check_kind(path, f"plot = {str(path)!r}")
+    figure = draw_simulation(outcome, title=title, frequency=frequency)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda file: file.write(data))
-    return path
+    return write_figure(path, figure)
 
 
 def draw_simulation(outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None) -> Figure:

@@ -9,16 +9,17 @@ from typing import Any
 from antennaopt.metrics import Place, metric_of, reported_in
 from antennaopt.quantities import frequency_span, general, gigahertz, number, signed
 from antennaopt.report.goals import (
-    Goal,
     bounds_line,
     frequencies_text,
     goals_line,
     place_text,
     reach_line,
+    target_text,
     value_text,
     verdict_text,
 )
 from antennaopt.report.record import Row, RunRecord
+from antennaopt.search.objectives import Objective
 from antennaopt.solve.certificate import account, checks_of
 from antennaopt.store import GeneColumn
 
@@ -70,7 +71,7 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     best, before = record.best, record.first_best
     if best is None:
         return []
-    goals: list[tuple[str, Goal | None]] = []
+    goals: list[tuple[str, Objective | None]] = []
     always = _headline_metrics(record)
     for metric in always:
         goals += [(metric, goal) for goal in record.goals if goal.metric == metric] or [(metric, None)]
@@ -97,7 +98,7 @@ def _headline_metrics(record: RunRecord) -> list[str]:
     return [metric.key for metric in reported_in(Place.HEADLINE, record.folder.columns.metrics)]
 
 
-def _headline_row(record: RunRecord, metric: str, goal: Goal | None, best: Row, before: Row | None) -> HeadlineRow:
+def _headline_row(record: RunRecord, metric: str, goal: Objective | None, best: Row, before: Row | None) -> HeadlineRow:
     label = metric_of(metric)
     frequencies = goal.frequencies if goal else ()
     more = goal.at_least is not None if goal else label.larger_is_better
@@ -110,7 +111,7 @@ def _headline_row(record: RunRecord, metric: str, goal: Goal | None, best: Row, 
         text = value_text(standing) + (f" at {place_text(standing)}" if several and place_text(standing) else "")
     return HeadlineRow(
         title=_headline_title(record, metric, frequencies, more=more),
-        goal=goal.text() if goal else "",
+        goal=target_text(goal) if goal else "",
         before="–" if before is None else label.text(values[1]),
         best=text,
         change=change,

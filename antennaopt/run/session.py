@@ -261,14 +261,14 @@ class Session:
         self._folder.write_text("best/result.json", to_json(result))
 
     def _has_field(self, best: Finalist) -> bool:
-        from antennaopt.report.exports import read_field_map
+        from antennaopt.report.field_data import read_field_map
 
         found = read_field_map(self._folder.path / "best" / "field.npz")
         return found is not None and found.individual == best.individual
 
     def _write_field(self, best: Finalist) -> Path | None:
         """Solve the best antenna once more, now with its field: in a worker, where the device is."""
-        from antennaopt.report.exports import write_field_map
+        from antennaopt.report.field_data import write_field_map
 
         outcome = self._farm.solve_alone(best.design, self._plan, fields=True)
         if "field" not in outcome:

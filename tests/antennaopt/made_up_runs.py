@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from antennaopt.metrics import METRICS
-from antennaopt.report.exports import write_field_map
+from antennaopt.report.field_data import write_field_map
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store import GeneColumn, Row, RunColumns, RunFolder
 

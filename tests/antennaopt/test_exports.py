@@ -10,8 +10,8 @@ from made_up_runs import lens_field
 from scipy.io import netcdf_file
 
 from antennaopt.errors import ConfigurationError, StorageError
-from antennaopt.report.exports import read_field_map, write_csv, write_field_map, write_touchstone
-from antennaopt.report.exports.tables import wave_impedance
+from antennaopt.report.data_files import wave_impedance, write_csv, write_touchstone
+from antennaopt.report.field_data import read_field_map, write_field_map
 
 
 def outcome(**changes):

@@ -21,7 +21,7 @@ from test_geometry import area_and_moment
 
 from antennaopt import cli
 from antennaopt.families import FAMILIES
-from antennaopt.report.exports import meep_script
+from antennaopt.report.meep import meep_script
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.layout import Layout
 

@@ -15,7 +15,7 @@ from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.cli.tables import results_table
 from antennaopt.errors import ConfigurationError
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Place, Quantities, metric_of, reported_in
-from antennaopt.report.exports.tables import result_rows
+from antennaopt.report.data_files import result_rows
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.search.objectives import build, shortfalls

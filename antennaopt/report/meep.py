@@ -31,7 +31,7 @@ def meep_script(family: str, design: Mapping[str, float], plan: Mapping[str, Any
         title: For people.
     """
     model = meep_model(family, design, plan, title=title)
-    template = files("antennaopt.report.exports").joinpath("templates/meep_script.py.txt").read_text("utf-8")
+    template = files("antennaopt.report").joinpath("templates/meep_script.py.txt").read_text("utf-8")
     words = " ".join(title.replace("\\", "/").replace('"', "'").split()).rstrip(".") or "An antenna"
     return template.replace("@TITLE@", words).replace("@ANTENNA@", _readable(model))
 
