@@ -106,15 +106,8 @@ def _of_run(
     written: list[Path] = []
     if toml is not None:
         written.append(_write_antenna(toml, known, title))
-    if csv is not None:
-        from antennaopt.report.data_files import write_csv
-
-        written += write_csv(csv, known.outcome)
-    if touchstone is not None:
-        from antennaopt.report.data_files import write_touchstone
-
-        radius = known.design["feed.inner_radius"]
-        written.append(write_touchstone(touchstone, known.outcome, title=title, feed_radius=radius))
+    radius = known.design["feed.inner_radius"]
+    written += _data_files(csv, touchstone, known.outcome, title=title, feed_radius=radius)
     if script is not None:
         from antennaopt.report.meep import meep_script
 
@@ -270,14 +263,14 @@ class Outputs:
         frequency: float | None = None,
         quiet: bool = False,
     ) -> None:
-        """Write all of it and say so on stderr.
+        """Write all of it, with a line for each file on stderr.
 
         Args:
             outcome: Of `evaluate`, with what was needed.
             title: Of figure, film and Touchstone.
             feed_radius: Inside the feed, m.
             frequency: That the figure is to show, Hz.
-            quiet: Say nothing.
+            quiet: Whether to print nothing.
 
         Raises:
             StorageError: Something could not be written.
@@ -289,14 +282,7 @@ class Outputs:
     def _written(
         self, outcome: Mapping[str, Any], title: str, feed_radius: float, frequency: float | None, quiet: bool
     ) -> Iterator[Path]:
-        if self.csv is not None:
-            from antennaopt.report.data_files import write_csv
-
-            yield from write_csv(self.csv, outcome)
-        if self.touchstone is not None:
-            from antennaopt.report.data_files import write_touchstone
-
-            yield write_touchstone(self.touchstone, outcome, title=title, feed_radius=feed_radius)
+        yield from _data_files(self.csv, self.touchstone, outcome, title=title, feed_radius=feed_radius)
         if self.fields is not None:
             from antennaopt.report.field_data import write_field_map
 
@@ -310,6 +296,20 @@ class Outputs:
 
             with _drawing(self.animate, quiet=quiet) as watch:
                 yield write_film(self.animate, outcome["film"], title=title, watch=watch)
+
+
+def _data_files(
+    csv: Path | None, touchstone: Path | None, outcome: Mapping[str, Any], *, title: str, feed_radius: float
+) -> Iterator[Path]:
+    """Write the files of `--csv` and `--touchstone`, and yield them."""
+    if csv is not None:
+        from antennaopt.report.data_files import write_csv
+
+        yield from write_csv(csv, outcome)
+    if touchstone is not None:
+        from antennaopt.report.data_files import write_touchstone
+
+        yield write_touchstone(touchstone, outcome, title=title, feed_radius=feed_radius)
 
 
 def written_for(*, csv: Path | None, touchstone: Path | None) -> list[Path]:

@@ -72,7 +72,8 @@ def simulate(
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
     if not quiet:
         warn(subject.experiment.warnings)
-    name = _backend(backend or subject.backend or "auto", outputs)
+    asked = backend or subject.backend or "auto"
+    name = "cpu" if asked == "auto" and outputs.need_film else chosen_backend(asked)  # devices take no film
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     if extrapolate and not quiet:
         warn(order_warnings(subject.experiment.family))
@@ -91,11 +92,6 @@ def simulate(
     if not quiet:
         _show(outcome, result, to_stderr=json_file == "-", meshes=simulated.meshes)
     outputs.write(outcome, title=simulated.title, feed_radius=simulated.feed_radius, frequency=frequency, quiet=quiet)
-
-
-def _backend(name: str, outputs: Outputs) -> str:
-    """Choose what solves; devices take no film, so that `auto` leaves one to the CPU."""
-    return "cpu" if name == "auto" and outputs.need_film else chosen_backend(name)
 
 
 def _of_file(

@@ -49,7 +49,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         check_run_folder(run)
         follow(run, interval, lambda: state_word(run), json_file=json_file, quiet=quiet)
         return
-    state, findings = _read(run)
+    state, findings = read_state(run)
     warn(state["damaged"])
     if json_file is not None:
         write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
@@ -74,24 +74,15 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         click.echo("\n" + "\n".join(findings_lines(findings)))
 
 
-def state_of(path: Path) -> dict[str, Any]:
-    """Read a run's progress from its folder.
+def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
+    """Read the state of a run, JSON-able, and the findings on its best antenna.
 
-    Args:
-        path: The run folder.
-
-    Returns:
-        JSON-able; `state` is `running`, `finished` or `stopped` (`antennaopt resume` goes on).
+    `state` is `running`, `finished` or `stopped` (`antennaopt resume` goes on).
 
     Raises:
         ConfigurationError: It is not a run folder.
         ResumeRefusedError: It is damaged.
     """
-    return _read(path)[0]
-
-
-def _read(path: Path) -> tuple[dict[str, Any], Findings | None]:
-    """Read the state of a run, and the findings on its best antenna."""
     from antennaopt.report.goals import findings_of, reused
     from antennaopt.store import RunFolder, crowned_best, damage_lines, stepping_of
 
@@ -129,7 +120,7 @@ def state_word(path: Path) -> str:
 
 
 def _locked(path: Path) -> bool:
-    """Look whether a process holds the run's lock; nothing is changed."""
+    """Return whether a process holds the run's lock; nothing is changed."""
     try:
         with (path / ".lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -141,9 +132,9 @@ def _locked(path: Path) -> bool:
 
 
 def _finished(path: Path) -> bool:
-    """Look whether the last thing that the log tells of starting or stopping is a stop."""
-    told = [event.get("event") for event in read_events(path)]
-    marks = [event for event in told if event in ("stopped", "resumed", "generation")]
+    """Return whether the last event of starting or stopping in the log is a stop."""
+    names = [event.get("event") for event in read_events(path)]
+    marks = [event for event in names if event in ("stopped", "resumed", "generation")]
     return bool(marks) and marks[-1] == "stopped"
 
 
@@ -178,7 +169,7 @@ def follow(run: Path, interval_s: float, state: Callable[[], str], *, json_file:
     Args:
         run: The run folder.
         interval_s: Seconds between two looks.
-        state: Says `running`, `finished` or `stopped`.
+        state: Returns `running`, `finished` or `stopped`.
         json_file: Gets an object a change, a line each; `-` is stdout.
         quiet: Whether to show nothing else.
     """
@@ -275,7 +266,7 @@ def rendered(run: str, state: str, timeline: Timeline) -> Any:
     Args:
         run: Path of the run folder.
         state: `running`, `finished` or `stopped`.
-        timeline: What its log says.
+        timeline: Read from its log.
     """
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar

@@ -7,7 +7,7 @@ import pytest
 from run_examples import new_run, row, solved
 
 from antennaopt.cli import main
-from antennaopt.cli.status import state_of
+from antennaopt.cli.status import read_state
 from antennaopt.report.page import facts
 from antennaopt.report.record import read_run
 from antennaopt.store import stepping_of
@@ -39,8 +39,8 @@ def test_the_share_is_of_all_workers_and_all_generations(tmp_path):
     assert found.share == pytest.approx(6.8 / 10.0)
     assert found.beside == pytest.approx({0: 0.5, 1: 0.2})
     assert ("Stepping fields", "68% of the workers' time, first generation to last") in facts(read_run(folder.path))
-    assert state_of(folder.path)["stepping"] == pytest.approx(0.68)
-    assert (found.cell_steps_per_s, state_of(folder.path)["cell_steps_per_s"]) == (None, None)  # no plan
+    assert read_state(folder.path)[0]["stepping"] == pytest.approx(0.68)
+    assert (found.cell_steps_per_s, read_state(folder.path)[0]["cell_steps_per_s"]) == (None, None)  # no plan
 
 
 def test_the_rate_is_cells_times_steps_over_stepping_time(tmp_path, capsys):
@@ -57,7 +57,7 @@ def test_the_rate_is_cells_times_steps_over_stepping_time(tmp_path, capsys):
         found = stepping_of(folder)
     assert found.cell_steps == 12_000 * 124 * 210
     assert found.cell_steps_per_s == pytest.approx(12_000 * 124 * 210 / 0.5)
-    assert state_of(folder.path)["cell_steps_per_s"] == found.cell_steps_per_s
+    assert read_state(folder.path)[0]["cell_steps_per_s"] == found.cell_steps_per_s
     assert ("Stepping fields", f"{found}, first generation to last") in facts(read_run(folder.path))
     assert main(["status", str(folder.path)]) == 0
     assert "of the workers' time, 625 M cell-steps/s a worker" in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 import pytest
 from config_files import LENS
 
-from antennaopt.cli.status import state_of
+from antennaopt.cli.status import read_state
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
@@ -120,7 +120,7 @@ def test_strict_crowns_the_next_trusted_one(start, hall):
     assert summary.certificates[names[1]]["halved"]["status"] == "undecayed"
     assert summary.certificates[names[1]]["mesh_s11"]["figure"] is None
     assert recall(summary.folder, "best").individual == names[2]
-    assert state_of(summary.folder)["best"] == names[2]
+    assert read_state(summary.folder)[0]["best"] == names[2]
     page = summary.report.read_text()
     assert f"best antenna<br>{names[2]}</th>" in page
     assert f"{names[0]} scores better but is doubtful" in page
@@ -238,13 +238,13 @@ def test_interrupted_while_certifying_it_goes_on_where_it_stopped(start, hall, t
     assert caught.value.exit_code == 143
     (folder,) = (tmp_path / "cut" / "lens").iterdir()
     assert not (folder / "best" / "result.json").exists()
-    assert state_of(folder)["state"] == "stopped"
+    assert read_state(folder)[0]["state"] == "stopped"
     solver.kill_after = None
     again = resume(folder, farm=solver.farm, evaluate=solver, report=False)
     assert len(solver.halved) == len(set(solver.halved)) == 10
     assert again.best == whole.best
     assert stored(again) == stored(whole)
-    assert state_of(folder)["state"] == "finished"
+    assert read_state(folder)[0]["state"] == "finished"
 
 
 def test_certificates_of_an_earlier_best_crown_nobody(start, hall):
