@@ -81,7 +81,7 @@ class Variant:
 
     Attributes:
         scheme: Its name.
-        choice: What the plan is told.
+        choice: Options of the plan.
         without: What is left out, of `PARTS` and `ARITHMETIC`.
         precision: "float32" or "float64".
     """
@@ -93,9 +93,9 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """For people."""
-        told = "".join(f" {key} {value}" for key, value in self.choice.items())
-        return self.scheme + told + (f" without {', '.join(self.without)}" if self.without else "")
+        """Text for messages and tables."""
+        options = "".join(f" {key} {value}" for key, value in self.choice.items())
+        return self.scheme + options + (f" without {', '.join(self.without)}" if self.without else "")
 
 
 def bench_on_device(
@@ -231,7 +231,7 @@ def _settings(variant: Variant) -> dict[str, int]:
 
 
 def _compile(device: CudaDevice, case: Case, problem: AnyProblem, variants: Sequence[Variant], steps: int) -> None:
-    """Compile what the variants will ask for."""
+    """Compile the kernels of all variants."""
     texts: set[str] = set()
     for variant in variants:
         with contextlib.suppress(FdtdError):  # comes again, with a name, when it is started
@@ -327,10 +327,10 @@ def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> d
 
 def _line(row: Mapping[str, Any]) -> str:
     less = f" without {', '.join(row['without'])}" if row["without"] else ""
-    told = "".join(f" {key} {value}" for key, value in row["choice"].items())
+    options = "".join(f" {key} {value}" for key, value in row["choice"].items())
     ratio = "" if row["ratio_to_one_step"] is None else f", {row['ratio_to_one_step']:.2f} x one_step"
     shape = " x ".join(map(str, row["shape"]))
     return (
-        f"{row['stencil']} {row['scheme']}{told}{less}, {shape} x {row['batch']}: "
+        f"{row['stencil']} {row['scheme']}{options}{less}, {shape} x {row['batch']}: "
         f"{row['cell_steps_per_s'] / 1e9:.1f} G cell-steps/s +-{row['spread']:.1%}{ratio}"
     )

@@ -48,7 +48,7 @@ def rates(cell_steps_per_s: Sequence[float], base: float | None) -> dict[str, An
 
 
 def busy_seconds() -> float:
-    """Return how long this machine's cores have worked, summed; 0 where the system does not say."""
+    """Return how long this machine's cores have worked, summed; 0 where the system has no such figure."""
     with suppress(OSError):
         ticks = [int(text) for text in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
         return (sum(ticks[:3]) + sum(ticks[5:8])) / os.sysconf("SC_CLK_TCK")
@@ -56,7 +56,7 @@ def busy_seconds() -> float:
 
 
 class Watch:
-    """Look at this machine from now on, until `about` is read."""
+    """Load of this machine from now on, until `about` is read."""
 
     def __init__(self) -> None:
         self._began = _so_far()

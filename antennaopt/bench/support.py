@@ -145,7 +145,7 @@ def self_test(
         came out to the bit as in its batch; `cells`, `steps`; `seconds`, compilation included.
 
     Raises:
-        FdtdError: The backend cannot solve them; the message says why.
+        FdtdError: The backend cannot solve them, with the reason.
     """
     designs = [{**_FIXED, "lens.radius": radius} for radius in _RADII[:antennas]]
     middle = antennas // 2

@@ -140,7 +140,7 @@ def farm(
 
 
 def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str) -> list[Combination]:
-    """Return what `--workers` and `--threads` ask for, or what is worth trying on this machine.
+    """Return the combinations of `--workers` and `--threads`, or those worth trying on this machine.
 
     Raises:
         ConfigurationError: An entry is no number of workers.

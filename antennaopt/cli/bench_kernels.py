@@ -131,7 +131,7 @@ def kernels(
 
 
 def _check_names(stencils: Sequence[str], schemes: Sequence[str]) -> None:
-    """Refuse names that no device knows, before one is asked for."""
+    """Refuse names that no device knows, before a device is looked for."""
     if not stencils and not schemes:
         return
     from antennaopt.bench.on_device import STENCILS

@@ -81,12 +81,12 @@ class Sink:
             self.show(lambda: (table or _entries)(rows))
 
     def store(self, data: Any) -> None:
-        """Write data as JSON where `--json` says."""
+        """Write data as JSON to the file of `--json`."""
         if self.json_file is not None:
             write_out(self.json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
     def draw(self, rows: Sequence[Row]) -> None:
-        """Draw rows where `--plot` says."""
+        """Draw rows into the file of `--plot`."""
         if self.plot is not None and self.figure is not None:
             self.figure.named(self.figure.function)(self.plot, rows)
 
@@ -166,20 +166,20 @@ def _stored_rows(file: Path, entries: Mapping[str, Any]) -> list[Row]:
 
 
 def watch(context: click.Context) -> None:
-    """Look at the load of this machine from now on, for the rows that the command stores."""
+    """Measure the load of this machine from now on, for the rows that the command stores."""
     from antennaopt.bench.runner import Watch
 
     context.meta[_WATCH] = Watch()
 
 
 def with_source(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add commit, machine and load to rows (see `Watch.about`); what a row says itself stays."""
+    """Add commit, machine and load to rows (see `Watch.about`); entries that a row has already stay."""
     about = click.get_current_context().meta[_WATCH].about()
     return [{**about, **row} for row in rows]
 
 
 def _entries(rows: Sequence[Row]) -> str:
-    """Write rows beside each other, an entry a line."""
+    """Write rows as columns, an entry a line."""
     flat = [dict(_flat(row)) for row in rows]
     return aligned([[name, *(one.get(name, "") for one in flat)] for name in flat[0]], header=False)
 

@@ -88,7 +88,7 @@ def _asked(option: str, text: str | None) -> float | None:
 def _carry_out(
     folder: str | None, *, prune: bool, clear: bool, age: float | None, size: float | None
 ) -> dict[str, Any]:
-    """Do what was asked for and return what is there, JSON-able.
+    """Carry out the command and return what the cache holds, JSON-able.
 
     Raises:
         ConfigurationError: The cache is off.

@@ -82,7 +82,7 @@ def examine() -> dict[str, Any]:
 
 
 def _cuda() -> tuple[str, list[dict[str, Any]]]:
-    """Say what there is for the CUDA backend, or what is missing; and the devices, with what each scheme can do."""
+    """Return the CUDA backend's software, or what is missing, and the devices with what each scheme can do."""
     from antennaopt.bench.support import support_matrix
     from fdtd.backends.cuda import present
     from fdtd.errors import DeviceError
@@ -140,13 +140,13 @@ def _self_test(*backend: str, **options: Any) -> dict[str, Any]:
 
     try:
         return self_test(*backend, **options)
-    except Exception as error:  # whatever is missing or broken here is what this command is asked for
+    except Exception as error:  # to find what is missing or broken is this command's task
         name = "" if type(error).__module__ == "fdtd.errors" else f"{type(error).__name__}: "
         return {"passed": False, "error": " ".join(f"{name}{error}".split())}
 
 
 def _verdict(test: dict[str, Any], backend: str) -> str:
-    """Return in words what a self-test found."""
+    """Return the result of a self-test in words."""
     if test.get("error"):
         return f"failed, {test['error']}"
     if test["worst_db"] is None:

@@ -1,4 +1,4 @@
-"""Where the program starts: which commands there are, and how what happened becomes an exit code."""
+"""Entry point: the commands, the exit code of what happened, and what of stderr the user sees."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "OutOf
 """By the name of an error of `fdtd.errors`; the others are bugs."""
 
 COMPLETE = "_ANTENNAOPT_COMPLETE"
-"""Variable by which a shell asks for completions, or for the lines that set them up."""
+"""Variable by which a shell requests completions, or the lines that set them up."""
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes of the signals that end a command as Ctrl-C does."""
@@ -66,7 +66,7 @@ Exit codes: 0 done; 1 a bug; 2 bad usage or configuration; 3 run folder in use; 
 
 
 class Commands(click.Group):
-    """A group that imports a command's module when it is asked for."""
+    """A group that imports a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of `--help`."""
@@ -194,7 +194,7 @@ FREE = 10
 
 
 def divert() -> Callable[[], None]:
-    """Let only what is printed to `sys.stderr` reach the user; return what lets nothing more reach them.
+    """Show the user only what is printed to `sys.stderr`; return a function that ends even that.
 
     Whatever writes to the process's own stderr goes nowhere: libraries in C, and the processes started from now on, as
     workers and the helper of `multiprocessing`. Warnings, and exceptions that nothing can catch, are logged; a run

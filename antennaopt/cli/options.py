@@ -38,7 +38,7 @@ insecure_option = click.option(
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--scheduler`, `--tls` and `--insecure`: where antennas are solved and who may come in."""
+    """Add `--scheduler`, `--tls` and `--insecure`: where antennas are solved and which hosts are admitted."""
     for option in (insecure_option, tls_option, scheduler_option):
         command = option(command)
     return command
@@ -50,7 +50,7 @@ def cluster_changes(tls: str | None) -> list[str]:
 
 
 def cache_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--cache` and `--no-cache`: whether what was solved before is solved again."""
+    """Add `--cache` and `--no-cache`: whether outcomes of earlier runs are reused."""
     off = click.option(
         "--no-cache", is_flag=True, help="Solve everything; neither read nor write the evaluation cache."
     )
@@ -59,7 +59,7 @@ def cache_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asked_cache(folder: str | None, off: bool) -> str | None:
-    """Return what `--cache` and `--no-cache` ask for, as `study.run` takes it.
+    """Return the setting of `--cache` and `--no-cache` as `antennaopt.run.run` takes it.
 
     Raises:
         ConfigurationError: Both were given, or the folder is none.
@@ -153,7 +153,7 @@ def _identity(path: Path) -> Any:
 
 
 def check_plot(plot: Path | None, json_file: str | None = None, *, inputs: Iterable[Path | str | None] = ()) -> None:
-    """Refuse a figure, and the data beside it, that could not be written, before anything is done for them.
+    """Refuse a figure, and the data that go with it, when they cannot be written; call it before measuring.
 
     Raises:
         ConfigurationError: Its ending is not known, or both are one file.
@@ -219,13 +219,13 @@ def write_out(file: str, text: str) -> None:
 
 
 def teller(*, quiet: bool) -> Callable[[str], None]:
-    """Return what prints a line on stderr, at once; nothing when quiet."""
+    """Return a function that prints a line on stderr at once; one that prints nothing when quiet."""
 
-    def say(text: str) -> None:
+    def print_line(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    return say
+    return print_line
 
 
 def _can_open(path: Path) -> bool:

@@ -106,8 +106,8 @@ def evolve(
         source: Text of its file.
         overrides: What was changed in it.
         out: Where run folders go.
-        quiet: Whether to say nothing but the folder.
-        dry_run: Whether to say the cost only.
+        quiet: Whether to print nothing but the folder.
+        dry_run: Whether to print the cost only.
         ancestry: Another run's population to begin with.
         options: `backend` as given, `auto` too; `scheduler`, `insecure`, `cache`: see `antennaopt.run.Means`.
     """

@@ -1,4 +1,4 @@
-"""Text for a terminal: aligned tables, and what a run came to."""
+"""Text for a terminal: aligned tables, and the results of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from antennaopt.run import Finalist, RunSummary
 
 WIDTH = 80
-"""Columns of a terminal that does not say."""
+"""Columns of a terminal whose width is not known."""
 
 
 def aligned(
@@ -38,7 +38,7 @@ def aligned(
 
 
 def _blocks(widths: Sequence[int], most: int) -> list[list[int]]:
-    """Return which columns stand beside each other; each block begins with the first."""
+    """Return which columns stand next to each other; each block begins with the first."""
     blocks, used = [[0]], widths[0]
     for column, width in enumerate(widths[1:], start=1):
         if used + 2 + width > most and len(blocks[-1]) > 1:
@@ -81,10 +81,10 @@ def cell(value: float | None, decimals: int, absent: str = "none") -> str:
 
 
 def report_lines(summary: RunSummary) -> list[str]:
-    """Return a finished run's account, for people.
+    """Return the lines that end a run.
 
     Args:
-        summary: From `study.run`.
+        summary: From `antennaopt.run.run`.
     """
     from antennaopt.store import rate_text
 
@@ -104,7 +104,7 @@ def report_lines(summary: RunSummary) -> list[str]:
 
 
 def outcome_lines(summary: RunSummary) -> list[str]:
-    """Return what a run came to: the best antenna beside the first one, the goals, the certificate."""
+    """Return the results of a run: the best antenna next to the first one, the goals, the certificate."""
     from antennaopt.search import ALL_GOALS_MET
 
     lines: list[str] = []
@@ -122,7 +122,7 @@ def outcome_lines(summary: RunSummary) -> list[str]:
 
 
 def antennas_line(summary: RunSummary) -> str:
-    """Say how many antennas a run solved and how many outcomes came from elsewhere: in all sessions, as the time is."""
+    """Return how many antennas a run solved and how many outcomes it reused, in all of its sessions."""
     from antennaopt.report.goals import reused_words
 
     solved = summary.evaluations - sum(summary.origins.values())
@@ -154,7 +154,7 @@ def filled(text: str) -> str:
 
 
 def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
-    """Say which figures of the table are worse in the best antenna than in the first one, and why that may be."""
+    """Name the figures that are worse in the best antenna than in the first one, and the reason."""
     if first is None:
         return []
     from antennaopt.metrics import Place, reported_in
@@ -178,12 +178,12 @@ def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
 
 
 def certificate_lines(summary: RunSummary) -> list[str]:
-    """Return what the certificates say, one line, or nothing when there are none."""
+    """Return the verdict of the certificates as one line; nothing when there are none."""
     return [filled(f"certificate: {summary.certificate}")] if summary.certificate else []
 
 
 def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True) -> str:
-    """Return the table of the best antenna beside the best of the first generation; worst value over the frequencies.
+    """Return the table of the best antenna and the best of the first generation; worst value over the frequencies.
 
     Args:
         best: Best of the run.

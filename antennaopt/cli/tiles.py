@@ -155,7 +155,7 @@ def tiles(
         from fdtd.stencils import STENCILS
 
         shape = grid_shape(grid)
-        if stencil in STENCILS:  # another is told of below
+        if stencil in STENCILS:  # another is refused below
             _check_device("--tune", "a prediction without it")
         rows = [compete(str(stencil), shape, batch)]
         lines = aligned([[name, _words(value)] for name, value in rows[0].items()], header=False)
@@ -182,7 +182,7 @@ def _check_options(context: click.Context) -> None:
     """Refuse options that would be ignored.
 
     Raises:
-        ConfigurationError: One belongs to another model than the one asked for.
+        ConfigurationError: One belongs to another model than the chosen one.
     """
     given = given_options(context)
     switch = next((option for option in SWITCHES if option in given), None)
@@ -195,10 +195,10 @@ def _check_options(context: click.Context) -> None:
 
 
 def _check_device(option: str, instead: str) -> None:
-    """Ask for a CUDA device here before anything of its backend is imported.
+    """Check that there is a CUDA device before anything of its backend is imported.
 
     Raises:
-        ClusterError: There is none, or what it needs is missing; the message says what would help.
+        ClusterError: There is none, or what it needs is missing; the message has the remedy.
     """
     from fdtd.backends.cuda.present import devices
     from fdtd.errors import DeviceError
@@ -210,7 +210,7 @@ def _check_device(option: str, instead: str) -> None:
 
 
 def _words(value: Any) -> str:
-    """One entry of a tuned row as text."""
+    """Return one entry of a tuned row as text."""
     if isinstance(value, dict):
         return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "-"
     if isinstance(value, list):
@@ -219,7 +219,7 @@ def _words(value: Any) -> str:
 
 
 def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, formulas: str) -> list[dict[str, Any]]:
-    """One row a region and approach."""
+    """Return one row a region and approach."""
     from fdtd.schemes.traffic import APPROACHES, best_tile, regions
 
     table = regions(frequencies, formulas)
@@ -232,7 +232,7 @@ def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, form
 
 
 def _device(name: str) -> Any:
-    """The machine that a name stands for.
+    """Return the machine that a name stands for.
 
     Raises:
         ConfigurationError: The file cannot be read.
@@ -259,7 +259,7 @@ def _device(name: str) -> Any:
 
 
 def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[str, Any]]:
-    """One row a scheme: its rate, or why there is none."""
+    """Return one row a scheme: its rate, or why there is none."""
     from antennaopt.cli.bench_kernels import grid_shape
     from fdtd.errors import Unsuitable
     from fdtd.schemes.rates import SCHEMES, predict, workload
@@ -288,7 +288,7 @@ def _predicted(machine: Any, stencil: str, grid: str, batch: int) -> list[dict[s
 
 
 def _with_way_out(reason: str, able: Sequence[str]) -> str:
-    """A reason whose advice is a scheme that works: its own, else the fastest; plans know only what they are of."""
+    """Return a reason whose advice is a scheme that works: its own, else the fastest of those that can."""
     what, _, advice = reason.partition("; use ")
     if not advice or any(scheme in advice for scheme in able):
         return reason
@@ -296,7 +296,7 @@ def _with_way_out(reason: str, able: Sequence[str]) -> str:
 
 
 def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
-    """Measured rows of single precision, with what was predicted for their stencil, scheme, shape and batch.
+    """Return measured rows of single precision, with what was predicted for their stencil, scheme, shape and batch.
 
     Raises:
         ConfigurationError: A file holds no such rows.
@@ -338,7 +338,7 @@ def _compared(machine: Any, files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
-    """One line a scheme; the reasons of those that cannot work under it."""
+    """Return one line a scheme, and the reasons of those that cannot work."""
     lines = [["scheme", "predicted", "limit", "plan"]]
     refused = []
     for row in rows:
@@ -351,7 +351,7 @@ def _prediction_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
-    """One line a measured row, best of each kind."""
+    """Return one line a measured row, best of each kind."""
     from antennaopt.report.bench_kernels import kernel_name
 
     lines = [["stencil", "scheme", "grid", "batch", "predicted", "measured", "quotient", "limit"]]
@@ -365,7 +365,7 @@ def _comparison_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """One line a region and approach."""
+    """Return one line a region and approach."""
     lines = [["region", "approach", "", "ratio", "height", "width", "depth", "floats used"]]
     for row in rows:
         counts = [str(row[name]) for name in ("height", "width", "depth", "memory")]

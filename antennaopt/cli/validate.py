@@ -114,7 +114,7 @@ def check_run_memory(
         backend: What solves; with "cuda" it is the device's memory that counts.
 
     Returns:
-        The certificates' plan; None when none are asked for.
+        The certificates' plan; None when certificates are off.
 
     Raises:
         ConfigurationError: One takes more than the machine has.

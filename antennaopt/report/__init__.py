@@ -1,6 +1,6 @@
 """Figures and the HTML report of a run, from its files alone. Matplotlib and Jinja are used in here and nowhere else.
 
-Everything is imported when it is first asked for, so that naming this package costs nothing.
+Every name is imported when it is first used, so that importing this package costs nothing.
 """
 
 from __future__ import annotations

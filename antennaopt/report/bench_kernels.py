@@ -203,8 +203,8 @@ def rates_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw each row as a point; on the line prediction and measurement agree, in the band to a factor of 1.5.
 
     Args:
-        rows: With `stencil`, `scheme`, `predicted_cell_steps_per_s`, `cell_steps_per_s`; `choice`, where the plan was
-            told something, makes the point hollow.
+        rows: With `stencil`, `scheme`, `predicted_cell_steps_per_s`, `cell_steps_per_s`; `choice`, where the plan had
+            options, makes the point hollow.
     """
     figure = new_figure(5.6, 4.6)
     axes = dress(figure.add_subplot(), x_label="predicted (G cell-steps/s)", y_label="measured (G cell-steps/s)")

@@ -83,7 +83,7 @@ BEST = "#0072b2"
 SECOND = "#d55e00"
 GOAL = "#00734f"
 FREQUENCY_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499")
-"""Okabe and Ito's colours, which tell apart for colour-blind readers and in print; dashes tell them apart once more."""
+"""Okabe and Ito's colours, which colour-blind readers can distinguish, also in print; dashes are a second mark."""
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 

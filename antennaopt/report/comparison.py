@@ -1,4 +1,4 @@
-"""Runs side by side: how each came to its best, and what that radiates. From their files alone."""
+"""Runs side by side: how each found its best antenna, and what that radiates. From their files alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOWEST_DBI = 45.0
 
 
 def compared(record: RunRecord) -> dict[str, Any]:
-    """Return what a run came to, JSON-able.
+    """Return the results of a run, JSON-able.
 
     Returns:
         `run`, `path`, `title`, `algorithm`, `seed`, `backend`, `generations`, `evaluations`, `reused`, `wall_seconds`,
@@ -72,7 +72,7 @@ def history(record: RunRecord) -> list[tuple[int, float]]:
 
 
 def same_rows(one: RunRecord, other: RunRecord) -> bool:
-    """Say whether two runs came to the same individuals with the same fitness, to the bit."""
+    """Return whether two runs have the same individuals with the same fitness, to the bit."""
     columns = ["individual", "status", "fitness"]
     if len(one.frame) != len(other.frame):
         return False

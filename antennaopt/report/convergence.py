@@ -154,7 +154,7 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
 
 
 def gene_bounds(resolved: Mapping[str, Any], gene: GeneColumn) -> tuple[float, float] | None:
-    """Return a gene's range in its column's unit, as `resolved.json` holds it, or None when it does not say."""
+    """Return a gene's range in its column's unit, as `resolved.json` holds it, or None when it has none."""
     entry: Any = resolved.get("antenna") or {}
     for part in gene.name.split("."):
         if isinstance(entry, Mapping):

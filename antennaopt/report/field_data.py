@@ -214,7 +214,7 @@ def sweep_of(outcome: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def write_field_map(path: Path | str, outcome: Mapping[str, Any], *, individual: str = "") -> Path:
-    """Write an outcome's field in one step, `.npz` or `.nc` as the name says; its folder is made when missing.
+    """Write an outcome's field in one step, `.npz` or `.nc` by the name's ending; its folder is made when missing.
 
     Args:
         path: Target.
@@ -304,7 +304,7 @@ def read_field_map(path: Path | str) -> FieldMap | None:
 
 
 def _fit(arrays: Mapping[str, NDArray]) -> bool:
-    """Say whether all arrays are of numbers and have the dimensions of `VARIABLES`, each of one size throughout."""
+    """Return whether all arrays are of numbers and have the dimensions of `VARIABLES`, each of one size throughout."""
     sizes: dict[str, int] = {}
     for name, about in VARIABLES.items():
         array = arrays[name]

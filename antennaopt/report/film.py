@@ -106,8 +106,8 @@ def _write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]]) -> None:
         *("-s", f"{width}x{height}", "-r", f"{_RATE:g}", "-i", "-", "-an"),
         *("-pix_fmt", "yuv420p", "-q:v", "3", "-movflags", "+faststart", str(path)),
     ]
-    with tempfile.TemporaryFile() as said:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as program:  # noqa: S603
+    with tempfile.TemporaryFile() as log:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log) as program:  # noqa: S603
             if program.stdin is None:
                 raise OSError("ffmpeg takes no input")
             try:
@@ -115,10 +115,10 @@ def _write_mp4(path: Path, frames: Iterable[NDArray[np.uint8]]) -> None:
                     program.stdin.write(np.ascontiguousarray(frame[:height, :width]).tobytes())
                 program.stdin.close()
             except BrokenPipeError:
-                pass  # it has ended; it says why
+                pass  # it has ended; the log has the reason
         if program.returncode != 0:
-            said.seek(0)
-            words = said.read().decode(errors="replace").strip().splitlines()
+            log.seek(0)
+            words = log.read().decode(errors="replace").strip().splitlines()
             raise OSError(f"ffmpeg failed: {words[-1] if words else f'exit code {program.returncode}'}")
 
 

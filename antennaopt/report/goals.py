@@ -1,4 +1,4 @@
-"""What the rows of a run say when it ends: goals met, missed and out of reach, genes at a bound; and that in words."""
+"""Findings on a run from its rows: goals met, missed and out of reach, genes at a bound; and their text."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def goals_table(goals: Sequence[Standing]) -> list[list[str]]:
 
 
 def goals_line(goals: Sequence[Standing]) -> str:
-    """Say in one sentence how many goals are met, and what the others are missed by."""
+    """Return one sentence on how many goals are met, and by how much the others are missed."""
     if not goals:
         return "This run has no goals."
     missed = [

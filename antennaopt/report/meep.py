@@ -28,7 +28,7 @@ def meep_script(family: str, design: Mapping[str, float], plan: Mapping[str, Any
         family: Antenna family.
         design: Every parameter, SI, by dotted name.
         plan: As `SolverPlan.to_dict` wrote it.
-        title: For people.
+        title: In the script's heading.
     """
     model = meep_model(family, design, plan, title=title)
     template = files("antennaopt.report").joinpath("templates/meep_script.py.txt").read_text("utf-8")
@@ -43,7 +43,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         family: Antenna family.
         design: Every parameter, SI, by dotted name.
         plan: As `SolverPlan.to_dict` wrote it.
-        title: For people.
+        title: In the script's heading.
     """
     layout = Layout.from_dict(plan["layout"])
     known = FAMILIES[family]

@@ -96,7 +96,7 @@ def _is_range(value: Mapping[str, Any]) -> bool:
 
 
 def flat_lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (name, text) of the manifest's entries that say where the numbers come from."""
+    """Return (name, text) of the manifest's entries on where the numbers come from."""
     lines = []
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -120,7 +120,7 @@ NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
 def write_report(run: Path | str | RunRecord) -> Path:
-    """Write `report.html` into a run folder, in one step. It says which damaged files it leaves out.
+    """Write `report.html` into a run folder, in one step. The report names the damaged files that it leaves out.
 
     Args:
         run: A run's folder, finished or not, or what was read of it.
@@ -213,7 +213,7 @@ def address(figure: Figure | None) -> str | None:
 
 
 def is_same(record: RunRecord) -> bool:
-    """Say whether there is no other antenna to compare the best one with."""
+    """Return whether there is no other antenna to compare the best one with."""
     return (
         record.first_best is None or record.best is None or record.first_best["individual"] == record.best["individual"]
     )
@@ -275,7 +275,7 @@ def grid(record: RunRecord) -> str:
 
 
 def state(record: RunRecord) -> str:
-    """Say how far the run is."""
+    """Return in words how far the run is."""
     done, planned = record.generations, record.generations_planned
     if record.stop_reason:
         return f"finished: {record.stop_reason}"
@@ -285,7 +285,7 @@ def state(record: RunRecord) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a span of time for people: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Write a span of time: `45 s`, `3 min 20 s`, `2 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

@@ -207,10 +207,10 @@ def _limit(axes: Axes, best: Reflection, before: Reflection | None, goals: Seque
 
 
 def _draw_goal(axes: Axes, goal: Objective, frequencies_hz: Sequence[float]) -> None:
-    """Draw the level over the frequencies at which it is asked for, and shade what lies above."""
+    """Draw the level over the frequencies of the goal, and shade what lies above."""
     level = float(goal.at_most or 0.0)
-    asked = in_ghz(goal.frequencies or frequencies_hz)
-    low, high = min(asked), max(asked)
+    holds_at = in_ghz(goal.frequencies or frequencies_hz)
+    low, high = min(holds_at), max(holds_at)
     if low == high:
         width = 0.25 * (axes.get_xlim()[1] - axes.get_xlim()[0])
         low, high = low - width, high + width

@@ -1,4 +1,4 @@
-"""A run as its report sees it: read once from the run folder's files, never from live objects."""
+"""A run as its report shows it: read once from the run folder's files, never from live objects."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class RunRecord:
 
     @property
     def certificate_mode(self) -> str:
-        """What the experiment asks of the evidence."""
+        """The experiment's setting `certificate.mode`."""
         return certificate_mode(self.folder)
 
     @cached_property
@@ -130,7 +130,7 @@ class RunRecord:
 
     @property
     def generations_planned(self) -> int | None:
-        """How many the experiment asks for at most."""
+        """The most that the experiment allows."""
         planned = (self.resolved.get("evolution") or {}).get("generations")
         return int(planned) if planned is not None else None
 
@@ -146,13 +146,13 @@ class RunRecord:
 
     @property
     def wall_seconds(self) -> float | None:
-        """The run's wall time as far as its log says, s."""
+        """The run's wall time as far as its log has it, s."""
         times = [float(event["run_seconds"]) for event in self.events if is_number(event.get("run_seconds"))]
         return max(times, default=None)
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the run ended, as its log says; None when it does not, or when it was resumed after that."""
+        """Why the run ended, from its log; None when that has no reason, or when the run was resumed after it."""
         reason = None
         for event in self.events:
             if event.get("event") == "generation":
@@ -187,7 +187,7 @@ class RunRecord:
 def read_run(path: Path | str) -> RunRecord:
     """Read a run, finished or not.
 
-    Damaged files of rows and patterns are left out; `damage_lines` of its folder says which, once they were read.
+    Damaged files of rows and patterns are left out; `damage_lines` of its folder names them, once they were read.
 
     Raises:
         ResumeRefusedError: It is not a run folder, has no row that can be read, or another file of it is damaged.
@@ -242,5 +242,5 @@ def value_of(row: Row, column: str) -> float | None:
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Say whether a value is a real number (NaN is not)."""
+    """Return whether a value is a real number (NaN is not)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

@@ -41,8 +41,8 @@ def plot_simulation(
 
     Args:
         path: Target; its ending chooses the format.
-        outcome: An `ok` outcome of `evaluate(..., fields=True)`; without `field` its panels say so, without `sweep`
-            S11 is drawn at the requested frequencies only.
+        outcome: An `ok` outcome of `evaluate(..., fields=True)`; without `field` its panels hold a note, without
+            `sweep` S11 is drawn at the requested frequencies only.
         title: Above the panels.
         frequency: Whose field is drawn, Hz; None for the one nearest the design's.
 

@@ -137,7 +137,7 @@ def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float]
 
 
 def verdict(record: RunRecord) -> str:
-    """Say in one sentence whether the best antenna meets the goals, or by how much it misses them."""
+    """Return one sentence on whether the best antenna meets the goals, or by how much it misses them."""
     return goals_line(record.findings.goals) if record.findings else "No antenna of this run could be evaluated."
 
 
@@ -192,8 +192,8 @@ def ten_best(record: RunRecord) -> Table:
     ordered = record.ok.sort_values(["fitness", "generation", "slot"], kind="stable")
     if columns:
         ordered = ordered.drop_duplicates(subset=columns)
-    asked = (goal.metric for goal in record.goals)
-    metrics = [metric_of(key) for key in dict.fromkeys([*_headline_metrics(record), *asked])]
+    goals = (goal.metric for goal in record.goals)
+    metrics = [metric_of(key) for key in dict.fromkeys([*_headline_metrics(record), *goals])]
     heads = [metric.heading for metric in metrics]
     rows = []
     for rank, row in enumerate(ordered.head(MOST_BEST).to_dict("records"), start=1):
@@ -255,12 +255,12 @@ def failures(record: RunRecord) -> Table:
     for row in failed.to_dict("records"):
         reasons.setdefault((row["status"], reason(row["error"])), []).append(row["individual"])
     ordered = sorted(reasons.items(), key=lambda entry: -len(entry[1]))
-    rows = [[status, text, str(len(who)), who[0]] for (status, text), who in ordered[:MOST_FAILURES]]
+    rows = [[status, text, str(len(names)), names[0]] for (status, text), names in ordered[:MOST_FAILURES]]
     return Table(header=["status", "reason", "times", "for example"], rows=rows)
 
 
 def reason(error: Any) -> str:
-    """Return the telling line of an error's text: the last of a traceback, the first of anything else."""
+    """Return the line of an error's text that has its reason: the last of a traceback, the first of anything else."""
     text = error.strip() if isinstance(error, str) else ""
     if not text:
         return "no reason given"
