@@ -167,7 +167,6 @@ def time_variants(
     *,
     steps: int | None = None,
     repeat: int = 5,
-    machine: Machine | None = None,
     told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Time the variants of one case.
@@ -178,7 +177,6 @@ def time_variants(
         variants: How.
         steps: Of one timing; some 30 ms if None.
         repeat: Timings of each variant, of which the median.
-        machine: The device's numbers; queried if None.
         told: Gets one line a row, and of every variant that cannot be timed, why.
 
     Returns:
@@ -192,7 +190,7 @@ def time_variants(
         with parts left out, the latter also without copies).
     """
     say = told or (lambda line: None)
-    numbers = machine or describe(device)
+    numbers = describe(device)
     first = steps or _ROUND.get(case.stencil, _PLANAR_ROUND)
     most = first if steps or case.stencil in _ROUND else _LONGEST * first
     problem = full_problem(case.stencil, case.shape, 2 * first + repeat * most, case.distinct)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class Sink:
     @property
     def told(self) -> Callable[[str], None] | None:
         """Prints a line on stderr while the bench goes on; None when quiet."""
-        return None if self.quiet else _to_stderr
+        return None if self.quiet else partial(click.echo, err=True)
 
     def finish(self, rows: Sequence[Row], table: Callable[[Sequence[Row]], str] | None = None) -> None:
         """Store the rows with commit, machine and load, draw them, and print them as a table.
@@ -94,10 +94,6 @@ class Sink:
         """Print text on stdout, unless JSON goes there, or nothing is to be printed."""
         if self.json_file != "-" and not self.quiet:
             click.echo(text())
-
-
-def _to_stderr(line: str) -> None:
-    click.echo(line, err=True)
 
 
 def bench_options(figure: Figure | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -94,6 +94,7 @@ def _carry_out(
         ConfigurationError: The cache is off.
         StorageError: There is one and it cannot be used.
     """
+    from antennaopt.solve.arithmetic import solver_version
     from antennaopt.store.cache import FILE, FOLDER_VARIABLE, MOST_BYTES, EvaluationCache, usual_folder
 
     place = usual_folder(folder)
@@ -114,14 +115,8 @@ def _carry_out(
             "bytes": opened.size,
             "entries": sum(one["entries"] for one in solvers),
             "dropped": opened.dropped,
-            "solvers": [one | {"current": _is_current(one["solver"])} for one in solvers],
+            "solvers": [one | {"current": one["solver"] == solver_version()} for one in solvers],
         }
-
-
-def _is_current(solver: str) -> bool:
-    from antennaopt.solve.arithmetic import solver_version
-
-    return solver == solver_version()
 
 
 def _lines(state: dict[str, Any]) -> list[str]:

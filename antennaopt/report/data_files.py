@@ -148,8 +148,9 @@ def touchstone_text(
     """
     comments = [line for line in title.splitlines() if line.strip()] + HEADER.splitlines()
     if feed_radius is not None:
+        ends = sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
         comments += [
-            f"TE11 wave impedance at {hz / 1e9:.6g} GHz: {_impedance_text(hz, feed_radius)}" for hz in _ends(points)
+            f"TE11 wave impedance at {hz / 1e9:.6g} GHz: {wave_impedance(hz, feed_radius):.2f} ohm" for hz in ends
         ]
     lines = [f"! {_ascii(line)}" for line in comments]
     lines += ["# Hz S RI R 50", "! frequency_hz  s11_re  s11_im"]
@@ -171,15 +172,6 @@ def wave_impedance(frequency_hz: float, feed_radius: float) -> float:
     return VACUUM_IMPEDANCE / math.sqrt(1.0 - (cutoff_hz / frequency_hz) ** 2)
 
 
-def _impedance_text(frequency_hz: float, feed_radius: float) -> str:
-    return f"{wave_impedance(frequency_hz, feed_radius):.2f} ohm"
-
-
-def _ends(points: Sequence[tuple[float, float, float]]) -> list[float]:
-    """Return the lowest, middle and highest frequency, Hz."""
-    return sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
-
-
 def _ascii(line: str) -> str:
-    """The format allows ASCII only, and readers stumble over anything else."""
+    """Return a line in ASCII, which alone the format allows."""
     return line.encode("ascii", "replace").decode()
