@@ -1,14 +1,14 @@
-"""Errors that end a command, each with the exit code that the command line promises."""
+"""Errors that end a command, each with its exit code."""
 
 
 class AntennaoptError(Exception):
-    """Base of every error a user may meet; printed as one line, without a traceback."""
+    """Base of all errors for users; printed as one line, without a traceback."""
 
     exit_code = 1
 
 
 class ConfigurationError(AntennaoptError):
-    """Bad usage, or an experiment file that cannot be accepted."""
+    """Bad usage, or an experiment file that is refused."""
 
     exit_code = 2
 
@@ -38,13 +38,13 @@ class StorageError(AntennaoptError):
 
 
 class TooManyFailuresError(AntennaoptError):
-    """So many evaluations failed that the search has nothing to go on."""
+    """Too many evaluations failed for the search to continue."""
 
     exit_code = 7
 
 
 class Interrupted(AntennaoptError):  # noqa: N818 - what happened, not a fault
-    """The user or the system asked to stop; what was done is saved and `antennaopt resume` goes on.
+    """The user or the system stopped the program; the work is saved and `antennaopt resume` continues.
 
     Attributes:
         exit_code: 129 after SIGHUP, 130 after Ctrl-C (SIGINT), 143 after SIGTERM.
@@ -56,6 +56,6 @@ class Interrupted(AntennaoptError):  # noqa: N818 - what happened, not a fault
 
 
 class ReaderGone(AntennaoptError):  # noqa: N818 - what happened, not a fault
-    """The program that read our stdout has ended, as `head` does: nothing is printed about it."""
+    """The program that read our stdout has ended, as `head` does; the command ends without a message."""
 
     exit_code = 141

@@ -1,4 +1,4 @@
-"""What a number rests on beside our own text: installed packages and the processor. Imports nothing heavy."""
+"""Conditions of a result other than our own text: installed packages and the processor. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def installed(packages: Iterable[str]) -> dict[str, str]:
 
 
 def processor_name() -> str:
-    """Return the processor's model name, or its architecture where the system does not tell."""
+    """Return the processor's model name, or its architecture where the system does not give it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

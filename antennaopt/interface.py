@@ -72,7 +72,7 @@ class Outcome:
     """One simulated antenna; the keys of `antennaopt simulate --json` are attributes.
 
     `outcome.results` has one entry a frequency, in the order of the file; its metrics are attributes too, as in
-    `outcome.results[0].directivity_dbi`. `outcome.certificate` says how far the numbers can be trusted.
+    `outcome.results[0].directivity_dbi`. `outcome.certificate` has the checks of the numbers and the verdict.
     """
 
     def __init__(self, simulated: Simulated) -> None:
@@ -185,7 +185,7 @@ def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:
         An `Experiment` when a parameter is a range, an `Antenna` otherwise.
 
     Raises:
-        ConfigurationError: One line: file, field, value, what is allowed, what to do.
+        ConfigurationError: One line: file, field, value, allowed values, remedy.
     """
     experiment = parse_table(source) if isinstance(source, Mapping) else load_file(source)
     return experiment if experiment.genes else Antenna(experiment)
@@ -202,15 +202,15 @@ def simulate(
     """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
 
     Args:
-        antenna: From `load`, what `load` reads, or an individual of a run (solved again on the run's lattice).
+        antenna: From `load`, a source that `load` reads, or an individual of a run (solved again on the run's lattice).
         cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
         cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency.
         extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
         backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
 
     Returns:
-        Its figures, patterns, field and certificate. A `status` other than `ok` says that it was not solved, and
-        `error` why.
+        Its figures, patterns, field and certificate. With a `status` other than `ok` it was not solved, and `error` has
+        the reason.
 
     Raises:
         ConfigurationError: The antenna or the cell is not valid, or a parameter is a range.
@@ -253,7 +253,7 @@ def plot(outcome: Outcome, *, frequency: float | None = None) -> Figure:
 
     Args:
         outcome: From `simulate`.
-        frequency: Whose field is drawn, Hz; the design frequency's when None.
+        frequency: Frequency of the field that is drawn, Hz; the design frequency when None.
 
     Returns:
         A Matplotlib figure; `figure.savefig("lens.png")` writes it.
@@ -318,13 +318,13 @@ def optimise(
     scheduler: str | None = None,
     on_generation: Callable[[GenerationReport], None] | None = None,
 ) -> Run:
-    """Carry an experiment out in a new run folder, as `antennaopt run` does.
+    """Run an experiment in a new run folder, as `antennaopt run` does.
 
     Worker processes import the calling script: call it inside `if __name__ == "__main__":`.
 
     Args:
-        experiment: From `load`, or what `load` reads.
-        out: Where run folders go: `<out>/<experiment>/<run>/`.
+        experiment: From `load`, or a source that `load` reads.
+        out: Place of run folders: `<out>/<experiment>/<run>/`.
         backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
         scheduler: Address of a running Dask scheduler; the experiment's cluster when None.
         on_generation: Called after each generation with its numbers: `generation`, `best`, `individual`, `median`,
@@ -336,7 +336,7 @@ def optimise(
     Raises:
         ConfigurationError: The experiment is not valid, has no range or no objective, or the call is not guarded.
         ClusterError: No scheduler, no worker, no device.
-        Interrupted: Ctrl-C; `antennaopt resume` goes on.
+        Interrupted: Ctrl-C; `antennaopt resume` continues.
     """
     _require_guard()
     from antennaopt.run import Quiet, run

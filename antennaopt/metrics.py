@@ -1,7 +1,7 @@
-"""Figures of merit of an antenna: the one table that solver, goals, rows, tables and reports read.
+"""Figures of merit of an antenna: the one table for solver, goals, rows, tables and reports.
 
-A new metric is an entry of `METRICS` and, where the pattern's existing figures do not hold it, a function next to it.
-Runs record the metrics of their rows in the manifest, so that an entry more leaves older run folders readable.
+A new metric is an entry of `METRICS` and, for a new figure of the pattern, a function next to it. Runs record the
+metrics of their rows in the manifest, so that older run folders stay readable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fdtd.farfield.metrics import (
 
 
 class Extrapolation(Enum):
-    """How a metric is taken to a cell of zero; see `antennaopt.solve.extrapolate`."""
+    """Methods to extrapolate a metric to a cell of zero; see `antennaopt.solve.extrapolate`."""
 
     RECOMPUTED = "computed from the extrapolated S11, cuts and efficiency"
     LINEAR = "extrapolated as it is, with the order of the efficiency"
@@ -34,7 +34,7 @@ class Extrapolation(Enum):
 
 
 class Place(IntEnum):
-    """Where a metric is reported; each place shows those of the places after it too."""
+    """Places where a metric is reported; each place shows the metrics of the places after it too."""
 
     EVERYWHERE = 0
     """Tables of all metrics: `simulate`, the report's bands, CSV, rows."""
@@ -55,7 +55,7 @@ class GoalKind:
     Attributes:
         usual: Levels that are usual, lowest and highest; None where the size of the antenna decides.
         either: Both bounds make sense; otherwise only the one towards the better antenna does.
-        ratio: The shortfall is 10 log10 of how far the value is off: a plain ratio, or an angle.
+        ratio: The shortfall is 10 log10 of the ratio to the goal: for a plain ratio, or an angle.
         met_when_absent: An antenna without a value meets the goal (no side lobe at all).
         floor: No antenna has less.
         ceiling: No antenna has more.
@@ -77,9 +77,9 @@ def _absent() -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantities:
-    """What metrics are computed from: of one antenna or a batch, at F frequencies and T angles.
+    """Data that metrics are computed from: of one antenna or a batch, at F frequencies and T angles.
 
-    The first five are there for extrapolated antennas too, and are all that a `RECOMPUTED` metric may read.
+    Extrapolated antennas have only the first five, so a `RECOMPUTED` metric may read no others.
 
     Attributes:
         reflected: |S11|^2, (..., F).
@@ -116,12 +116,12 @@ class Metric:
         key: Its name in outcomes, files and goals, and the beginning of its columns; the unit is in it.
         label: Its name inside a sentence, `directivity on axis`.
         unit: `dBi`, `dB`, `deg`, or empty for a plain number.
-        larger_is_better: Which end of a band is the worst.
+        larger_is_better: Whether the smallest value of a band is the worst.
         compute: From quantities to values, (..., F); NaN where the metric is not defined.
-        extrapolation: How it is taken to a cell of zero.
+        extrapolation: Method of extrapolation to a cell of zero.
         typical: Value of a lens at Ka band.
-        goal: Goals for it; None for a check of the solution, which no goal may ask for.
-        place: Where it is reported.
+        goal: Goals for it; None for a check of the solution, which no goal may use.
+        place: Place where it is reported.
         decimals: Digits after the point.
         absent: Text in place of a value that is not defined; empty for a metric that always is.
     """
@@ -150,7 +150,7 @@ class Metric:
 
     @property
     def absent_text(self) -> str:
-        """What stands in place of a value that is not there."""
+        """Text in place of a value that is not defined."""
         return self.absent or "not defined"
 
     @property
@@ -160,7 +160,7 @@ class Metric:
 
     @property
     def unusual_bound(self) -> str | None:
-        """The bound of a goal that asks for a worse antenna; None where both bounds make sense."""
+        """The bound of a goal that favours a worse antenna; None where both bounds make sense."""
         if self.goal is None or self.goal.either:
             return None
         return "at_most" if self.larger_is_better else "at_least"
@@ -186,7 +186,7 @@ class Metric:
         return self.absent_text if value is None else number(value, self.decimals)
 
     def level(self, value: float) -> str:
-        """Write the level of a goal with its unit, as few digits as it takes."""
+        """Write the level of a goal with its unit, with the fewest digits."""
         return f"{number(value, 4).rstrip('0').rstrip('.')} {self._symbol}".rstrip()
 
     def difference(self, value: float) -> str:
@@ -361,7 +361,7 @@ METRICS: dict[str, Metric] = {
 """All metrics by key, in the order of tables and columns."""
 
 GOALS: dict[str, GoalKind] = {metric.key: metric.goal for metric in METRICS.values() if metric.goal is not None}
-"""Metrics that a goal may ask for."""
+"""Metrics that a goal may have."""
 
 
 def reported_in(place: Place, among: Collection[str] | None = None) -> list[Metric]:
@@ -369,13 +369,13 @@ def reported_in(place: Place, among: Collection[str] | None = None) -> list[Metr
 
     Args:
         place: Where.
-        among: Keys that there are values for; all when None.
+        among: Keys that have values; all when None.
     """
     return [one for one in METRICS.values() if one.place >= place and (among is None or one.key in among)]
 
 
 def metric_of(key: str) -> Metric:
-    """Return a metric; one that the table does not have, of another version's run, is called by its key."""
+    """Return a metric; one that the table does not have, of another version's run, is named by its key."""
     return METRICS.get(key) or Metric(
         key=key,
         label=key,

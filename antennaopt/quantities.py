@@ -11,7 +11,7 @@ from typing import Any
 
 
 class QuantityError(ValueError):
-    """A text that is no quantity of the dimension asked for; reads on from `field = value`."""
+    """A text that is no quantity of the required dimension; the message continues `field = value`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Dimension:
         a_name: `a length`.
         units: SI value of one unit, as text so that products round once, by the unit's name.
         shown: Units for messages, largest first; the first that the value reaches is taken, else the last.
-        example: What a user might write.
+        example: Example for a message.
         usual: Unit to propose for a bare number.
     """
 
@@ -101,13 +101,13 @@ def parse_quantity(value: Any, dimension: Dimension) -> float:
 
     Args:
         value: Text such as `3.6 mm`; anything else is refused with the text to write in its place.
-        dimension: What is expected.
+        dimension: Required dimension.
 
     Returns:
         The value in SI, finite; zero and negative values pass.
 
     Raises:
-        QuantityError: Not a number with a unit of this dimension. The message reads on from `field = value`.
+        QuantityError: Not a number with a unit of this dimension. The message continues `field = value`.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise QuantityError(f"is not {dimension.a_name}; write a number with its unit, for example {dimension.example}")
@@ -127,38 +127,38 @@ def parse_quantity(value: Any, dimension: Dimension) -> float:
 
 
 def format_quantity(value: float, dimension: Dimension, *, digits: int = 6) -> str:
-    """Write an SI value for people, in a unit in which it reads well: 0.0036 m is `3.6 mm`.
+    """Write an SI value in a unit that suits its size: 0.0036 m is `3.6 mm`.
 
     Args:
         value: SI, finite.
-        dimension: What it is.
+        dimension: Its dimension.
         digits: Significant digits.
     """
     size = abs(value)
     if size == 0.0:
         return f"0 {dimension.usual}"
-    # A value a rounding error below a unit's lowest still reads best in that unit.
+    # A value that is a rounding error below a unit's lowest is still written in that unit.
     unit = next(name for name, lowest in dimension.shown if size >= lowest * (1.0 - 1e-9))
     return f"{value / float(dimension.units[unit]):.{digits}g} {unit}"
 
 
 def format_length(value: float) -> str:
-    """Write a length in metres for people, `3.6 mm`."""
+    """Write a length in metres with a unit, `3.6 mm`."""
     return format_quantity(value, LENGTH)
 
 
 def format_frequency(value: float) -> str:
-    """Write a frequency in Hz for people, `30 GHz`."""
+    """Write a frequency in Hz with a unit, `30 GHz`."""
     return format_quantity(value, FREQUENCY)
 
 
 def gigahertz(frequency_hz: float) -> str:
-    """Write a frequency in GHz for people: `28.5 GHz`."""
+    """Write a frequency in Hz as GHz: `28.5 GHz`."""
     return f"{frequency_hz / 1e9:.6g} GHz"
 
 
 def frequency_span(frequencies_hz: Sequence[float]) -> str:
-    """Write a list of frequencies for people: `30 GHz`, or `28.5 to 31.5 GHz`."""
+    """Write a list of frequencies: `30 GHz`, or `28.5 to 31.5 GHz`."""
     low, high = min(frequencies_hz), max(frequencies_hz)
     return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
 

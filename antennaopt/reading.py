@@ -1,4 +1,4 @@
-"""Files of users are read here: regular ones of a limited size, whatever a path leads to."""
+"""Read files of users: regular files of a limited size, whatever a path leads to."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import stat
 from pathlib import Path
 
 MOST_BYTES = 10_000_000
-"""Of a file that people write, or that a command wrote for another one."""
+"""Largest size of a file that a user or a command wrote."""
 
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """A FIFO opens at once, and no terminal becomes ours."""
 
 
 def read_regular(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
-    """Return what a regular file holds; links to one are followed.
+    """Return the content of a regular file; links to one are followed.
 
-    What is opened is what is looked at: a file that takes the place of another meanwhile is not read unchecked.
+    The check uses the opened file, so that another file in its place is not read unchecked.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         most_bytes: A larger file is refused.
 
     Raises:
         OSError: It is not there, cannot be read, is not a regular file (a device, a FIFO, a folder) or is too large;
-            `strerror` says which.
+            `strerror` names the reason.
     """
     handle = os.open(path, FLAGS)
     with os.fdopen(handle, "rb", buffering=0) as file:

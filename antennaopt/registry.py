@@ -9,7 +9,7 @@ from typing import Any
 
 
 class TableModule(ModuleType):
-    """A module that is read like the table in it."""
+    """A module that offers its table by subscription."""
 
     _table: dict[str, Any]
 
@@ -41,7 +41,7 @@ class TableModule(ModuleType):
 
 
 def read_as(module: str, table: dict[str, Any]) -> None:
-    """Let a module be read like a table.
+    """Make a module readable like a table.
 
     Args:
         module: Its `__name__`.

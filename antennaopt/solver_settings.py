@@ -1,4 +1,4 @@
-"""How fields are computed: the solver's table of an experiment as plain data, with its defaults."""
+"""Solver settings of an experiment as plain data, with their defaults."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 CELLS_PER_WAVELENGTH = 20.0
-"""Where neither a cell nor this is given."""
+"""Default where neither a cell nor a density is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SolverSettings:
-    """Settings that a lattice is planned with, SI.
+    """Settings of the plan of a lattice, SI.
 
     Attributes:
         frequencies: Hz, as listed.
-        design_frequency: Where the loss tangent holds, Hz.
+        design_frequency: Frequency of the loss tangent, Hz.
         cell: Cell size, m, used exactly as given; None to take it from `cells_per_wavelength`.
-        cells_per_wavelength: In the densest medium at the highest frequency; not looked at when `cell` is given.
+        cells_per_wavelength: In the densest medium at the highest frequency; ignored when `cell` is given.
         courant_fraction: Time step as a fraction of the largest stable one.
-        max_steps: Time steps at most; None to choose by the size of the grid.
-        decay_db: Stop when the energy has fallen so far below its peak, dB.
+        max_steps: Largest number of time steps; None to choose by the size of the grid.
+        decay_db: Stop when the energy is this far below its peak, dB.
         pml_cells: Thickness of the absorbing layers.
         pml_distance: From the antenna to the layers, m; None to choose by the wavelength.
         grid: (nr, nz) cells, layers included; None to choose by the antenna.
-        steps: Exactly so many steps and no energy stop; for benchmarks.
-        precision: Of the fields, `float32` or `float64`.
+        steps: Exact number of steps, without the energy stop; for benchmarks.
+        precision: Precision of the fields, `float32` or `float64`.
         surfaces: The permittivity tensor where a dielectric surface cuts cells, `full` or `diagonal`; None for the
             diagonal in a search and the full one in `simulate` and in certificates.
     """

@@ -1,8 +1,8 @@
-r"""Where text leaves the program: hidden characters are made visible, and a failed write becomes an exit code.
+r"""Text output of the program: hidden characters become visible, and a failed write becomes an exit code.
 
 Titles, keys, paths and messages of workers come from files and from other machines. On a terminal their control
-characters could recolour, overwrite or reorder what the user reads, so `sys.stdout` and `sys.stderr` are replaced, for
-as long as a command runs, by streams that write such characters as `\x1b` or `\u202e`.
+characters could recolour, overwrite or reorder the output. So `sys.stdout` and `sys.stderr` are replaced, while a
+command runs, by streams that write such characters as `\x1b` or `\u202e`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Printed:
     """A text stream in the place of `sys.stdout` or `sys.stderr`.
 
     Results go to stdout: where they cannot be written, the command ends. Messages go to stderr: where they cannot be
-    written, work goes on, and the fault decides the exit code at the end.
+    written, the command continues, and the fault decides the exit code at the end.
 
     Attributes:
-        problem: Why it could not be written; None as long as it could.
+        problem: Reason of a failed write; None without one.
     """
 
     def __init__(self, stream: TextIO | None, *, name: str, results: bool) -> None:
@@ -94,7 +94,7 @@ class Printed:
                 self._failed(problem)
 
     def flush(self) -> None:
-        """Write what waits in the buffer."""
+        """Write the buffer."""
         if self.problem is not None:
             return
         try:
@@ -103,7 +103,7 @@ class Printed:
             self._failed(problem)
 
     def error(self) -> StorageError | ReaderGone:
-        """Return what the fault means for a command."""
+        """Return the error of a command for this fault."""
         if self.problem is not None and self.problem.errno == errno.EPIPE:
             return ReaderGone(f"{self._name} has no reader any more")
         reason = self.problem.strerror or str(self.problem) if self.problem else "unknown"
@@ -130,7 +130,7 @@ class Printed:
             raise self.error()
 
     def _give_up(self) -> None:
-        """Let the buffer's rest go nowhere: Python would fail once more, and say so, when it ends."""
+        """Discard the rest of the buffer: Python would fail again, with a message, at its end."""
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             try:
@@ -140,7 +140,7 @@ class Printed:
 
 
 class _Drawn:
-    """A `Printed` for rich, whose own escape sequences pass."""
+    """A `Printed` for rich that lets its escape sequences pass."""
 
     def __init__(self, stream: Printed) -> None:
         self._printed = stream
@@ -155,7 +155,7 @@ class _Drawn:
 
 
 def drawn(stream: TextIO) -> Any:
-    """Return the stream that rich draws on; texts of others must be made `visible` before rich gets them."""
+    """Return the stream that rich draws on; make text of other sources `visible` before rich gets it."""
     return _Drawn(stream) if isinstance(stream, Printed) else stream
 
 
@@ -174,7 +174,7 @@ def printed() -> Iterator[tuple[Printed, Printed]]:
 
 
 def _fill_descriptors() -> None:
-    """Open what was closed when the program began: else the next file opened would get its number, and its text."""
+    """Open streams that were closed at the start: else the next opened file would get their number, and their text."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -1,4 +1,4 @@
-"""A run as its events tell it: convergence, rate, failures, use of devices; from the log, or heard from the farm."""
+"""State of a run from its events: convergence, rate, failures, use of devices; from the log or from the farm."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST_RATES = 2000
-"""Points of the rate that are kept; older ones are forgotten."""
+"""Points of the rate that are kept; older ones are dropped."""
 
 LEAST_S = 0.5
-"""Over how long a rate is taken at least: a generation's last word follows the one before within moments."""
+"""Shortest time of a rate, s: the last event of a generation follows the one before at once."""
 
 RECENT_S = 60.0
-"""Over how long the use of devices and the rate at the moment are taken, or one generation where that is longer."""
+"""Time of the present use of devices and of the present rate, s; one generation where that is longer."""
 
 ENDED = ("stopped", "interrupted", "too_many_failures")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One generation done.
+    """One complete generation.
 
     Attributes:
-        generation: Which, from 0.
-        evaluations: Antennas solved so far, in all.
+        generation: Its number, from 0.
+        evaluations: All antennas solved so far.
         best: Best fitness so far, or None.
         median: Median of the newcomers that were `ok`, or None.
         seconds: Wall time.
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(kw_only=True)
 class Spell:
-    """What was solved within a generation, so far.
+    """Progress within a generation.
 
     Attributes:
         to_solve: Antennas that it has to solve.
@@ -60,18 +60,18 @@ class Spell:
 
 
 class Timeline:
-    """What a run's events come to; fed with `add`, in any mixture of sources and sessions.
+    """State of a run, updated with `add` by events of any mixture of sources and sessions.
 
     Attributes:
         steps: Generations done, in order.
-        generations: How many there will be at most, or None before the first word of it.
-        individual: Who is best, or None.
-        spells: What is known of the inside of generations, by generation.
-        devices: What each worker solves on.
+        generations: Largest number of generations, or None before the first event with it.
+        individual: The best individual, or None.
+        spells: Progress within generations, by generation.
+        devices: Device of each worker.
         rates: Elapsed seconds of the run and antennas a second since the point before.
-        certified: Antennas certified and how many are to be, or None.
-        ended: The event that ended it, or None while it goes on.
-        reason: Why it stopped, or None.
+        certified: Antennas certified and their final number, or None.
+        ended: The event that ended it, or None during the run.
+        reason: Reason of the stop, or None.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Timeline:
         self.reason: str | None = None
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take an event in; ones that are not known, or not whole, are passed over."""
+        """Apply an event; unknown and incomplete ones are ignored."""
         name = event.get("event")
         try:
             if name == "generation":
@@ -105,7 +105,7 @@ class Timeline:
 
     @property
     def evaluations(self) -> int:
-        """Antennas solved so far, those of the generation under way too."""
+        """Antennas solved so far, those of the present generation included."""
         done = self.steps[-1].evaluations if self.steps else 0
         now = self.under_way
         return done + (now.solved if now else 0)
@@ -122,7 +122,7 @@ class Timeline:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Antennas solved by status, as far as events tell."""
+        """Antennas solved by status, as far as events show."""
         total: Counter[str] = Counter()
         for spell in self.spells.values():
             total.update(spell.counts)
@@ -141,7 +141,7 @@ class Timeline:
 
     @property
     def rate(self) -> float | None:
-        """Antennas a second at the moment, None before the first."""
+        """Present rate, antennas a second; None before the first."""
         solved, seconds = 0, 0.0
         for spell in self._recent():
             solved, seconds = solved + spell.solved, seconds + spell.seconds
@@ -161,7 +161,7 @@ class Timeline:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until the last generation at the present rate, None before it is known."""
+        """Seconds until the last generation at the present rate, None before the first rate."""
         if self.generations is None or not self.steps or self.ended:
             return None
         recent = self.steps[-5:]
@@ -170,7 +170,7 @@ class Timeline:
         return max((self.generations - len(self.steps)) * each - (now.seconds if now else 0.0), 0.0)
 
     def headline(self) -> str:
-        """Say in one line where the study is."""
+        """Return the state of the study in one line."""
         if not self.steps and self.under_way is None and not self.ended:
             return "nothing solved yet"
         parts = [f"generation {len(self.steps)} of {self.generations or '?'}", f"{self.evaluations} antennas"]
@@ -187,7 +187,7 @@ class Timeline:
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return where the study is as JSON-able data."""
+        """Return the state of the study as data for JSON."""
         now = self.under_way
         return {
             "generations": len(self.steps),
@@ -251,7 +251,7 @@ class Timeline:
         self._take_rate(generation)
 
     def _take_rate(self, generation: int) -> None:
-        """Note the rate since the last point, once that is long enough ago; a resumed run begins anew."""
+        """Note the rate since the last point, once that is long enough ago; a resumed run begins again."""
         done = {step.generation: step.seconds for step in self.steps if step.generation < generation}
         spans = {number: spell.seconds for number, spell in self.spells.items() if number <= generation} | done
         elapsed = sum(spans.values())

@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md about farms: what a run costs without solving, workers, several devices."""
+"""Tables of docs/performance.md about farms: costs of a run without solving, workers, several devices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from validation_tables import table
 
 
 def workers_table(name: str) -> str:
-    """`bench farm`: what solves a generation fastest."""
+    """Return rates of `bench farm`, by workers and policy."""
     lines = [
         [
             cells(row), row["combination"], row["policy"], f"{row['antennas_per_s']:.3g} (+-{row['spread']:.0%})",
@@ -19,7 +19,7 @@ def workers_table(name: str) -> str:
 
 
 def overhead_table() -> str:
-    """What a run costs without solving."""
+    """Return the costs of a run without solving."""
     nothing, asleep = (
         next(row for row in rows("cpu/farm_overhead") if row["case"] == case)
         for case in ("nothing is stepped", "stepping")
@@ -44,7 +44,7 @@ def overhead_table() -> str:
 
 
 def devices_table() -> str:
-    """Whole studies on several devices of a host."""
+    """Return rates of whole studies on several devices of a host."""
     lines = []
     for name in ("farm", "farm_resident", "farm_two_devices"):
         found = read(f"h200/{name}")
@@ -70,7 +70,7 @@ def devices_table() -> str:
 
 
 def generation_table() -> str:
-    """Where the seconds of a generation go on one device and on two."""
+    """Return the parts of a generation's seconds on one device and on two."""
     one, two = (read("h200/farm_two_devices")["of_a_generation_s"][count] for count in ("1", "2"))
     lines = [
         [name.replace("_", " "), *(f"{value:.2f}" for value in (first, first / 2, second, second - first / 2))]

@@ -1,4 +1,4 @@
-"""Times plans of the planar stencils beside those that the schemes choose, as `antennaopt bench kernels` times these.
+"""Time plans of the planar stencils next to those that the schemes choose, as `antennaopt bench kernels` times these.
 
     python benchmarks/gpu_planar.py --json FILE [--only TEXT,...] [--repeat 5]
     python benchmarks/gpu_planar.py --profile

@@ -317,7 +317,7 @@ def _last(problem: AnyProblem, kernel: str, steps: int) -> np.ndarray:
 
 
 def figures_part() -> list[dict[str, Any]]:
-    """The four families against the CPU; alone, and beside two other batches, to the bit."""
+    """Compare the four families with the CPU; alone, and next to two other batches, to the bit."""
     rows = []
     for family, surfaces in POPULATIONS:
         row = compare(family, batch=POPULATION, compared=POPULATION, surfaces=surfaces)

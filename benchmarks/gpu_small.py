@@ -41,7 +41,7 @@ def kernels_of(stencil: str) -> tuple[str, ...]:
 
 
 def way_of(kernel: str) -> tuple[str, dict[str, Any]]:
-    """Scheme of one of `kernels_of`, and what its plan is told."""
+    """Return the scheme of one of `kernels_of`, and the settings of its plan."""
     return ("one_step", {"launches": 1}) if kernel == WHOLE_STEP else (kernel, {})
 
 

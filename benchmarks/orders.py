@@ -1,7 +1,7 @@
 """Goals, and orders of convergence fitted to rows of `accuracy.py`.
 
 A row is one antenna on one mesh: `case`, `family`, `set` (of `SETS`), `lossy`, `mesh` (mm, in the set "other feeds"
-cells a wavelength as asked for, or "extrapolated"), `cells_per_wavelength`, the largest errors (`COLUMNS`), their root
+cells a wavelength as given, or "extrapolated"), `cells_per_wavelength`, the largest errors (`COLUMNS`), their root
 mean squares under `rms` (`FITTED`), `seconds` of processor time (median) and its `spread`, `cells`, `steps`.
 Efficiency is fitted on `lossy` antennas only: elsewhere it is 1, and the error a floor of other origin. Rods count as
 lossy: a base that ends on the tube's face gives their efficiency an error of second order, with and without loss.
@@ -32,7 +32,7 @@ HIGHEST_ORDER = 6.0  # from there on an extrapolation from 3 : 2 moves a figure 
 
 
 def goal(row):
-    """What the columns of a row should stay below, or None: no goal is set for coarser meshes."""
+    """Return the goals of a row's columns, or None: coarser meshes have no goal."""
     density = row["cells_per_wavelength"] * 1.01  # 19.94 and 29.9 are the 20 and 30 of the goals
     if row["mesh"] == EXTRAPOLATED:
         return EXTRAPOLATED_GOAL if density >= max(GOALS) else None
@@ -40,7 +40,7 @@ def goal(row):
 
 
 def misses(row):
-    """Columns that miss the goal."""
+    """Return the columns that miss their goals."""
     limits = goal(row)
     return [key for key, limit in zip(COLUMNS, limits, strict=True) if row[key] > limit] if limits else []
 
@@ -79,10 +79,10 @@ def fitted_orders(rows):
 def extrapolation_order(pairs):
     """Order with which two meshes extrapolate best, from signed errors on pairs of meshes: least squares over all.
 
-    A slope of sizes says how fast errors shrink, not that they shrink in step: where they change sign from mesh to
-    mesh, as those of rims between lattice lines do, extrapolating with it would add them up. With the signed errors e1
-    and e2, what is left of e2 is e2 - (e1 - e2) / (r^p - 1); errors in step give their true order, errors out of step
-    a high one, which leaves the fine mesh as it is.
+    A slope of sizes is the rate at which errors shrink, not a proof of a common sign. Where errors change sign from
+    mesh to mesh, as those of rims between lattice lines do, extrapolation with the slope would add them up. With the
+    signed errors e1 and e2, the rest of e2 is e2 - (e1 - e2) / (r^p - 1). Errors of one sign give their true order.
+    Errors of changing sign give a high order, which leaves the fine mesh as it is.
 
     Args:
         pairs: Ratio of the cells, signed errors on the coarse mesh, the same on the fine one.
@@ -97,11 +97,11 @@ def extrapolation_order(pairs):
 
 
 def orders_to_extrapolate(errors, families):
-    """For each family what `antennaopt.solve.extrapolate` takes.
+    """Return the orders for `antennaopt.solve.extrapolate`, by family.
 
     Args:
         errors: Signed errors by antenna and mesh (mm), arrays by `FITTED`.
-        families: Family of each antenna that takes part; which are lossy, since only they tell of efficiency.
+        families: Family of each antenna that takes part; which are lossy, since only these decide the efficiency.
     """
     meshes = sorted({mesh for _, mesh in errors if mesh <= FIT_FROM_MM}, reverse=True)
     found = {}

@@ -1,4 +1,4 @@
-"""Tables of speed in README and in docs/performance.md, from the rows of results/benchmarks.
+"""Write the tables of speed in README and in docs/performance.md, from the rows of results/benchmarks.
 
     python benchmarks/performance_tables.py
 
@@ -30,13 +30,13 @@ def label(row: Row) -> str:
 
 
 def kernels() -> list[Row]:
-    """Whole kernels of antennas, those of the study's lattice too once they are stored."""
+    """Return rows of whole kernels of antennas, those of the study's lattice too where they are stored."""
     found = rows("h200/kernels_study") or rows("h200/kernels")
     return [row for row in found if row["stencil"] == "bor" and not row["without"] and row["batch"] == 264]
 
 
 def speed() -> str:
-    """Kernels, antennas and a study, on a core and on a device."""
+    """Return rates of kernels, antennas and a study, on a core and on a device."""
     core = max((row for row in rows("cpu/kernels_float32") if row["scheme"] == "skewed"), key=_size)
     alone, device = rows("cpu/evaluate_reference_lens")[-1], rows("h200/evaluate")[-1]
     kernel = max((row for row in kernels() if _size(row) == _size(device)), key=lambda row: row["cell_steps_per_s"])
@@ -64,7 +64,7 @@ def _size(row: Row) -> int:
 
 
 def fast_cpu() -> str:
-    """One core."""
+    """Return figures of one core."""
     bare = {tuple(row["shape"]): row for row in rows("cpu/kernels_float32_xeon") if row["scheme"] == "skewed"}
     lines = [
         [
@@ -94,7 +94,7 @@ def fast_cpu() -> str:
 
 
 def fast_device() -> str:
-    """One device: the study first, then what it is made of."""
+    """Return figures of one device: the study first, then its parts."""
     study = read("h200/ten_thousand")
     what = (
         f"{study['evaluations']:,} shaped lenses evolved on {' x '.join(map(str, study['lattice']))} cells, three "
@@ -143,7 +143,7 @@ def fast_device() -> str:
 
 
 def by_scheme() -> str:
-    """Whole kernels of antennas, and the study that they serve."""
+    """Return rates of whole kernels of antennas, and of the study."""
     lines = []
     for shape in dict.fromkeys(cells(row) for row in kernels()):
         own = [row for row in kernels() if cells(row) == shape]
@@ -162,7 +162,7 @@ def by_scheme() -> str:
 
 
 def by_lattice() -> str:
-    """Every scheme on every lattice that was timed."""
+    """Return rates of every scheme on every timed lattice."""
     found: dict[str, dict[str, float]] = {}
     for row in rows("h200/schemes"):
         found.setdefault(cells(row), {})[label(row)] = row["cell_steps_per_s"]
@@ -178,7 +178,7 @@ def by_lattice() -> str:
 
 
 def whole_antennas() -> str:
-    """`bench evaluate` on a device."""
+    """Return rates of `bench evaluate` on a device."""
     header = ["scheme", "commit", "antennas/s", "stepping, of the wall time", "G cell-steps/s while stepping"]
     header += ["ms an antenna: rasterise, transform, waiting"]
     commit = (read("h200/evaluate") or {}).get("commit") if isinstance(read("h200/evaluate"), dict) else None
@@ -194,7 +194,7 @@ def whole_antennas() -> str:
 
 
 def study_table() -> str:
-    """Where the study's time goes."""
+    """Return the parts of the study's time."""
     study = read("h200/ten_thousand")
     runs = [study, study["again"]]
 
@@ -218,7 +218,7 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
 
 
 def agreement_table() -> str:
-    """What `gpu_proof.py` found beside the fields."""
+    """Return the results of `gpu_proof.py` other than fields."""
     found = read("h200/proof")
     records = ("fields", "port", "contour", "field_map", "energy")
 
@@ -250,7 +250,7 @@ def agreement_table() -> str:
 
 
 def proof_table() -> str:
-    """How far the schemes are from `one_step` and from float64, by both norms."""
+    """Return the differences of the schemes from `one_step` and from float64, by both norms."""
     found = read("h200/proof")["fields"]
     columns = {
         "noise": ("bor", "noise", "diagonal"), "pulse": ("bor", "pulse", "diagonal"),
@@ -284,7 +284,7 @@ def _small(value: float) -> str:
 
 
 def parts_table() -> str:
-    """Kernels with parts left out."""
+    """Return rates of kernels with parts left out."""
     parts = {(): "", ("layers",): "", ("record",): "", ("media",): "", ("layers", "record", "media"): ""}
     move = ("layers", "record", "media", "arithmetic")
     own = [row for row in rows("h200/kernels") if row["stencil"] == "bor"]
@@ -302,7 +302,7 @@ def parts_table() -> str:
 
 
 def planar_table() -> str:
-    """The best choice of each planar scheme; those that `gpu_planar.py` did not time are of `bench kernels`."""
+    """Return the best choice of each planar scheme; those without rows of `gpu_planar.py` are of `bench kernels`."""
     schemes = ("one_step", "trapezoidal", "skewed", "resident")
     timed: dict[tuple[str, str, int], dict[str, tuple[float, float, str]]] = {}
     for source, mark in (("h200/planar", ""), ("h200/kernels", " \\*")):
@@ -334,7 +334,7 @@ def planar_table() -> str:
 
 
 def best_table() -> str:
-    """The study's best antenna, and the best of its random first generation."""
+    """Return the study's best antenna, and the best of its random first generation."""
     study = read("h200/ten_thousand")
     lines = [
         [name, f"{found['directivity_dbi']:.2f}", f"{found['s11_db']:.2f}", f"{found['sidelobe_db']:.2f}"]

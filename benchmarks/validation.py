@@ -153,7 +153,7 @@ def picture(name, what):
 
 
 def antennas(rows):
-    """A section for each family."""
+    """Yield a section for each family."""
     for family, title in FAMILIES.items():
         ours = [row for row in rows if row["family"] == family]
         if ours:
@@ -164,7 +164,7 @@ def antennas(rows):
 
 
 def physics(files):
-    """A section for each file of tests."""
+    """Yield a section for each file of tests."""
     yield "## Phenomena, one file each\n"
     yield (
         "A line has an `order` where it has three resolutions or more and its errors fall on a straight line"
@@ -182,7 +182,7 @@ def physics(files):
 
 
 def page(tests, accuracy):
-    """The whole page as text."""
+    """Return the whole page as text."""
     rows = accuracy["rows"]
     head = HEAD.format(
         uncertainty=uncertainty_table(accuracy["reference_uncertainty"]),
@@ -207,7 +207,7 @@ def page(tests, accuracy):
 
 
 def pictures(tests, accuracy):
-    """Names and figures of all pictures of the page."""
+    """Yield names and figures of all pictures of the page."""
     rows = accuracy["rows"]
     for family in FAMILIES:
         if any(row["family"] == family for row in rows):
@@ -244,23 +244,23 @@ def reference_sentence(accuracy):
 
 
 def cells_table(accuracy):
-    """What a number of cells a wavelength is good for, with the largest errors of all antennas of all sets."""
+    """Return the use of numbers of cells a wavelength, with the largest errors of all antennas of all sets."""
     rows = accuracy["rows"]
     return table(
         ("cells a wavelength", "use"),
         [
-            ["8", "the least that is accepted"],
-            ["12", "a first look; ranks antennas, does not measure them"],
-            ["15", "a search whose best is solved again finer (the quickstart, `ka_band_lens`)"],
+            ["8", "the smallest accepted"],
+            ["12", "a first estimate: ranks antennas, does not measure them"],
+            ["15", "a search whose best is solved again with smaller cells (the quickstart, `ka_band_lens`)"],
             ["20", f"results: within {largest_over(rows, 0.3, 20)} in complex S11 on the antennas below"],
-            ["40", f"the last word: within {largest_over(rows, 0.15, 40)}"],
+            ["40", f"final figures: within {largest_over(rows, 0.15, 40)}"],
             ["`--extrapolate` from 20 and 30", f"within {largest_over(rows, EXTRAPOLATED)}"],
         ],
     )
 
 
 def accuracy_table(rows):
-    """Largest errors of all antennas of all sets, by mesh."""
+    """Return the largest errors of all antennas of all sets, by mesh."""
     lines = []
     meshes_of = {
         "20 (default)": (0.3, 20),
@@ -278,7 +278,7 @@ def accuracy_table(rows):
 
 
 def cavities(tests):
-    """The table of closed cavities, and what absorbing layers send back."""
+    """Return the table of closed cavities, and the reflection of absorbing layers."""
     by_file = {Path(file["file"]).name: file["figures"] for file in tests}
     figures = {
         kind: [
@@ -291,13 +291,13 @@ def cavities(tests):
     }
     walls = [one["value"] for one in by_file["test_absorbing_layers.py"] if one["name"].startswith("all walls")]
     return (
-        f"{cavity_table(figures)}\n\nAbsorbing layers of 10 cells on all walls, corners included, send back at most "
+        f"{cavity_table(figures)}\n\nAbsorbing layers of 10 cells on all walls, corners included, reflect at most "
         f"{max(walls):.0f} dB of a pulse."
     )
 
 
 def block(path, name, tests, accuracy):
-    """The text of a page with what stands between two of its comments measured again."""
+    """Return the text of a page with new figures between two of its comments."""
     rows = accuracy["rows"]
     others = [row for row in rows if row["set"] == OTHER_FEEDS]
     same_feed = [row for row in rows if row["set"] != OTHER_FEEDS]
@@ -314,7 +314,7 @@ def block(path, name, tests, accuracy):
 
 
 def stale_orders(accuracy):
-    """Families whose stored orders, those of `simulate --extrapolate`, are not the fitted ones."""
+    """Return families whose stored orders, those of `simulate --extrapolate`, are not the fitted ones."""
     return [
         family
         for family, fitted in accuracy["orders"].items()
@@ -323,7 +323,7 @@ def stale_orders(accuracy):
 
 
 def read():
-    """Both files, as stored."""
+    """Return both stored files."""
     return [json.loads((DATA / name).read_text("utf-8")) for name in ("tests.json", "accuracy.json")]
 
 

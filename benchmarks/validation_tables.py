@@ -40,20 +40,20 @@ def number(value):
 
 
 def mesh_name(row):
-    """Cell in mm; in the set on other feeds cells a wavelength."""
+    """Return the cell in mm; in the set on other feeds cells a wavelength."""
     if row["mesh"] == EXTRAPOLATED:
         return "extrapolated"
     return f"{row['mesh']:g}" + (" a wavelength" if row["set"] == OTHER_FEEDS else "")
 
 
 def seconds_of(rows):
-    """Median processor time; nothing where no such time was measured (rows without a spread)."""
+    """Return the median processor time; empty for rows without a spread, which have none."""
     times = [row["seconds"] for row in rows if "spread" in row]
     return f"{median(times):.2f}" if times else ""
 
 
 def cost(row):
-    """Processor time and spread of one row."""
+    """Return processor time and spread of one row."""
     return [f"{row['seconds']:.3f}", f"{row['spread']:.1%}"] if "spread" in row else ["", ""]
 
 
@@ -62,7 +62,7 @@ def error_columns(row, missed):
 
 
 def goals_table():
-    """What the errors are held against."""
+    """Return the goals of the errors."""
     rows = [[f"{cells} cells a wavelength", *(f"{limit:g}" for limit in limits)] for cells, limits in GOALS.items()]
     rows.reverse()
     return table(("mesh", *HEADINGS), [*rows, ["both, extrapolated", *(f"{limit:g}" for limit in EXTRAPOLATED_GOAL)]])
@@ -77,7 +77,7 @@ def uncertainty_table(by_set):
 
 
 def worst_table(rows):
-    """The largest error of all antennas of a set, by mesh."""
+    """Return the largest error of all antennas of a set, by mesh."""
     found = []
     for group in SETS:
         for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
@@ -90,7 +90,7 @@ def worst_table(rows):
 
 
 def family_table(rows, titles, meshes):
-    """Worst of each family, all sets of the rows together, for pages that only need this."""
+    """Return the worst of each family, all sets of the rows together."""
     found = []
     for family, title in titles.items():
         for mesh in meshes:
@@ -110,14 +110,14 @@ def family_table(rows, titles, meshes):
 
 
 def largest_over(rows, *meshes):
-    """Largest directivity error (dB) and S11 error of all antennas on these meshes, rounded up, as text."""
+    """Return the largest errors of directivity (dB) and S11 of all antennas on these meshes, rounded up, as text."""
     ours = [row for row in rows if row["mesh"] in meshes]
     directivity, s11 = (max(row[key] for row in ours) for key in ("directivity_db", "s11"))
     return f"{np.ceil(1e3 * directivity) / 1e3:.3f} dB and {np.ceil(1e4 * s11) / 1e4:.4f}"
 
 
 def open_waveguide_table(published, ours):
-    """The published figures of the open waveguide and our own, over frequency.
+    """Return the published figures of the open waveguide and our own, over frequency.
 
     Args:
         published: Lists over the frequencies by figure.
@@ -140,7 +140,7 @@ def open_waveguide_table(published, ours):
 
 
 def antenna_table(rows):
-    """Every antenna of a family on every mesh."""
+    """Return every antenna of a family on every mesh."""
     found = []
     for row in rows:
         grid = [str(row.get("cells", "")), str(row.get("steps", ""))]
@@ -150,7 +150,7 @@ def antenna_table(rows):
 
 
 def order_table(rows, half_step_rows):
-    """Fitted orders of each set, with the usual time step and with that of meshes to extrapolate from."""
+    """Return the fitted orders of each set, with the usual time step and with that of extrapolation."""
     found = []
     for step, chosen in (("largest", rows), ("half", half_step_rows)):
         for group in SETS:
@@ -161,7 +161,7 @@ def order_table(rows, half_step_rows):
 
 
 def cavity_table(figures):
-    """The mode with the largest error of each kind of cavity, on all meshes with 20 cells a wavelength or more.
+    """Return the mode with the largest error of each kind of cavity, on meshes with 20 cells a wavelength or more.
 
     Args:
         figures: Of the tests of closed cavities, by kind; orders among them.
@@ -184,12 +184,12 @@ def cavity_table(figures):
 
 
 def same(figure, other):
-    """Whether two figures are of one resonance."""
+    """Return whether two figures are of one resonance."""
     return figure["name"] == other["name"]
 
 
 def extrapolation_table(orders):
-    """What extrapolation takes; the highest order stands for none."""
+    """Return the orders of extrapolation; the highest order stands for none."""
     rows = [
         [family, *(f"{order:.2f}" if order < HIGHEST_ORDER else "none" for order in (used[key] for key in QUANTITIES))]
         for family, used in orders.items()
@@ -198,7 +198,7 @@ def extrapolation_table(orders):
 
 
 def curves(figures):
-    """Figures of one name and place, over the resolution or the first numeric key of their place.
+    """Return figures of one name and place, over the resolution or the first numeric key of their place.
 
     Returns:
         By (name, unit): a list of (place, key, points), a point being a figure with its `at`. Backends that agree to
@@ -217,7 +217,7 @@ def curves(figures):
 
 
 def _merged(group):
-    """Curves of one figure with their places as text; backends that agree on what both have solved are one curve."""
+    """Yield curves of one figure with their places as text; backends that agree where both solved are one curve."""
     for (place, key), by_backend in group.items():
         curves = []
         for backend, points in sorted(by_backend.items(), key=lambda item: -len(item[1])):
@@ -235,20 +235,20 @@ def _merged(group):
 
 
 def place_text(parts):
-    """Where a figure was measured."""
+    """Return the place of a figure as text."""
     return ", ".join(f"{name} = {at}" if isinstance(at, str) else f"{name} = {at:g}" for name, at in parts).replace(
         "_", " "
     )
 
 
 def is_sweep(key, points):
-    """Say whether a curve is one of errors over resolution: three or more, the finest half the coarsest."""
+    """Return whether a curve is one of errors over resolution: three or more, the finest half the coarsest."""
     at, values = [point["at"] for point in points], [point["value"] for point in points]
     return key in RESOLUTIONS and len(set(at)) > 2 and max(at) > 1.8 * min(at) and min(values) > 0
 
 
 def order_of(key, points):
-    """Fitted order of a sweep; None where there is none, or its errors do not fall on a line (r squared)."""
+    """Return the fitted order of a sweep; None without one, or where its errors do not fall on a line (r squared)."""
     if not is_sweep(key, points):
         return None
     at, values = np.log([point["at"] for point in points]), np.log([point["value"] for point in points])
@@ -259,20 +259,20 @@ def order_of(key, points):
 
 
 def bound(figure):
-    """As text: at most, at least."""
+    """Return a bound as text: at most, at least."""
     parts = [("≥ ", "at_least"), ("≤ ", "at_most")]
     return ", ".join(sign + number(figure[key]) for sign, key in parts if key in figure)
 
 
 def margin(figure):
-    """How near a figure is to its bound: the largest is the worst."""
+    """Return the distance of a figure to its bound: the largest is the worst."""
     over = figure["value"] - figure.get("at_most", np.inf)
     under = figure.get("at_least", -np.inf) - figure["value"]
     return max(over, under)
 
 
 def spread(values, written):
-    """All of a few, or from which to which."""
+    """Return all of a few values, or their range."""
     shown = list(dict.fromkeys(map(written, values)))
     if len(shown) <= MOST_ROWS:
         return ", ".join(shown)
@@ -280,7 +280,7 @@ def spread(values, written):
 
 
 def figure_table(figures):
-    """One line a curve; where there are many of one name, one line for all, with the one nearest to its bound."""
+    """Return one line a curve; many of one name are one line, with the one nearest to its bound."""
     rows = []
     for (name, unit), group in curves(figures).items():
         label = f"{name} ({unit})" if unit else name
@@ -295,7 +295,7 @@ def figure_table(figures):
 
 
 def curve_columns(place, key, points):
-    """Place, values, bounds and order of one curve."""
+    """Return place, values, bounds and order of one curve."""
     name = RESOLUTIONS[key][0] if key in RESOLUTIONS else (key or "").replace("_", " ")
     at = f"{name} = {spread([point['at'] for point in points], '{:g}'.format)}" if key else ""
     values = [point["value"] for point in points]
