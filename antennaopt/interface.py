@@ -364,7 +364,7 @@ def open_run(folder: str | Path) -> Run:
     Raises:
         ConfigurationError: It is not a run folder.
     """
-    from antennaopt.store.folders import check_run_folder
+    from antennaopt.store.files import check_run_folder
 
     check_run_folder(Path(folder))
     return Run(Path(folder))

@@ -26,7 +26,7 @@ from antennaopt.experiment import Experiment
 from antennaopt.experiment.load import load_file
 from antennaopt.farm import ClusterSettings, DaskFarm
 from antennaopt.run import Lines, plan_for, run
-from antennaopt.store.logs import read_events
+from antennaopt.store.files import read_events
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCIDENTAL = ["run", "seconds", "stepping_seconds", "worker", "device", "attempt"]

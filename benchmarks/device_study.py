@@ -35,7 +35,7 @@ import pandas as pd
 
 from antennaopt.metrics import METRICS
 from antennaopt.store import RunFolder, stepping_of
-from antennaopt.store.logs import read_events
+from antennaopt.store.files import read_events
 from antennaopt.store.manifest import source_commit
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ import click
 from antennaopt.cli.options import check_folder, check_plot, json_option, plot_option, quiet_option, warn, write_out
 from antennaopt.cli.tables import aligned, cell
 from antennaopt.errors import ConfigurationError
-from antennaopt.store.folders import check_run_folder
+from antennaopt.store.files import check_run_folder
 
 FEWEST = 2
 

@@ -137,7 +137,7 @@ def _refuse_overwriting(outputs: Sequence[Path], inputs: Sequence[Path]) -> None
 
 
 def _refuse_own_file(run: Path, output: Path) -> None:
-    from antennaopt.store.folders import is_own_file
+    from antennaopt.store.files import is_own_file
 
     if is_own_file(run, output):
         raise ConfigurationError(f"{output} would overwrite a file of the run {run}; name another file")
@@ -213,7 +213,7 @@ def write_out(file: str, text: str) -> None:
     if file == "-":
         click.echo(text, nl=False)
         return
-    from antennaopt.store.atomic import write_text
+    from antennaopt.store.files import write_text
 
     write_text(Path(file), text)
 

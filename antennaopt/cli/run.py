@@ -24,7 +24,7 @@ from antennaopt.cli.options import (
 from antennaopt.cli.validate import check_run_memory
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import check_backend, chosen_backend
-from antennaopt.store.folders import check_run_folder
+from antennaopt.store.files import check_run_folder
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antennaopt.cli.options import check_writable, json_option, quiet_option, warn, write_out
-from antennaopt.store.folders import check_run_folder
-from antennaopt.store.logs import events_in, log_of, read_events
+from antennaopt.store.files import check_run_folder, events_in, log_of, read_events
 from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
 

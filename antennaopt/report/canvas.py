@@ -24,7 +24,7 @@ from matplotlib.font_manager import FontProperties, findfont, fontManager, get_f
 from matplotlib.text import Text
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.store.atomic import write_atomically
+from antennaopt.store.files import write_atomically
 
 LAST_RESORT = "Last Resort"
 """Fonts of this name have a box for each character, as the usual one has for what it lacks."""

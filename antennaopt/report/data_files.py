@@ -16,7 +16,7 @@ from scipy import constants
 
 from antennaopt.families.feed_modes import cutoff_frequency
 from antennaopt.metrics import METRICS
-from antennaopt.store.atomic import storing, write_text
+from antennaopt.store.files import storing, write_text
 
 PATTERN_COLUMNS = ("frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi")
 

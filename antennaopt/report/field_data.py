@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.io import netcdf_file
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.store.atomic import storing, write_atomically
+from antennaopt.store.files import storing, write_atomically
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, 
 from antennaopt.report.record import Row, RunRecord, read_run
 from antennaopt.report.simulation import in_decibels
 from antennaopt.store import damage_lines, stepping_of
-from antennaopt.store.atomic import write_text
+from antennaopt.store.files import write_text
 from antennaopt.terminal import visible
 
 LENGTHS = ("solver.cell", "solver.pml_distance")

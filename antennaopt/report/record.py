@@ -16,7 +16,7 @@ from antennaopt.report.goals import Findings, find, goals_of, reused
 from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
-from antennaopt.store.logs import read_events
+from antennaopt.store.files import read_events
 
 Row = Mapping[str, Any]
 

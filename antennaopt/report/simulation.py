@@ -30,7 +30,7 @@ from antennaopt.report.field_data import FieldMap, sweep_of
 from antennaopt.report.field_maps import draw_magnitude, draw_phase
 from antennaopt.report.patterns import Reflection, draw_matching, limit_axes
 from antennaopt.report.record import Cuts
-from antennaopt.store.atomic import storing
+from antennaopt.store.files import storing
 from antennaopt.terminal import one_line
 
 

@@ -58,7 +58,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     from antennaopt.run import FolderStore, outcome_of_row, plan_to_resume
     from antennaopt.search import decode
     from antennaopt.store import RunFolder, damage_lines
-    from antennaopt.store.folders import check_run_folder
+    from antennaopt.store.files import check_run_folder
 
     check_run_folder(path)
     folder = RunFolder.open(path, whole=False)

@@ -12,8 +12,8 @@ from antennaopt.errors import ResumeRefusedError
 from antennaopt.run.interfaces import Evaluation, Recalled, Store
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store import RunColumns, RunFolder, generation_of, pattern
+from antennaopt.store.files import read_events
 from antennaopt.store.generations import restoring
-from antennaopt.store.logs import read_events
 from antennaopt.store.schema import PARTS_OF_S11
 
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")

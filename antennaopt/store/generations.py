@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.solve.outcome import CUTS
-from antennaopt.store.atomic import write_atomically
+from antennaopt.store.files import write_atomically
 from antennaopt.store.schema import NEVER_EMPTY
 
 SINGLE = 128

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -20,9 +19,8 @@ import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store.atomic import append_line, remove_leftovers, storing, write_text
-from antennaopt.store.checkpoint import Checkpoint, canonical, load_checkpoint, save_checkpoint
-from antennaopt.store.folders import FOLDERS, FolderLock, new_folder, refuse_links, refuse_strangers
+from antennaopt.store.checkpoint import Checkpoint, OrderLog, canonical, load_checkpoint, save_checkpoint
+from antennaopt.store.files import FolderLock, append_line, new_folder, refuse_strangers, storing, take_over, write_text
 from antennaopt.store.generations import (
     by_generation,
     cause_of,
@@ -36,7 +34,6 @@ from antennaopt.store.generations import (
     read_rows,
     write_generation,
 )
-from antennaopt.store.logs import OrderLog
 from antennaopt.store.manifest import columns_of, pretty, provenance, read_manifest, read_object, read_source
 from antennaopt.store.rows import Row, in_order, pattern_table, table_of, under_other_names, whole_cuts
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
@@ -72,8 +69,10 @@ class RunFolder:
         self.left_out: dict[Path, str] = {}
         self._lock, self._whole = lock, whole
         self.order = OrderLog(path / "logs" / "order.jsonl")
-        self._evals = columns.evals_schema(config_hash=self.config_hash)
-        self._patterns = patterns_schema(config_hash=self.config_hash)
+        self._schemas = {
+            "evals": columns.evals_schema(config_hash=self.config_hash),
+            "patterns": patterns_schema(config_hash=self.config_hash),
+        }
 
     @classmethod
     def create(
@@ -151,15 +150,7 @@ class RunFolder:
         refuse_strangers(path)
         manifest = read_manifest(path)
         columns = columns_of(path, manifest)
-        lock = None
-        if write:
-            refuse_links(path)
-            lock = FolderLock(path)
-            for name in FOLDERS:
-                with storing(path / name):
-                    (path / name).mkdir(exist_ok=True)
-                remove_leftovers(path / name)
-            remove_leftovers(path)
+        lock = take_over(path) if write else None
         return cls(path, columns=columns, manifest=manifest, lock=lock, whole=whole)
 
     def close(self) -> None:
@@ -172,9 +163,7 @@ class RunFolder:
     def __enter__(self) -> RunFolder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     @property
@@ -215,7 +204,7 @@ class RunFolder:
         """
         try:
             self._table(table_of(self.columns, self.run_id, rows))
-            pattern_table(self.run_id, {one.individual: one.outcome for one in rows}, self._patterns)
+            pattern_table(self.run_id, {one.individual: one.outcome for one in rows}, self._schemas["patterns"])
         except pa.ArrowException as problem:
             raise ValueError(str(problem)) from problem
 
@@ -233,21 +222,22 @@ class RunFolder:
             StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
             ValueError: A row has other columns than the run.
         """
-        expected = set(self._evals.names)
+        names = self._schemas["evals"].names
+        expected = set(names)
         for row in rows:
             if row.keys() != expected:
                 odd = sorted(row.keys() ^ expected)
                 raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
         ordered = sorted(rows, key=lambda row: row["slot"])
-        return self._write_columns(generation, {name: [row[name] for row in ordered] for name in self._evals.names})
+        return self._write_columns(generation, {name: [row[name] for row in ordered] for name in names})
 
     def _write_columns(self, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
         self._must_be_writable()
         return write_generation(self.evals_folder, generation, self._table(columns))
 
     def _table(self, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-        arrays = [pa.array(columns[field.name], field.type) for field in self._evals]
-        return pa.Table.from_arrays(arrays, schema=self._evals)
+        schema = self._schemas["evals"]
+        return pa.Table.from_arrays([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
     def write_patterns(
         self, generation: int, outcomes: Mapping[str, Outcome], duplicates: Mapping[str, str] | None = None
@@ -263,22 +253,26 @@ class RunFolder:
             StorageError: Disk full, no permission.
         """
         self._must_be_writable()
-        tables = [pattern_table(self.run_id, outcomes, self._patterns)]
+        tables = [pattern_table(self.run_id, outcomes, self._schemas["patterns"])]
         born: dict[int, list[tuple[str, str]]] = {}
         for duplicate, individual in (duplicates or {}).items():
             born.setdefault(generation_of(individual), []).append((duplicate, individual))
         for earlier, names in born.items():
             there = read_generation(self.path / "patterns", earlier)
             if there is not None:
-                tables.append(under_other_names(there, names, self._patterns))
+                tables.append(under_other_names(there, names, self._schemas["patterns"]))
         return write_generation(self.path / "patterns", generation, in_order(tables))
 
     def read_generation(self, generation: int, individuals: Collection[str] | None = None) -> list[dict[str, Any]]:
         """Return one generation's rows, or those of some individuals, as plain dicts; empty when it was not written."""
-        table = self.generation_table(generation)
+        table = self._generation("evals", generation)
         if table is not None and individuals is not None:
             table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
         return [] if table is None else table.to_pylist()
+
+    def pattern_table(self, generation: int) -> pa.Table | None:
+        """Return the patterns of one generation's individuals, None when it was not written."""
+        return self._generation("patterns", generation)
 
     def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
         """Yield every generation's number and rows, in order; each file is read once.
@@ -287,18 +281,7 @@ class RunFolder:
             ResumeRefusedError: A file is truncated or changed.
         """
         for path in files(self.evals_folder):
-            yield from by_generation(path, self._checked(read_rows(path), self._evals, str(path)))
-
-    def generation_table(self, generation: int) -> pa.Table | None:
-        """Return one generation's rows, None when it was not written."""
-        where = f"evals/ of generation {generation}"
-
-        def rows(_: Path) -> pa.Table | None:
-            table = read_generation(self.evals_folder, generation)
-            return table if table is None else self._checked(table, self._evals, where)
-
-        path = holding(self.evals_folder, generation)
-        return next(iter(self.readable([path], rows)), None) if path else None
+            yield from by_generation(path, self.whole_table("evals", path))
 
     def all_rows(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of every generation in order, without notes to readers; empty before the first.
@@ -306,7 +289,8 @@ class RunFolder:
         Args:
             columns: Some of them; all when None.
         """
-        schema = self._evals if columns is None else pa.schema([self._evals.field(name) for name in columns])
+        every = self._schemas["evals"]
+        schema = every if columns is None else pa.schema([every.field(name) for name in columns])
 
         def rows(path: Path) -> pa.Table:
             table = read_rows(path, threads=True) if columns is None else read_columns(path, columns)
@@ -314,18 +298,6 @@ class RunFolder:
 
         tables = self.readable(files(self.evals_folder), rows)
         return (pa.concat_tables(tables) if tables else schema.empty_table()).replace_schema_metadata(None)
-
-    def pattern_table(self, generation: int) -> pa.Table | None:
-        """Return the patterns of one generation's individuals, None when it was not written."""
-        where = f"patterns/ of generation {generation}"
-
-        def cuts(path: Path) -> pa.Table:
-            table = read_generation(self.path / "patterns", generation)
-            empty = self._patterns.empty_table()
-            return empty if table is None else whole_cuts(self._checked(table, self._patterns, where), path)
-
-        path = holding(self.path / "patterns", generation)
-        return next(iter(self.readable([path], cuts)), None) if path else None
 
     def whole_table(self, kind: str, path: Path) -> pa.Table:
         """Return all rows of a file.
@@ -337,8 +309,12 @@ class RunFolder:
         Raises:
             ResumeRefusedError: It is truncated or changed.
         """
-        table = self._checked(read_rows(path), self._evals if kind == "evals" else self._patterns, str(path))
-        return table if kind == "evals" else whole_cuts(table, path)
+        return self._sound(kind, read_rows(path), path, str(path))
+
+    def generations(self) -> list[int]:
+        """Return the generations whose rows are on disk, in order."""
+        found = self.readable(files(self.evals_folder), generations_in)
+        return [number for numbers in found for number in numbers]
 
     def readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> list[T]:
         """Read files; damaged ones are noted and left out, unless the folder was opened for what is whole.
@@ -355,17 +331,6 @@ class RunFolder:
                     raise
                 self.left_out.setdefault(path, f"{path} is damaged ({cause_of(problem)})")
         return found
-
-    def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
-        """Return a table that has the run's columns; a flipped bit may have given one another name."""
-        if not table.schema.equals(schema, check_metadata=False):
-            raise other_columns(where, self.path)
-        return table
-
-    def generations(self) -> list[int]:
-        """Return the generations whose rows are on disk, in order."""
-        found = self.readable(files(self.evals_folder), generations_in)
-        return [number for numbers in found for number in numbers]
 
     def save_checkpoint(self, generation: int, state: Mapping[str, Any]) -> Path:
         """Write the driver's state after a generation; see `antennaopt.store.checkpoint`."""
@@ -398,6 +363,27 @@ class RunFolder:
             target.parent.mkdir(parents=True, exist_ok=True)
         write_text(target, text)
         return target
+
+    def _generation(self, kind: str, generation: int) -> pa.Table | None:
+        """Return one generation's rows or patterns, None when they were not written."""
+
+        def read(path: Path) -> pa.Table | None:
+            table = read_generation(path.parent, generation)
+            where = f"{kind}/ of generation {generation}"
+            return None if table is None else self._sound(kind, table, path, where)
+
+        path = holding(self.path / kind, generation)
+        return next(iter(self.readable([path], read)), None) if path else None
+
+    def _sound(self, kind: str, table: pa.Table, path: Path, where: str) -> pa.Table:
+        table = self._checked(table, self._schemas[kind], where)
+        return whole_cuts(table, path) if kind == "patterns" else table
+
+    def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+        """Return a table that has the run's columns; a flipped bit may have given one another name."""
+        if not table.schema.equals(schema, check_metadata=False):
+            raise other_columns(where, self.path)
+        return table
 
     def _append(self, name: str, entry: Mapping[str, Any]) -> None:
         self._must_be_writable()

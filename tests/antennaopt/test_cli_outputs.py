@@ -7,7 +7,7 @@ import pytest
 from config_files import LENS, WAVEGUIDE
 
 from antennaopt.errors import StorageError
-from antennaopt.store.atomic import write_text
+from antennaopt.store.files import write_text
 
 
 @pytest.fixture

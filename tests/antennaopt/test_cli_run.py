@@ -17,7 +17,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import start  # noqa: F401 - the same
-from antennaopt.store.folders import FolderLock
+from antennaopt.store.files import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
 

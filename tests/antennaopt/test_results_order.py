@@ -2,7 +2,7 @@
 
 import pytest
 
-from antennaopt.store.logs import OrderLog
+from antennaopt.store.checkpoint import OrderLog
 
 
 def written(path, *lines):

@@ -1,18 +1,147 @@
-"""A run folder as folders and files: made whole, one writer at a time, and nothing that leads elsewhere."""
+"""Files and folders of a run: each file whole or not at all, one writer at a time, nothing that leads elsewhere.
+
+A file is written as `.tmp-*` next to its target (readers of Parquet folders skip names with a leading dot), flushed to
+the disk, renamed over the target, and the folder flushed, in that order: whatever kills the process, the target is
+either the old file or the new one. Errors of the operating system are raised in words.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import shutil
 import socket
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, BinaryIO
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError, RunInUseError, StorageError
-from antennaopt.store.atomic import storing, sync_folder
+
+TEMPORARY_PREFIX = ".tmp-"
+
+ADVICE = {
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the disk quota is used up; free some space",
+    errno.EACCES: "permission denied; choose another folder with --out or change its permissions",
+    errno.EPERM: "permission denied; choose another folder with --out or change its permissions",
+    errno.EROFS: "the file system is read-only; choose another folder with --out",
+    errno.ENOTDIR: "a part of this path is a file, not a folder; choose another folder with --out",
+    errno.EEXIST: "there is a file where a folder is needed; choose another folder with --out",
+}
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """Turn every operating-system error inside into a `StorageError` that names the path and what to do."""
+    try:
+        yield
+    except OSError as problem:
+        number = problem.errno or 0
+        advice = ADVICE.get(number, problem.strerror or str(problem))
+        raise StorageError(f"cannot write {path}: {advice}") from problem
+
+
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Create or replace a file in one step.
+
+    Args:
+        path: Target; its folder must exist.
+        write: Writes the whole content to the open file it is given.
+
+    Raises:
+        StorageError: Disk full, no permission. The target is as it was before and no temporary file is left.
+    """
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
+    with storing(path):
+        _refuse_device(path)
+        try:
+            with temporary.open("wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def _refuse_device(path: Path) -> None:
+    """Replace no device or FIFO by a file: as root that would take `/dev/null` from the whole machine.
+
+    Raises:
+        OSError: It is one.
+    """
+    with suppress(FileNotFoundError):
+        kind = path.lstat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Create or replace a text file (UTF-8) in one step."""
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line to a log; a torn last line of a killed process is closed off first, never joined to ours.
+
+    Raises:
+        StorageError: Disk full, no permission.
+    """
+    with storing(path), path.open("ab+") as file:
+        data = line.encode() + b"\n"
+        if file.tell() > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                data = b"\n" + data
+        file.write(data)
+
+
+def log_of(run: Path) -> Path:
+    """Return where a run folder's log lies."""
+    return run / "logs" / "run.jsonl"
+
+
+def events_in(lines: Iterable[str | bytes]) -> list[Mapping[str, Any]]:
+    """Return the events of some lines; one that a crash cut short, or that holds no event, is passed over."""
+    events = []
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            events.append(event)
+    return events
+
+
+def read_events(run: Path) -> list[Mapping[str, Any]]:
+    """Return the events of a run folder's log, none where there is no log; see `events_in`."""
+    path = log_of(run)
+    return events_in(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else []
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk, so that a rename in it survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of a process that was killed while it wrote here."""
+    for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        with suppress(OSError):
+            leftover.unlink()
+
 
 FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
 FILES = ("experiment.toml", "resolved.json", "manifest.json", "parents.json", "failures.jsonl", ".lock")
@@ -127,6 +256,23 @@ class FolderLock:
             holder = json.loads(self._path.read_text(encoding="utf-8"))
             return f"process {int(holder['pid'])} on {holder['host']}"
         return "another process"
+
+
+def take_over(run: Path) -> FolderLock:
+    """Lock an existing run folder for this process; make what folders it lacks, and remove what a killed one left.
+
+    Raises:
+        ResumeRefusedError: A folder or log of it is a link.
+        RunInUseError: Another process is writing to it.
+    """
+    refuse_links(run)
+    lock = FolderLock(run)
+    for name in FOLDERS:
+        with storing(run / name):
+            (run / name).mkdir(exist_ok=True)
+        remove_leftovers(run / name)
+    remove_leftovers(run)
+    return lock
 
 
 def check_run_folder(path: Path) -> None:
