@@ -45,9 +45,9 @@ RANKS = {
     ),
     "antennaopt": (
         ("errors",),
-        ("quantities", "reading", "registry", "installed", "terminal", "solver_settings"),
+        ("quantities", "reading", "registry", "installed", "terminal", "settings"),
         ("metrics",),
-        ("families", "search.objectives", "search.settings"),
+        ("families", "search.objectives"),
         ("experiment",),
         ("solve",),
         ("search", "store"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
 
+from antennaopt import settings as plain
 from antennaopt.experiment.fields import (
     LENGTH_BOUNDS,
     MISSING,
@@ -23,7 +24,6 @@ from antennaopt.experiment.fields import (
 )
 from antennaopt.families import parameter_of
 from antennaopt.metrics import GOALS
-from antennaopt.search import settings as plain
 
 MOST_WEIGHT = 1e6
 """Of an objective: beyond it, the other goals are lost in the rounding of the fitness."""

@@ -20,7 +20,7 @@ from antennaopt.experiment.fields import (
     unknown_key,
 )
 from antennaopt.quantities import FREQUENCY
-from antennaopt.solver_settings import CELLS_PER_WAVELENGTH, SolverSettings
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 
 MOST_FREQUENCIES = 1001
 MOST_CELLS = 100_000

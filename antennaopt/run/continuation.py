@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.run.planning import search_of
-from antennaopt.search import Gene, Scored, Search, decode, encode
+from antennaopt.search import Scored, Search, decode, encode
 from antennaopt.solve.outcome import fault_of
 from antennaopt.store import Checkpoint, RunFolder
 from antennaopt.store.checkpoint import canonical, digest
 
 if TYPE_CHECKING:
-    from antennaopt.experiment import Experiment
+    from antennaopt.experiment import Experiment, Gene
 
 
 DECIDING = ("antenna", "solver", "objectives", "seed", "evolution")

@@ -12,7 +12,7 @@ from antennaopt.farm import ClusterSettings, usable_cores
 from antennaopt.run.progress import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
-from antennaopt.solver_settings import SolverSettings
+from antennaopt.settings import SolverSettings
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

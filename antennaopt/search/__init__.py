@@ -1,7 +1,7 @@
 """Searches: genomes in [0, 1], bounded operators, algorithms behind one protocol of ask and tell.
 
 DEAP's operators are used in here and nowhere else. What crosses the border is plain numbers and ids. Everything is
-imported when it is first asked for: an experiment file, and a worker, need the objectives but not DEAP.
+imported when it is first used: an experiment file, and a worker, need the objectives but not DEAP.
 """
 
 from __future__ import annotations
@@ -11,29 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antennaopt.search.base import ALL_GOALS_MET, HALL_OF_FAME_SIZE, Search, new_search
-    from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
-    from antennaopt.search.genome import Gene, decode, design_key, encode
-    from antennaopt.search.settings import ALGORITHMS, Crossover, EvolutionSettings, Mutation, Stop
+    from antennaopt.search.candidate import Candidate, Result, Scored, decode, design_key, encode, individual_id
+    from antennaopt.settings import ALGORITHMS, Crossover, EvolutionSettings, Mutation, Stop
 
 _HOMES = {
-    "ALL_GOALS_MET": "base",
-    "HALL_OF_FAME_SIZE": "base",
-    "Search": "base",
-    "new_search": "base",
-    "Candidate": "candidate",
-    "Result": "candidate",
-    "Scored": "candidate",
-    "individual_id": "candidate",
-    "Gene": "genome",
-    "decode": "genome",
-    "design_key": "genome",
-    "encode": "genome",
-    "ALGORITHMS": "settings",
-    "Crossover": "settings",
-    "EvolutionSettings": "settings",
-    "Mutation": "settings",
-    "Stop": "settings",
+    "base": ("ALL_GOALS_MET", "HALL_OF_FAME_SIZE", "Search", "new_search"),
+    "candidate": ("Candidate", "Result", "Scored", "decode", "design_key", "encode", "individual_id"),
 }
+"""Exported names by their module; all others are in `antennaopt.settings`."""
 
 __all__ = [
     "ALGORITHMS",
@@ -42,7 +27,6 @@ __all__ = [
     "Candidate",
     "Crossover",
     "EvolutionSettings",
-    "Gene",
     "Mutation",
     "Result",
     "Scored",
@@ -57,6 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = next((f"{__name__}.{home}" for home, names in _HOMES.items() if name in names), "antennaopt.settings")
+    return getattr(import_module(home), name)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.search.candidate import Candidate, Result, Scored, counted, require_finite
-from antennaopt.search.genome import Gene, encode
-from antennaopt.search.objectives.ranking import Ranking
+from antennaopt.search.candidate import Candidate, Result, Scored, counted, encode, require_finite
+from antennaopt.search.objectives import Ranking
 from antennaopt.search.operators import seeded, uniform_genome
-from antennaopt.search.settings import ALGORITHMS, EvolutionSettings
+from antennaopt.settings import ALGORITHMS, EvolutionSettings
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Gene
 
 HALL_OF_FAME_SIZE = 10
 STATE_VERSION = 1

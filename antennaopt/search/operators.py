@@ -17,7 +17,7 @@ import numpy as np
 from deap import tools
 
 from antennaopt.search.candidate import Scored, require_finite
-from antennaopt.search.settings import Crossover, Mutation
+from antennaopt.settings import Crossover, Mutation
 
 DRAWING = ("deap.tools.crossover", "deap.tools.emo", "deap.tools.mutation", "deap.tools.selection")
 """DEAP's modules that draw from what they know by the name `random`; those of this package do the same."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from antennaopt.families import FAMILIES, SHARED, stack
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.fit import misfit
-from antennaopt.solver_settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.errors import ConfigError
 

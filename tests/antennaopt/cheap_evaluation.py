@@ -4,7 +4,7 @@ import math
 from types import SimpleNamespace
 
 from antennaopt.metrics import METRICS
-from antennaopt.solver_settings import SolverSettings
+from antennaopt.settings import SolverSettings
 
 CALLS = []
 

@@ -19,7 +19,7 @@ from antennaopt.search.operators import (
     two_point,
     vary,
 )
-from antennaopt.search.settings import CROSSOVERS, MUTATIONS
+from antennaopt.settings import CROSSOVERS, MUTATIONS
 
 unit = st.floats(0.0, 1.0)
 pairs = st.integers(1, 10).flatmap(

@@ -1,12 +1,75 @@
-"""Settings of the search and the registry of its algorithms, free of any file format."""
+"""Settings of the solver and of the search as plain data with its defaults, free of any file format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
+
+CELLS_PER_WAVELENGTH = 20.0
+"""Default where neither a cell nor a density is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverSettings:
+    """Settings of the plan of a lattice, SI.
+
+    Attributes:
+        frequencies: Hz, as listed.
+        design_frequency: Frequency of the loss tangent, Hz.
+        cell: Cell size, m, used exactly as given; None to take it from `cells_per_wavelength`.
+        cells_per_wavelength: In the densest medium at the highest frequency; ignored when `cell` is given.
+        courant_fraction: Time step as a fraction of the largest stable one.
+        max_steps: Largest number of time steps; None to choose by the size of the grid.
+        decay_db: Stop when the energy is this far below its peak, dB.
+        pml_cells: Thickness of the absorbing layers.
+        pml_distance: From the antenna to the layers, m; None to choose by the wavelength.
+        grid: (nr, nz) cells, layers included; None to choose by the antenna.
+        steps: Exact number of steps, without the energy stop; for benchmarks.
+        precision: Precision of the fields, `float32` or `float64`.
+        surfaces: The permittivity tensor where a dielectric surface cuts cells, `full` or `diagonal`; None for the
+            diagonal in a search and the full one in `simulate` and in certificates.
+    """
+
+    frequencies: tuple[float, ...]
+    design_frequency: float
+    cell: float | None = None
+    cells_per_wavelength: float | None = CELLS_PER_WAVELENGTH
+    courant_fraction: float = 0.98
+    max_steps: int | None = None
+    decay_db: float = 60.0
+    pml_cells: int = 10
+    pml_distance: float | None = None
+    grid: tuple[int, int] | None = None
+    steps: int | None = None
+    precision: str = "float32"
+    surfaces: str | None = None
+
+    @classmethod
+    def of(cls, table: SolverSettings | Mapping[str, Any]) -> SolverSettings:
+        """Return settings from a table as `to_dict` writes it; settings as they are."""
+        if isinstance(table, SolverSettings):
+            return table
+        lists = {name: tuple(table[name]) for name in ("frequencies", "grid") if table.get(name) is not None}
+        return cls(**{**table, **lists})
+
+    def with_cell(self, cell: float) -> SolverSettings:
+        """Return the same on another cell, m, on the grid that it takes."""
+        return replace(self, cell=cell, cells_per_wavelength=None, grid=None)
+
+    def in_a_search(self) -> SolverSettings:
+        """Return the same with the tensor at surfaces that a search takes, where none is given."""
+        return replace(self, surfaces=self.surfaces or "diagonal")
+
+    def step_counts(self) -> dict[str, int]:
+        """Return `steps` and `max_steps`, where they are given."""
+        return {name: count for name in ("steps", "max_steps") if (count := getattr(self, name))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every entry by name, in the order above."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +77,7 @@ class Algorithm:
     """Where an algorithm is, by name: an experiment file must know it, and must not import DEAP.
 
     Attributes:
-        module: Module of this package.
+        module: Module of `antennaopt.search`.
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
     """
@@ -46,6 +109,14 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigurationError(message)
 
 
+def _check_operator(operator: Crossover | Mutation, table: str, kinds: tuple[str, ...]) -> None:
+    _require(operator.kind in kinds, f"evolution.{table}.kind = {operator.kind!r}; it is one of {kinds}")
+    _require(
+        0.0 <= operator.probability <= 1.0,
+        f"evolution.{table}.probability = {operator.probability}; it lies between 0 and 1",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Crossover:
     """How two parents mix.
@@ -65,11 +136,7 @@ class Crossover:
     swap_probability: float = 0.5
 
     def __post_init__(self) -> None:
-        _require(self.kind in CROSSOVERS, f"evolution.crossover.kind = {self.kind!r}; it is one of {CROSSOVERS}")
-        _require(
-            0.0 <= self.probability <= 1.0,
-            f"evolution.crossover.probability = {self.probability}; it lies between 0 and 1",
-        )
+        _check_operator(self, "crossover", CROSSOVERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +156,7 @@ class Mutation:
     sigma: float = 0.1
 
     def __post_init__(self) -> None:
-        _require(self.kind in MUTATIONS, f"evolution.mutation.kind = {self.kind!r}; it is one of {MUTATIONS}")
-        _require(
-            0.0 <= self.probability <= 1.0,
-            f"evolution.mutation.probability = {self.probability}; it lies between 0 and 1",
-        )
+        _check_operator(self, "mutation", MUTATIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +208,9 @@ class EvolutionSettings:
         _require(
             self.algorithm in ALGORITHMS, f"evolution.algorithm = {self.algorithm!r}; it is one of {tuple(ALGORITHMS)}"
         )
-        _require(self.population >= 1, f"evolution.population = {self.population}; at least 1 is needed")
-        _require(self.generations >= 1, f"evolution.generations = {self.generations}; at least 1 is needed")
-        _require(self.tournament_size >= 1, f"evolution.tournament_size = {self.tournament_size}; at least 1 is needed")
+        for name in ("population", "generations", "tournament_size"):
+            count = getattr(self, name)
+            _require(count >= 1, f"evolution.{name} = {count}; at least 1 is needed")
         _require(
             0 <= self.elites < self.population,
             f"evolution.elites = {self.elites} leaves no room for children in a population of {self.population}; "

@@ -1,11 +1,15 @@
-"""A goal for one metric, and how an outcome stands to it."""
+"""Objectives: outcomes in, shortfalls in dB out, and how candidates rank by them. They read outcomes only."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from typing import Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.metrics import GOALS
 
 FREQUENCY_TOLERANCE = 1e-9
 WORST_SHORTFALL_DB = 200.0
@@ -167,3 +171,77 @@ def bounded(shortfall_db: float) -> float:
     if shortfall_db <= 0.0:
         return 0.0
     return shortfall_db if shortfall_db < WORST_SHORTFALL_DB else WORST_SHORTFALL_DB
+
+
+PENALTY_FACTORS = {"undecayed": 2.0, "diverged": 3.0, "infeasible": 4.0}
+"""Multiples of the worst fitness that an `ok` can have. `timeout`, `lost` and `error` rank as `diverged` does."""
+
+
+def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]:
+    """Return each objective's shortfall in dB, 0 when met; empty unless the outcome is `ok`.
+
+    Args:
+        outcome: As `evaluate` returns it.
+        objectives: From `build`.
+    """
+    if outcome["status"] != "ok":
+        return []
+    return [objective.shortfall(outcome) for objective in objectives]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Order by the weighted sum of the shortfalls; what is not `ok` comes after all that is.
+
+    Attributes:
+        weights: One an objective, positive.
+    """
+
+    weights: tuple[float, ...] = (1.0,)
+
+    @classmethod
+    def of(cls, objectives: Iterable[Objective]) -> Ranking:
+        """Return the order that objectives make."""
+        return cls(tuple(objective.weight for objective in objectives))
+
+    def fitness(self, status: str, shortfalls: Sequence[float]) -> float:
+        """Return the number to minimise: the weighted sum, or the penalty of a status other than `ok`.
+
+        Args:
+            status: Of the outcome.
+            shortfalls: dB, one an objective.
+        """
+        if status != "ok":
+            worst = WORST_SHORTFALL_DB * max(sum(self.weights), 1.0)
+            return worst * PENALTY_FACTORS.get(status, PENALTY_FACTORS["diverged"])
+        return sum(weight * short for weight, short in zip(self.weights, shortfalls, strict=True))
+
+
+def build(tables: Iterable[Mapping[str, Any]]) -> tuple[Objective, ...]:
+    """Turn the `objective` tables of a resolved experiment into objectives, in order.
+
+    Args:
+        tables: Each with `metric`, `at_least` or `at_most`, and perhaps `weight` and `frequencies` (Hz).
+
+    Raises:
+        ConfigurationError: A metric is not known.
+    """
+    return tuple(_metric_goal(table) for table in tables)
+
+
+def _metric_goal(table: Mapping[str, Any]) -> Objective:
+    name = str(table["metric"])
+    if name not in GOALS:
+        near = get_close_matches(name, GOALS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(GOALS)}"
+        raise ConfigurationError(f"objective.metric = {name!r} is not known; {hint}")
+    weight = table.get("weight")
+    return Objective(
+        metric=name,
+        at_least=table.get("at_least"),
+        at_most=table.get("at_most"),
+        weight=1.0 if weight is None else float(weight),
+        frequencies=tuple(float(hz) for hz in table.get("frequencies") or ()),
+        ratio=GOALS[name].ratio,
+        met_when_absent=GOALS[name].met_when_absent,
+    )
