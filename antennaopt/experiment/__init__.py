@@ -1,10 +1,9 @@
 """The experiment file: TOML in, checked and frozen settings in SI out. Pydantic is used in here and nowhere else."""
 
-from antennaopt.experiment.antenna import Antenna
+from antennaopt.experiment.antenna import Antenna, Solver
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.experiment import Experiment, Gene
 from antennaopt.experiment.load import load_antenna, load_experiment, load_file, parse_table, read_source
-from antennaopt.experiment.solver import Solver
 
 __all__ = [
     "Antenna",

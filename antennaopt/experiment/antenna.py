@@ -1,25 +1,33 @@
-"""The antenna's tables, read by the table of parameters that its family gives."""
+"""The tables of an antenna file: [antenna], by the parameters that its family gives, and [solver]."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, Strict, ValidationInfo
 
 from antennaopt.experiment.fields import (
     MISSING,
     Bounds,
+    Count,
     EntryError,
+    Frequency,
+    Length,
+    Number,
     Range,
+    Table,
+    below,
+    check_keys,
     is_resolved,
     plain,
     read_range,
     unknown_key,
 )
 from antennaopt.families import FAMILIES, Family, Parameter
-from antennaopt.quantities import LENGTH
+from antennaopt.quantities import FREQUENCY, LENGTH
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
@@ -81,7 +89,7 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
     if not isinstance(data, Mapping):
         raise EntryError("is not a table; write its keys below [antenna]", value=data)
     family = _family(data)
-    _check_keys(data, ["family", *family.tables], ())
+    check_keys(data, ["family", *family.tables])
     values: dict[str, Value | tuple[Value, ...]] = {}
     missing: list[EntryError] = []
     for table, parameters in family.tables.items():
@@ -91,10 +99,13 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
         given = data[table]
         if not isinstance(given, Mapping):
             raise EntryError("is not a table; write its keys below a [header] or in { }", path=(table,), value=given)
-        _check_keys(given, [parameter.key for parameter in parameters], (table,))
+        with below(table):
+            check_keys(given, [parameter.key for parameter in parameters])
         for parameter in parameters:
             if parameter.key in given:
-                values[parameter.name] = _value(parameter, given[parameter.key], si=is_resolved(info))
+                read = _list if parameter.kind == "list" else _entry
+                with below(table, parameter.key):
+                    values[parameter.name] = read(parameter, given[parameter.key], si=is_resolved(info))
             elif parameter.default is not None:
                 values[parameter.name] = parameter.default
             else:
@@ -115,20 +126,6 @@ def _family(data: Mapping[str, Any]) -> Family:
     return FAMILIES[name]
 
 
-def _check_keys(data: Mapping[str, Any], known: list[str], path: tuple[str, ...]) -> None:
-    for key in data:
-        if key not in known:
-            raise EntryError(unknown_key(key, known), path=(*path, key), value=MISSING)
-
-
-def _value(parameter: Parameter, value: Any, *, si: bool) -> Value | tuple[Value, ...]:
-    read = _list if parameter.kind == "list" else _entry
-    try:
-        return read(parameter, value, si=si)
-    except EntryError as error:
-        raise EntryError(error.text, path=(parameter.table, parameter.key, *error.path), value=error.value) from None
-
-
 def _entry(parameter: Parameter, value: Any, *, si: bool) -> Value:
     bounds = bounds_of(parameter)
     return read_range(value, bounds, si=si) if isinstance(value, Mapping) else bounds.read(value, si=si)
@@ -141,22 +138,102 @@ def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
         if "count" not in value:
             text = f"is missing; it says how many {what}, for example count = 8"
             raise EntryError(text, path=("count",), value=MISSING)
-        count = value["count"]
-        if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_ENTRIES:
-            text = f"must be a whole number from 2 to {MOST_ENTRIES}: how many {what}"
-            raise EntryError(text, path=("count",), value=count)
+        count = _count(value, MOST_ENTRIES, f": how many {what}")
         return (read_range(rest, bounds_of(parameter), si=si),) * count
     if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_ENTRIES:
         kind = f"{parameter.dimension}s"
         raise EntryError(f"must be a list of 2 to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
-    return tuple(_list_entry(parameter, place, one, si=si) for place, one in enumerate(value))
+    found = []
+    for place, one in enumerate(value):
+        with below(place):
+            found.append(_entry(parameter, one, si=si))
+    return tuple(found)
 
 
-def _list_entry(parameter: Parameter, place: int, value: Any, *, si: bool) -> Value:
-    try:
-        return _entry(parameter, value, si=si)
-    except EntryError as error:
-        raise EntryError(error.text, path=(place, *error.path), value=error.value) from None
+def _count(table: Mapping[str, Any], most: int, what: str = "") -> int:
+    count = table["count"]
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= most:
+        raise EntryError(f"must be a whole number from 2 to {most}{what}", path=("count",), value=count)
+    return count
 
 
 AntennaTable = Annotated[Antenna, PlainValidator(_read), PlainSerializer(Antenna.to_dict)]
+
+
+MOST_FREQUENCIES = 1001
+MOST_CELLS = 100_000
+FREQUENCY_BOUNDS = Bounds(dimension=FREQUENCY, above=True)
+
+
+def _frequencies(value: Any, info: ValidationInfo) -> Any:
+    """Spread `{ min, max, count }` out; check that a list holds something, and nothing twice."""
+    si = is_resolved(info)
+    if isinstance(value, Mapping):
+        return _spread(value, si=si)
+    if not isinstance(value, (list, tuple)) or not 1 <= len(value) <= MOST_FREQUENCIES:
+        raise EntryError(
+            f'must be a list of 1 to {MOST_FREQUENCIES} frequencies, for example ["28.5 GHz", "30 GHz"]', value=value
+        )
+    read: list[float] = []
+    for place, one in enumerate(value):
+        with below(place):
+            read.append(FREQUENCY_BOUNDS.read(one, si=si))
+            if read[-1] in read[:-1]:
+                raise EntryError("stands twice in the list; remove one", value=one)
+    return value
+
+
+def _spread(table: Mapping[str, Any], *, si: bool) -> list[str]:
+    keys = ["min", "max", "count"]
+    check_keys(table, keys)
+    for key in keys:
+        if key not in table:
+            raise EntryError("is missing; write { min, max, count }", path=(key,), value=MISSING)
+    count = _count(table, MOST_FREQUENCIES)
+    low, high = (FREQUENCY_BOUNDS.read_at(table, key, si=si) for key in ("min", "max"))
+    if low >= high:
+        raise EntryError("is not below max; swap them", path=("min",), value=table["min"])
+    step = (high - low) / (count - 1)
+    # Whole hertz: less is never needed, and the list reads well in tables.
+    return [f"{round(low + place * step)} Hz" for place in range(count)]
+
+
+def _grid(value: Any) -> Any:
+    good = isinstance(value, (list, tuple)) and len(value) == 2
+    if value is not None and not (good and all(type(one) is int and 1 <= one <= MOST_CELLS for one in value)):
+        raise EntryError(f"must be [nr, nz], two whole numbers from 1 to {MOST_CELLS}", value=value)
+    return value
+
+
+def _middle(data: dict[str, Any]) -> float:
+    frequencies = sorted(data["frequencies"])
+    return frequencies[len(frequencies) // 2]
+
+
+def _cells(data: dict[str, Any]) -> float | None:
+    return CELLS_PER_WAVELENGTH if data["cell"] is None else None
+
+
+class Solver(Table):
+    """How the fields are computed; see `SolverSettings`."""
+
+    frequencies: Annotated[tuple[Frequency, ...], BeforeValidator(_frequencies)] = Field(
+        examples=['["28.5 GHz", "30 GHz", "31.5 GHz"]']
+    )
+    design_frequency: Frequency = Field(default_factory=_middle)
+    cell: Length | None = None
+    cells_per_wavelength: Number | None = Field(default_factory=_cells, gt=0.0, le=200.0)
+    courant_fraction: Number = Field(default=SolverSettings.courant_fraction, gt=0.0, le=1.0)
+    max_steps: Count | None = None
+    decay_db: Number = Field(default=SolverSettings.decay_db, ge=20.0, le=150.0)
+    pml_cells: Annotated[int, Strict()] = Field(default=SolverSettings.pml_cells, ge=4, le=64)
+    pml_distance: Length | None = None
+    grid: Annotated[tuple[int, int] | None, BeforeValidator(_grid)] = None
+    steps: Count | None = None
+    precision: Literal["float32", "float64"] = "float32"
+    surfaces: Literal["full", "diagonal"] | None = None
+
+    @property
+    def settings(self) -> SolverSettings:
+        """The settings as plain data."""
+        return SolverSettings(**{name: getattr(self, name) for name in type(self).model_fields})

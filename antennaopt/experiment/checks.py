@@ -1,20 +1,25 @@
-"""What a file's entries must be to each other, and the physics that needs no field solved."""
+"""What a file's entries must be to each other, physics that needs no field solved, and goals that hardly make sense.
+
+Such goals are warned of and never refused: a study may want to see how far one is missed.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.cluster import check_cluster
-from antennaopt.experiment.fields import Range
-from antennaopt.experiment.goals import goal_warnings
+from antennaopt.experiment.fields import Range, refuse
 from antennaopt.families import FAMILIES, SHARED, parameter_of
 from antennaopt.families.feed_modes import cutoff_frequency
+from antennaopt.metrics import GOALS, METRICS, Metric
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
+    from antennaopt.experiment.search import Objective
     from antennaopt.families import Family
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
@@ -32,7 +37,7 @@ def check(experiment: Experiment) -> None:
     _check_search(experiment)
     _check_objectives(experiment)
     _check_start(experiment)
-    lower, upper = _extremes(experiment)
+    lower, upper = experiment.bounds()
     _check_shared(lower, upper)
     _check_shape(FAMILIES[experiment.family], lower, upper)
     _check_modes(experiment, upper)
@@ -42,7 +47,7 @@ def check(experiment: Experiment) -> None:
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Return what may surprise: modes beside TE11 that the guide carries, goals that hardly make sense."""
-    _, upper = _extremes(experiment)
+    _, upper = experiment.bounds()
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)
     found = []
@@ -62,35 +67,24 @@ OTHER_MODES = {
 }
 
 
-def _extremes(experiment: Experiment) -> tuple[dict[str, float], dict[str, float]]:
-    parameters = list(experiment.antenna.parameters())
-    lower = {name: value.low if isinstance(value, Range) else value for name, value in parameters}
-    upper = {name: value.high if isinstance(value, Range) else value for name, value in parameters}
-    return lower, upper
-
-
-def _refuse(message: str) -> None:
-    raise ConfigurationError(message)
-
-
 def _check_search(experiment: Experiment) -> None:
     evolution, cluster = experiment.evolution, experiment.cluster
     if evolution.elites >= evolution.population:
-        _refuse(
+        refuse(
             f"evolution.elites = {evolution.elites} leaves no room for children "
             f"(must be < evolution.population = {evolution.population}); use fewer elites or a larger population"
         )
     if evolution.tournament_size > evolution.population:
-        _refuse(
+        refuse(
             f"evolution.tournament_size = {evolution.tournament_size} is larger than the population "
             f"(must be <= evolution.population = {evolution.population}); lower it or enlarge the population"
         )
     if len(evolution.start) > evolution.population:
-        _refuse(
+        refuse(
             f"evolution.start plants {len(evolution.start)} designs "
             f"(must be <= evolution.population = {evolution.population}); plant fewer or enlarge the population"
         )
-    check_cluster(cluster, _refuse)
+    check_cluster(cluster)
 
 
 def _check_objectives(experiment: Experiment) -> None:
@@ -98,7 +92,7 @@ def _check_objectives(experiment: Experiment) -> None:
     for place, objective in enumerate(experiment.objectives):
         for hz in objective.frequencies:
             if hz not in solved:
-                _refuse(
+                refuse(
                     f"objective.{place}.frequencies: {format_frequency(hz)} is not solved; use some of "
                     f"{', '.join(format_frequency(one) for one in solved)}, or add it to solver.frequencies"
                 )
@@ -109,7 +103,7 @@ def _check_start(experiment: Experiment) -> None:
     for place, planted in enumerate(experiment.evolution.start):
         for name, value in planted.items():
             if name not in genes:
-                _refuse(
+                refuse(
                     f"evolution.start.{place}.{name} is not a gene; remove it "
                     f"(genes: {', '.join(genes) if genes else 'none'})"
                 )
@@ -124,16 +118,16 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
         return format_quantity(x, LENGTH, digits=digits) if is_length else f"{x:.{digits}g}"
 
     if gene.kind == "choice" and value not in gene.choices:
-        _refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
+        refuse(f"{where} = {show(value)} is none of the gene's choices ({', '.join(show(x) for x in gene.choices)})")
     slack = 1e-9 * gene.high
     if not gene.low - slack <= value <= gene.high + slack:
         digits = next((n for n in (6, 9, 12) if show(value, n) not in (show(gene.low, n), show(gene.high, n))), 17)
-        _refuse(
+        refuse(
             f"{where} = {show(value, digits)} lies outside the gene's range ({show(gene.low)} to {show(gene.high)}); "
             "widen the range or change the design"
         )
     if gene.kind == "integer" and abs(value - round(value)) > slack:
-        _refuse(
+        refuse(
             f"{where} = {show(value)} is no whole number, as the gene's values are ({show(math.ceil(gene.low))} to "
             f"{show(math.floor(gene.high))}); round it"
         )
@@ -142,7 +136,7 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
 def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
     for name in SHARED:
         if lower[name] != upper[name]:
-            _refuse(
+            refuse(
                 f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
                 "source drives all antennas of a run; write one length"
             )
@@ -150,14 +144,14 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
 
 def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float]) -> None:
     if upper["feed.outer_radius"] <= lower["feed.inner_radius"]:
-        _refuse(
+        refuse(
             f"antenna.feed.outer_radius{_given('feed.outer_radius', lower, upper)} leaves no wall "
             f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
         )
     for limit in family.limits:
         name, least = limit.entry(upper), lower[limit.least]
         if upper[name] < least:
-            _refuse(
+            refuse(
                 f"antenna.{name}{_given(name, lower, upper)} {limit.problem} "
                 f"(must be >= antenna.{limit.least} = {format_length(least)}); enlarge it"
             )
@@ -174,7 +168,7 @@ def _check_modes(experiment: Experiment, upper: dict[str, float]) -> None:
     needed = _lowest_frequency(radius)
     lowest = min(experiment.solver.frequencies)
     if lowest < needed:
-        _refuse(
+        refuse(
             f"solver.frequencies: {format_frequency(lowest)} is below or near the TE11 cutoff of "
             f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius)} (must be >= "
             f"{format_frequency(needed)}); raise the frequency or widen the feed"
@@ -199,7 +193,7 @@ def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> 
     hz, radius = experiment.solver.design_frequency, upper["feed.inner_radius"]
     lowest = _lowest_frequency(radius)
     if hz < lowest:
-        _refuse(
+        refuse(
             f"solver.design_frequency = {format_frequency(hz)} is below or near the TE11 cutoff of the feed, "
             f"{_cutoff(radius)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency that is "
             "solved, or leave it out (the middle of the list)"
@@ -207,7 +201,7 @@ def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> 
     densest = math.sqrt(_densest(experiment))
     highest = c / (FEWEST_CELLS_PER_WAVELENGTH * densest * cell_size(experiment))
     if hz > highest * (1.0 + 1e-9):
-        _refuse(
+        refuse(
             f"solver.design_frequency = {format_frequency(hz)} is too high for the cells (must be <= "
             f"{highest / 1e9:.4g} GHz: {FEWEST_CELLS_PER_WAVELENGTH:g} a wavelength); lower it, or leave it out "
             "(the middle of the list)"
@@ -226,7 +220,7 @@ def cell_size(experiment: Experiment) -> float:
 
 
 def _densest(experiment: Experiment) -> float:
-    return FAMILIES[experiment.family].densest(_extremes(experiment)[1])
+    return FAMILIES[experiment.family].densest(experiment.bounds()[1])
 
 
 def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
@@ -234,35 +228,119 @@ def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
 
     solver, permittivity, highest = experiment.solver, _densest(experiment), max(experiment.solver.frequencies)
     if solver.cell is not None and solver.cells_per_wavelength is not None:
-        _refuse(
+        refuse(
             f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
             f"{solver.cells_per_wavelength:g} exclude each other; remove one"
         )
     if solver.cell is None and solver.cells_per_wavelength is None:
-        _refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
+        refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
     cell = cell_size(experiment)
     per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
     needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
     if per_wavelength < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
         if solver.cell is None:
-            _refuse(
+            refuse(
                 f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse ({needs}); "
                 "raise it or lower the highest frequency"
             )
-        _refuse(
+        refuse(
             f"solver.cell = {format_length(cell)} is too coarse: {per_wavelength:.3g} cells per wavelength ({needs}); "
             "make it smaller or lower the highest frequency"
         )
     radius = lower["feed.inner_radius"]
     if radius / cell < FEWEST_CELLS_IN_GUIDE and solver.cell is not None:
-        _refuse(
+        refuse(
             f"solver.cell = {format_length(cell)} is too coarse for antenna.feed.inner_radius = "
             f"{format_length(radius)} (needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); "
             f"make it <= {format_length(radius / FEWEST_CELLS_IN_GUIDE)}"
         )
     if radius / cell < FEWEST_CELLS_IN_GUIDE - 1.0:
-        _refuse(
+        refuse(
             f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse for "
             f"antenna.feed.inner_radius = {format_length(radius)} "
             f"(needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); raise it"
         )
+
+
+def goal_warnings(experiment: Experiment) -> list[str]:
+    """Return a line for each goal that hardly makes sense: which entry, its value, what is usual."""
+    found = []
+    for place, goal in enumerate(experiment.objectives):
+        found += [f"objective.{place}: {line}" for line in _of_one(experiment, goal)]
+    return found + list(_contradictions(experiment))
+
+
+def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
+    metric = METRICS[goal.metric]
+    if metric.usual_text:
+        wrong = _wrong(goal, metric)
+        if wrong:
+            yield f"{_written(goal, metric.unit)} {wrong}; usual is {metric.usual_text}"
+    elif goal.at_least is not None:
+        limit = _sphere_limit(experiment, min(goal.frequencies or experiment.solver.frequencies))
+        if goal.at_least > limit[0]:
+            level, radius, hz = limit
+            yield (
+                f"{_written(goal, 'dBi')} is hardly met: the largest antenna of this file fits a sphere of radius "
+                f"{format_length(radius)}; usual is at most {level:.1f} dBi at {format_frequency(hz)} (Harrington's "
+                "limit N^2 + 2 N with N = k a)"
+            )
+
+
+def _wrong(goal: Objective, metric: Metric) -> str:
+    """Say what is wrong with a goal; empty when nothing is."""
+    low, high, unit = goal.at_least, goal.at_most, f" {metric.unit}" if metric.unit else ""
+    usual = GOALS[metric.key]
+    antenna, never = ("antenna whose main beam is on boresight", "hardly") if usual.forward else ("antenna", "never")
+    if low is not None and low > usual.ceiling:
+        return f"is {never} met: no {antenna} has more than {usual.ceiling:g}{unit}"
+    if high is not None and (high < usual.floor or (high == usual.floor == 0.0 and metric.unit != "dB")):
+        return f"is {never} met: no {antenna} has less than {usual.floor:g}{unit}"
+    if low is not None and low <= usual.floor:
+        return f"is met by every {antenna}: none has less than {usual.floor:g}{unit}"
+    if high is not None and high >= usual.ceiling:
+        return f"is met by every {antenna}: none has more than {usual.ceiling:g}{unit}"
+    if metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
+        return "asks for a worse antenna"
+    return ""
+
+
+def _written(goal: Objective, unit: str) -> str:
+    word, level = ("at_least", goal.at_least) if goal.at_least is not None else ("at_most", goal.at_most)
+    return f"{goal.metric} {word} = {level:g} {unit}".rstrip()
+
+
+def _contradictions(experiment: Experiment) -> Iterator[str]:
+    """Yield a line for each two goals for one metric that no antenna meets at a frequency that they share."""
+    everywhere = experiment.solver.frequencies
+    for (one, first), (other, second) in combinations(enumerate(experiment.objectives), 2):
+        low, high = (first, second) if first.at_least is not None else (second, first)
+        if first.metric != second.metric or low.at_least is None or high.at_most is None:
+            continue
+        shared = sorted(set(first.frequencies or everywhere) & set(second.frequencies or everywhere))
+        if shared and low.at_least > high.at_most:
+            yield (
+                f"objective.{one} and objective.{other}: {first.metric} at_least = {low.at_least:g} and at_most = "
+                f"{high.at_most:g} contradict each other at {format_frequency(shared[0])}: no antenna meets both; "
+                "usual is at_least below at_most"
+            )
+
+
+def _sphere_limit(experiment: Experiment, hz: float) -> tuple[float, float, float]:
+    """Return the largest usual directivity of the largest antenna of a file, dBi, with its sphere's radius and hz.
+
+    The sphere encloses the feed too, and so does not stand too low.
+
+    References:
+        R. F. Harrington, "Effect of antenna size on gain, bandwidth, and efficiency", J. Res. NBS 64D, 1960, eq. 5.
+    """
+    from scipy.constants import c
+
+    from antennaopt.families import FAMILIES, stack
+
+    lower, upper = experiment.bounds()
+    sizes = [FAMILIES[experiment.family].size(stack([design])) for design in (lower, upper)]
+    radius, height = (max(float(size[at][0]) for size in sizes) for at in (0, 1))
+    sphere = math.hypot(radius, 0.5 * (height + upper["feed.length"]))
+    modes = 2.0 * math.pi * hz / c * sphere
+    return 10.0 * math.log10(modes**2 + 2.0 * modes), sphere, hz

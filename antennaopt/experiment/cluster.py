@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
-from antennaopt.experiment.fields import Count, Duration, EntryError, Table
+from antennaopt.experiment.fields import Count, Duration, EntryError, Table, below, refuse
 
 
 def _auto_or_count(value: Any) -> int | str:
@@ -32,10 +32,8 @@ def _workers(value: Any) -> int | str | dict[str, int | str]:
         raise EntryError('takes the keys cuda and cpu; write { cuda = "auto", cpu = 2 }', value=dict(value))
     found = {}
     for key, count in value.items():
-        try:
+        with below(key):
             found[key] = _auto_or_count(count)
-        except EntryError as error:
-            raise EntryError(error.text, path=(key,), value=count) from None
     return found
 
 
@@ -219,12 +217,11 @@ ELSEWHERE = {
 """Kinds whose scheduler this program does not start itself: why they take no `dashboard = false`."""
 
 
-def check_cluster(cluster: Cluster, refuse: Callable[[str], None]) -> None:
-    """Look for entries that do not go together.
+def check_cluster(cluster: Cluster) -> None:
+    """Refuse entries that do not go together.
 
-    Args:
-        cluster: As the file has it.
-        refuse: Raises what is wrong.
+    Raises:
+        ConfigurationError: Two do not.
     """
     kind = cluster.kind
     belongs = {

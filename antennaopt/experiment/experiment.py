@@ -1,4 +1,4 @@
-"""The whole file: an experiment, or an antenna when nothing in it is a range."""
+"""The whole file: an experiment, or an antenna when nothing in it is a range; its first fault in one line."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
-from pydantic import Field, Strict, ValidationError, model_validator
+from pydantic import BaseModel, Field, Strict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.antenna import AntennaTable
+from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.cluster import Cluster
-from antennaopt.experiment.fields import Range, Table
-from antennaopt.experiment.messages import one_line
+from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
-from antennaopt.experiment.solver import Solver
 from antennaopt.families import FAMILIES
 from antennaopt.search.objectives import Objective, build
 
@@ -92,7 +91,7 @@ class Experiment(Table):
         try:
             return cls.model_validate(data, context={"si": si})
         except ValidationError as error:
-            raise ConfigurationError(one_line(error, cls)) from None
+            raise ConfigurationError(_one_line(error)) from None
 
     @classmethod
     def from_resolved(cls, data: Mapping[str, Any]) -> Experiment:
@@ -106,17 +105,7 @@ class Experiment(Table):
     def resolved(self) -> dict[str, Any]:
         """Return everything with its defaults as JSON-able data, SI; `genes` and `warnings` are derived."""
         data = self.model_dump(mode="json")
-        data["genes"] = [
-            {
-                "name": gene.name,
-                "low": gene.low,
-                "high": gene.high,
-                "kind": gene.kind,
-                "dimension": gene.dimension,
-                "choices": list(gene.choices),
-            }
-            for gene in self.genes
-        ]
+        data["genes"] = [{**asdict(gene), "choices": list(gene.choices)} for gene in self.genes]
         data["warnings"] = list(self.warnings)
         return data
 
@@ -227,3 +216,82 @@ class Experiment(Table):
 def _digest(data: Any) -> str:
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+LIMITS = {
+    "greater_than": (">", "gt"),
+    "greater_than_equal": (">=", "ge"),
+    "less_than": ("<", "lt"),
+    "less_than_equal": ("<=", "le"),
+}
+TYPES = {
+    "int_type": "must be a whole number, without quotes",
+    "float_type": "must be a number, without quotes",
+    "string_type": "must be text in quotes",
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list in [ ]",
+    "list_type": "must be a list in [ ]",
+    "finite_number": "must be a finite number",
+}
+LATE = {"missing": 1, "default_factory_not_called": 2}
+"""Faults that often follow from another one (a misspelt key is unknown, and the right one is missing)."""
+
+
+def _one_line(error: ValidationError) -> str:
+    """Return the fault to correct first, as field, value, what is allowed, what to do."""
+    fault: Mapping[str, Any] = min(error.errors(include_url=False), key=lambda one: LATE.get(one["type"], 0))
+    path = fault["loc"]
+    inner = fault.get("ctx", {}).get("error")
+    if isinstance(inner, EntryError):
+        return _describe((*path, *inner.path), inner.value, inner.text)
+    if fault["type"] == "missing":
+        return _describe(path, MISSING, _missing(path))
+    return _describe(path, fault["input"], _text(fault))
+
+
+def _describe(path: tuple[str | int, ...], value: Any, text: str) -> str:
+    """Write a fault: `path = value text`, or without the value where there is none."""
+    name = ".".join(str(key) for key in path) or "the file"
+    if value is MISSING or isinstance(value, BaseModel):
+        return f"{name} {text}"
+    return f"{name} = {written(value)} {text}"
+
+
+def _text(fault: Mapping[str, Any]) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in LIMITS:
+        sign, key = LIMITS[kind]
+        return f"must be {sign} {context[key]:g}; correct it"
+    if kind == "literal_error":
+        return f"is not one of {context['expected']}; use one of them"
+    if kind in ("too_long", "too_short"):
+        return f"has {context['actual_length']} entries; write as many as the manual says"
+    if kind == "string_pattern_mismatch":
+        return "must be 1 to 100 letters, digits, dots, hyphens or underscores, the first a letter or digit; rename it"
+    return TYPES.get(kind) or str(fault["msg"])
+
+
+def _missing(path: tuple[str | int, ...]) -> str:
+    """Say what to add, with the field's own example."""
+    example = _example(path)
+    if example is not None:
+        return f"is missing; add for example {path[-1]} = {example}"
+    return f"is missing; add a table [{'.'.join(str(key) for key in path)}]"
+
+
+def _example(path: tuple[str | int, ...]) -> str | None:
+    """Return the example of the field at a path."""
+    at: Any = Experiment
+    field: FieldInfo | None = None
+    for key in path:
+        if isinstance(key, int):
+            continue
+        if not (isinstance(at, type) and issubclass(at, BaseModel)):
+            return None
+        field = next((one for name, one in at.model_fields.items() if key in (name, one.alias)), None)
+        if field is None:
+            return None
+        at = field.annotation
+        while inside := get_args(at):  # a list's tables, or a table that may be left out
+            at = inside[0]
+    return str(field.examples[0]) if field is not None and field.examples else None

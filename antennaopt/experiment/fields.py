@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 from pydantic import (
     BaseModel,
@@ -19,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import (
     FREQUENCY,
     LENGTH,
@@ -47,6 +49,24 @@ class EntryError(ValueError):
 
 
 MISSING = object()
+
+
+@contextmanager
+def below(*keys: str | int) -> Iterator[None]:
+    """Put keys before the path of an `EntryError` that is raised inside."""
+    try:
+        yield
+    except EntryError as error:
+        raise EntryError(error.text, path=(*keys, *error.path), value=error.value) from None
+
+
+def refuse(message: str) -> NoReturn:
+    """Refuse a file whose entries do not go together.
+
+    Raises:
+        ConfigurationError: With that message.
+    """
+    raise ConfigurationError(message)
 
 
 def written(value: Any) -> str:
@@ -78,11 +98,24 @@ class Table(BaseModel):
         if not isinstance(data, Mapping):
             raise EntryError("is not a table; write its keys below a [header] or in { }", value=data)
         known = [field.alias or name for name, field in cls.model_fields.items()]
-        accepted = {*known, *cls.model_fields}
-        for key in data:
-            if key not in accepted:
-                raise EntryError(unknown_key(key, [*known, *cls.also_known]), path=(key,), value=MISSING)
+        check_keys(data, [*known, *cls.also_known], also=cls.model_fields)
         return data
+
+
+def check_keys(table: Iterable[str], known: list[str], *, also: Collection[str] = ()) -> None:
+    """Refuse a key that is not known.
+
+    Args:
+        table: Keys of a table.
+        known: Those that it may have.
+        also: Further ones that are accepted and that messages do not name.
+
+    Raises:
+        EntryError: One is not; the text says which one may have been meant.
+    """
+    for key in table:
+        if key not in known and key not in also:
+            raise EntryError(unknown_key(key, known), path=(key,), value=MISSING)
 
 
 def unknown_key(key: str, known: list[str]) -> str:
@@ -116,9 +149,6 @@ class Range:
         return {**plain, "kind": self.kind} if self.kind != "real" else plain
 
 
-Read = Callable[[Any], float]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What values a parameter may take.
@@ -137,28 +167,6 @@ class Bounds:
     above: bool = False
     whole: bool = False
 
-    def check(self, value: float) -> None:
-        """Refuse a value that lies outside.
-
-        Raises:
-            EntryError: It does; the text says what is allowed.
-        """
-        low_enough = value <= self.highest
-        high_enough = value > self.lowest if self.above else value >= self.lowest
-        if not (low_enough and high_enough):
-            raise EntryError(f"is out of bounds ({self.allowed()}); correct it")
-        if self.whole and value != round(value):
-            raise EntryError("is not a whole number; round it")
-
-    def allowed(self) -> str:
-        """Say what is allowed."""
-        sign = ">" if self.above else ">="
-        text = f"must be {sign} {self.lowest:g}"
-        if math.isfinite(self.highest):
-            top = format_length(self.highest) if self.dimension is LENGTH else f"{self.highest:g}"
-            text += f" and <= {top}"
-        return text
-
     def read(self, value: Any, *, si: bool) -> float:
         """Read one value, SI.
 
@@ -170,11 +178,26 @@ class Bounds:
             EntryError: Not such a value, or out of bounds.
         """
         number = self._number(value, si=si)
-        try:
-            self.check(number)
-        except EntryError as error:
-            raise EntryError(error.text, value=value) from None
+        high_enough = number > self.lowest if self.above else number >= self.lowest
+        if not (high_enough and number <= self.highest):
+            raise EntryError(f"is out of bounds ({self._allowed()}); correct it", value=value)
+        if self.whole and number != round(number):
+            raise EntryError("is not a whole number; round it", value=value)
         return number
+
+    def read_at(self, table: Mapping[str, Any], key: str, *, si: bool) -> float:
+        """Read the value of a table's key; an error names the key."""
+        with below(key):
+            return self.read(table[key], si=si)
+
+    def _allowed(self) -> str:
+        """Say what is allowed."""
+        sign = ">" if self.above else ">="
+        text = f"must be {sign} {self.lowest:g}"
+        if math.isfinite(self.highest):
+            top = format_length(self.highest) if self.dimension is LENGTH else f"{self.highest:g}"
+            text += f" and <= {top}"
+        return text
 
     def _number(self, value: Any, *, si: bool) -> float:
         plain = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -207,15 +230,13 @@ def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
         EntryError: A key is missing or unknown, or a value is not allowed.
     """
     known = ["min", "max", "kind", "choices"]
-    for key in table:
-        if key not in known:
-            raise EntryError(unknown_key(key, known), path=(key,), value=MISSING)
+    check_keys(table, known)
     if "choices" in table:
         return _read_choices(table, bounds, si=si)
     for key in ("min", "max"):
         if key not in table:
             raise EntryError("is missing; a range needs min and max", path=(key,), value=MISSING)
-    low, high = (_read_at(key, table[key], bounds, si=si) for key in ("min", "max"))
+    low, high = (bounds.read_at(table, key, si=si) for key in ("min", "max"))
     kinds = ("integer",) if bounds.whole else ("real",) if bounds.dimension else ("real", "integer")
     kind = table.get("kind", kinds[0])
     if kind not in kinds:
@@ -240,18 +261,13 @@ def _read_choices(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Rang
     given = table["choices"]
     if not isinstance(given, (list, tuple)) or len(given) < 2:
         raise EntryError("needs a list of two values or more", path=("choices",), value=given)
-    values = tuple(_read_at("choices", one, bounds, si=si, place=place) for place, one in enumerate(given))
+    values = []
+    for place, one in enumerate(given):
+        with below("choices", place):
+            values.append(bounds.read(one, si=si))
     if len(set(values)) < len(values):
         raise EntryError("holds a value twice; remove it", path=("choices",), value=given)
-    return Range(low=min(values), high=max(values), kind="choice", choices=values)
-
-
-def _read_at(key: str, value: Any, bounds: Bounds, *, si: bool, place: int | None = None) -> float:
-    try:
-        return bounds.read(value, si=si)
-    except EntryError as error:
-        path = (key,) if place is None else (key, place)
-        raise EntryError(error.text, path=path, value=value) from None
+    return Range(low=min(values), high=max(values), kind="choice", choices=tuple(values))
 
 
 def _quantity(bounds: Bounds) -> PlainValidator:

@@ -20,6 +20,7 @@ from antennaopt.experiment.fields import (
     Frequency,
     Number,
     Table,
+    below,
     is_resolved,
 )
 from antennaopt.families import parameter_of
@@ -35,7 +36,13 @@ def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
         raise EntryError(
             'is not a table of gene values; write for example { "lens.radii" = ["17 mm", ...] }', value=value
         )
-    return {name: _planted_value(name, one, si=is_resolved(info)) for name, one in _leaves("", value)}
+    found = {}
+    for name, one in _leaves("", value):
+        parameter = parameter_of(name)
+        bounds = Bounds(dimension=None) if parameter and parameter.dimension == "number" else LENGTH_BOUNDS
+        with below(name):
+            found[name] = bounds.read(one, si=is_resolved(info))
+    return found
 
 
 def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -47,15 +54,6 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(f"{prefix}.{place}", one)
     else:
         yield prefix.removeprefix("antenna."), value
-
-
-def _planted_value(name: str, value: Any, *, si: bool) -> float:
-    parameter = parameter_of(name)
-    bounds = Bounds(dimension=None) if parameter and parameter.dimension == "number" else LENGTH_BOUNDS
-    try:
-        return bounds.read(value, si=si)
-    except EntryError as error:
-        raise EntryError(error.text, path=(name,), value=value) from None
 
 
 class Crossover(Table):
