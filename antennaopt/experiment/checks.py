@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
 from antennaopt.families import FAMILIES, SHARED, parameter_of
-from antennaopt.families.feed_modes import cutoff_frequency
+from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.metrics import GOALS, METRICS, Metric
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 

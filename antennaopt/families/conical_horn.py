@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, back_rim, feed
-from antennaopt.families.outline import Outline, feed_outline, polygon
+from antennaopt.families.family import Designs, Family, Outline, back_rim, feed, feed_outline, polygon
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, length
 from fdtd.axisymmetric.scene import Rim, Scene, cone_shell
 

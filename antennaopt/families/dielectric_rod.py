@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, dielectric, on_feed
-from antennaopt.families.outline import Outline, polygon
+from antennaopt.families.family import Designs, Family, Outline, dielectric, on_feed, polygon
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, length, material
 from fdtd.axisymmetric.scene import Scene
 

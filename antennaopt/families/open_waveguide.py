@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, on_feed
-from antennaopt.families.outline import Outline, feed_outline
+from antennaopt.families.family import Designs, Family, Outline, feed_outline, on_feed
 from antennaopt.families.parameters import FEED, Orders
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, numbered, on_feed, stack
-from antennaopt.families.outline import Outline, curve
+from antennaopt.families.family import LENS_BASE, Designs, Family, Outline, curve, dielectric, numbered, on_feed, stack
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, entries, length, material
 from fdtd.axisymmetric.scene import Scene, polar_profile
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy import constants
 
-from antennaopt.families.feed_modes import cutoff_frequency
+from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.metrics import METRICS
 from antennaopt.store.files import storing, write_text
 

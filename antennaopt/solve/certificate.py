@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antennaopt.families.feed_modes import first_unmeasured
+from antennaopt.families.parameters import first_unmeasured
 from antennaopt.quantities import format_frequency, format_length
 
 DECAY_DB = -50.0

@@ -14,7 +14,7 @@ from run_examples import COLUMNS, row, solved
 from scipy.special import jn_zeros, jnp_zeros
 
 from antennaopt.experiment import load_experiment
-from antennaopt.families.feed_modes import cutoff_frequency, first_unmeasured
+from antennaopt.families.parameters import cutoff_frequency, first_unmeasured
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import run
 from antennaopt.solve.certificate import certify, doubts, reason
