@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from functools import partial
 
 import numpy as np
 
@@ -215,48 +216,45 @@ def _directivity(q: Quantities) -> np.ndarray:
     return q.e_plane_dbi[..., 0]
 
 
-_ANGLE = GoalKind(usual=(5, 120), either=True, ratio=True, floor=0.0, ceiling=360.0)
+_DIRECTIVITY = partial(Metric, unit="dBi", larger_is_better=True, goal=GoalKind())
+_BEAMWIDTH = partial(
+    Metric,
+    unit="deg",
+    larger_is_better=False,
+    goal=GoalKind(usual=(5, 120), either=True, ratio=True, floor=0.0, ceiling=360.0),
+    place=Place.FIGURE,
+    absent="not defined",
+)
+_BALANCE = partial(Metric, unit="", larger_is_better=True, extrapolation=Extrapolation.LINEAR, goal=None, decimals=4)
 
 METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in (
-        Metric(
+        _DIRECTIVITY(
             key="directivity_dbi",
             label="directivity on axis",
-            unit="dBi",
-            larger_is_better=True,
             compute=_directivity,
             typical=20.0,
-            goal=GoalKind(),
             place=Place.HEADLINE,
         ),
-        Metric(
+        _DIRECTIVITY(
             key="max_directivity_dbi",
             label="largest directivity",
-            unit="dBi",
-            larger_is_better=True,
             compute=lambda q: np.maximum(q.e_plane_dbi, q.h_plane_dbi).max(axis=-1),
             typical=20.0,
-            goal=GoalKind(),
         ),
-        Metric(
+        _DIRECTIVITY(
             key="gain_dbi",
             label="gain on axis",
-            unit="dBi",
-            larger_is_better=True,
             compute=lambda q: _directivity(q) + decibels(q.efficiency),
             typical=19.98,
-            goal=GoalKind(),
             place=Place.FIGURE,
         ),
-        Metric(
+        _DIRECTIVITY(
             key="realized_gain_dbi",
             label="realised gain on axis",
-            unit="dBi",
-            larger_is_better=True,
             compute=lambda q: _directivity(q) + decibels(q.efficiency * (1.0 - q.reflected)),
             typical=19.93,
-            goal=GoalKind(),
         ),
         Metric(
             key="radiation_efficiency",
@@ -280,27 +278,17 @@ METRICS: dict[str, Metric] = {
             goal=GoalKind(usual=(-10, -30), ceiling=0.0),
             place=Place.HEADLINE,
         ),
-        Metric(
+        _BEAMWIDTH(
             key="hpbw_e_deg",
             label="beamwidth, E plane",
-            unit="deg",
-            larger_is_better=False,
             compute=lambda q: half_power_beamwidth(q.e_plane_dbi, q.theta_deg),
             typical=14.2,
-            goal=_ANGLE,
-            place=Place.FIGURE,
-            absent="not defined",
         ),
-        Metric(
+        _BEAMWIDTH(
             key="hpbw_h_deg",
             label="beamwidth, H plane",
-            unit="deg",
-            larger_is_better=False,
             compute=lambda q: half_power_beamwidth(q.h_plane_dbi, q.theta_deg),
             typical=14.9,
-            goal=_ANGLE,
-            place=Place.FIGURE,
-            absent="not defined",
         ),
         Metric(
             key="sidelobe_db",
@@ -334,27 +322,17 @@ METRICS: dict[str, Metric] = {
             goal=GoalKind(usual=(-15, -40), ceiling=0.0, forward=True),
             place=Place.COMPARISON,
         ),
-        Metric(
+        _BALANCE(
             key="power_balance",
             label="power balance",
-            unit="",
-            larger_is_better=True,
             compute=lambda q: (q.radiated + q.dissipated) / q.accepted,
-            extrapolation=Extrapolation.LINEAR,
             typical=1.001,
-            goal=None,
-            decimals=4,
         ),
-        Metric(
+        _BALANCE(
             key="contour_balance",
             label="contour balance",
-            unit="",
-            larger_is_better=True,
             compute=lambda q: q.radiated / q.through_contour,
-            extrapolation=Extrapolation.LINEAR,
             typical=0.999,
-            goal=None,
-            decimals=4,
         ),
     )
 }

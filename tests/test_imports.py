@@ -45,7 +45,7 @@ RANKS = {
     ),
     "antennaopt": (
         ("errors",),
-        ("quantities", "reading", "registry", "installed", "terminal", "settings"),
+        ("quantities", "machine", "registry", "terminal", "settings"),
         ("metrics",),
         ("families", "search.objectives"),
         ("experiment",),

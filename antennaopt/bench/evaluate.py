@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.runner import typical
-from antennaopt.installed import processor_name
+from antennaopt.machine import processor_name
 from antennaopt.solve import device
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 from antennaopt.solve.evaluate import evaluate

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.bench.runner import Log, busy_seconds, typical
 from antennaopt.farm import ClusterSettings, DaskFarm
-from antennaopt.installed import processor_name
+from antennaopt.machine import processor_name
 from antennaopt.run import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.bench.runner import busy_seconds
 from antennaopt.experiment import Cluster
-from antennaopt.installed import processor_name
+from antennaopt.machine import processor_name
 from antennaopt.run import Quiet, open_farm, run
 from antennaopt.store import RunFolder, stepping_of
 

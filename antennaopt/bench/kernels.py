@@ -16,7 +16,7 @@ from typing import Any
 
 from antennaopt.bench.problems import SMALLEST, cylinder_problem, plain_problem, reference_problem
 from antennaopt.bench.runner import Log, in_turns, rates
-from antennaopt.installed import processor_name
+from antennaopt.machine import processor_name
 from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import CudaDevice, describe
 from fdtd.backends.cuda.marching import marching, schemes_of

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from antennaopt.installed import processor_name
+from antennaopt.machine import processor_name
 
 Log = Callable[[str], None]
 """Gets a line of text while a bench goes on."""

@@ -15,7 +15,7 @@ import click
 from antennaopt.cli.options import check_plot, given_options, json_option, plot_option, quiet_option, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
-from antennaopt.reading import read_regular
+from antennaopt.machine import read_regular
 
 _WATCH = "antennaopt.bench.runner"
 measured_option = click.option(

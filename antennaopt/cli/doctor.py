@@ -55,7 +55,7 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
 
 def examine() -> dict[str, Any]:
     """Return what is found, JSON-able."""
-    from antennaopt.installed import processor_name
+    from antennaopt.machine import processor_name
     from antennaopt.solve.capacity import memory_bytes
     from antennaopt.store.manifest import package_versions
     from fdtd.cache_folder import cache_folder

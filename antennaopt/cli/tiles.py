@@ -13,7 +13,7 @@ import click
 from antennaopt.cli.options import check_writable, given_options, write_out
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ClusterError, ConfigurationError
-from antennaopt.reading import read_regular
+from antennaopt.machine import read_regular
 
 SWITCHES = ("--tune", "--measured", "--stencil")
 """What turns the command to another model; of several, the first decides."""

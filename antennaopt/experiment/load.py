@@ -10,7 +10,7 @@ from typing import Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.experiment import Experiment
-from antennaopt.reading import read_regular
+from antennaopt.machine import read_regular
 
 EXCLUSIVE = ("cell", "cells_per_wavelength")
 """Entries of [solver] of which an override of one takes the other's place."""

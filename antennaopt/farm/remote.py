@@ -12,7 +12,7 @@ from distributed.security import Security
 from antennaopt.errors import ClusterError
 from antennaopt.farm.dask_client import ANSWER_S, connect_in_time, page_link, threads_of, within
 from antennaopt.farm.local import Cluster, prepare_processes
-from antennaopt.installed import installed
+from antennaopt.machine import installed
 
 ASK_AGAIN_S = 30.0
 """After which a worker that did not answer is asked again."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.reading import read_regular
+from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
 from antennaopt.report.goals import Findings, find, goals_of, reused
 from antennaopt.search.objectives import Objective, Standing

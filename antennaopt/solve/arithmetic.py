@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from antennaopt import __version__
-from antennaopt.installed import installed, processor_name
+from antennaopt.machine import installed, processor_name
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
 from antennaopt.solve.plan import SolverPlan
 

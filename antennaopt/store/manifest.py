@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.installed import installed, processor_name
-from antennaopt.reading import read_regular
+from antennaopt.machine import installed, processor_name, read_regular
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns
 
 PACKAGES = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_file
 from antennaopt.experiment.load import MOST_NESTED, MOST_PARTS, too_deep
-from antennaopt.reading import MOST_BYTES
+from antennaopt.machine import MOST_BYTES
 
 DEEP = {
     "dotted": "a" + ".a" * 100_000 + " = 1",

@@ -1,10 +1,13 @@
-"""Read files of users: regular files of a limited size, whatever a path leads to."""
+"""What this program reads of its machine: users' files, installed packages, the processor. Imports nothing heavy."""
 
 from __future__ import annotations
 
 import errno
 import os
+import platform
 import stat
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 MOST_BYTES = 10_000_000
@@ -40,3 +43,25 @@ def read_regular(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes // 1_000_000} MB", str(path))
     return bytes(data)
+
+
+def installed(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def processor_name() -> str:
+    """Return the processor's model name, or its architecture where the system does not give it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
