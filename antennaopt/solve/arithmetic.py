@@ -35,7 +35,7 @@ DECIDING = (
 )
 """Whose text decides an outcome, from the design to the figures of merit."""
 
-OF_THE_SEARCH = (("antennaopt", "search"),)
+OF_THE_SEARCH = (("antennaopt", "search"), ("antennaopt", "settings.py"))
 """Whose text, besides, decides which antennas a run solves."""
 
 
