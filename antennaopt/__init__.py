@@ -15,27 +15,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from antennaopt import errors
 
-_HOMES = {
-    **dict.fromkeys(
-        ("Antenna", "Outcome", "Run", "load", "open_run", "optimise", "plot", "simulate", "to_xarray"), "interface"
-    ),
-    **dict.fromkeys(
-        (
-            "AntennaoptError",
-            "ClusterError",
-            "ConfigurationError",
-            "Interrupted",
-            "ResumeRefusedError",
-            "RunInUseError",
-            "StorageError",
-            "TooManyFailuresError",
-        ),
-        "errors",
-    ),
-    "Experiment": "experiment",
-}
+__version__ = "0.1.0"
 
 __all__ = [
     "Antenna",
@@ -64,9 +46,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("families", "metrics"):
         return import_module(f"antennaopt.{name}")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"antennaopt.{_HOMES[name]}"), name)
+    home = "errors" if hasattr(errors, name) else "experiment" if name == "Experiment" else "interface"
+    return getattr(import_module(f"antennaopt.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -46,7 +46,7 @@ def check(experiment: Experiment) -> None:
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Return what may surprise: modes beside TE11 that the guide carries, goals that hardly make sense."""
+    """Return what may surprise: modes other than TE11 that the guide carries, goals that hardly make sense."""
     _, upper = experiment.bounds()
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)

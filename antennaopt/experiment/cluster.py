@@ -76,7 +76,7 @@ class Slurm(Table):
         qos: Quality of service.
         constraint: Features that nodes must have.
         reservation: Which.
-        gpu: Kind of GPU asked for, as SLURM calls it; any when None.
+        gpu: Kind of GPU that a job requests, in SLURM's words; any when None.
         cores: Cores of a job.
         memory: Of a job.
         walltime: s, of a job; a job that ends is followed by another.
@@ -155,23 +155,23 @@ class Cluster(Table):
     Attributes:
         kind: `local` starts workers here; `address` uses a running scheduler; `slurm` and `kubernetes` start workers
             there.
-        workers: How many, or `auto`: one a core or one a device of this machine; on mixed hardware so many of each,
+        workers: How many, or `auto`: one a core or one a device of this machine; on mixed hardware a number of each,
             `{ cuda = "auto", cpu = 2 }`.
         dispatch: How batches are dealt out. `greedy`: the next to a free worker. `assignment`: each worker's speed
             is measured, and it gets what should keep it busy for `target_time`.
         target_time: s.
         threads: Of a worker of kind `local`: batches that it takes at a time, each on a stream of its own where it has
             a device; two of a device and one of a core when None.
-        workers_least: Of `slurm` and `kubernetes`: a run begins with so many, and never falls below; the others are
-            there while there is work for them. All when None.
+        workers_least: Of `slurm` and `kubernetes`: workers that a run begins with and always keeps; the
+            others are there while there is work for them. All when None.
         address: Of the scheduler, `tls://host:8786`.
         listen: Host, with or without a port, where the scheduler of `local` and `slurm` listens.
         tls: Certificates.
         dashboard: Whether the run's own scheduler serves one, on loopback.
         dashboard_hosts: Names under which it answers, in addition to localhost, 127.0.0.1 and [::1].
         batch_size: Antennas a task, or `auto`.
-        cache: Whether the evaluation cache may answer; where it is says the environment or the command line alone.
-        slurm: What a job of kind `slurm` asks for.
+        cache: Whether the evaluation cache may be used; the environment or the command line name its folder.
+        slurm: What a job of kind `slurm` requests.
         kubernetes: What the pods of kind `kubernetes` ask for.
     """
 

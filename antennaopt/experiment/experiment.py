@@ -48,10 +48,10 @@ class Gene:
 
 
 class Experiment(Table):
-    """What an experiment file says, every default filled in, SI throughout.
+    """Content of an experiment file, every default filled in, SI throughout.
 
     Attributes:
-        name: File stem, or as the file says; names the folder of the results.
+        name: File stem, or as the file gives it; names the folder of the results.
         title: For people.
         seed: Same seed, same result.
         antenna: Family and parameters, ranges included.

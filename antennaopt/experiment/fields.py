@@ -111,7 +111,7 @@ def check_keys(table: Iterable[str], known: list[str], *, also: Collection[str] 
         also: Further ones that are accepted and that messages do not name.
 
     Raises:
-        EntryError: One is not; the text says which one may have been meant.
+        EntryError: One is not; the text names the one that may have been meant.
     """
     for key in table:
         if key not in known and key not in also:
@@ -119,7 +119,7 @@ def check_keys(table: Iterable[str], known: list[str], *, also: Collection[str] 
 
 
 def unknown_key(key: str, known: list[str]) -> str:
-    """Say that a key is not known and which one may have been meant."""
+    """Return the text for an unknown key, with the one that may have been meant."""
     near = get_close_matches(str(key), known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "remove it"
     return f"is not a known key; {hint} (known here: {', '.join(known)})"

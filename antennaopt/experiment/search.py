@@ -187,10 +187,10 @@ Goal = Annotated[Objective, BeforeValidator(_one_goal)]
 
 
 class Certificate(Table):
-    """What is asked of the evidence that comes with a result; `certificate = "report"` is short for the table.
+    """What is required of the evidence that comes with a result; `certificate = "report"` is short for the table.
 
     Attributes:
-        mode: `strict` crowns no doubtful winner, `report` only says so, `off` leaves it out.
+        mode: `strict` crowns no doubtful winner, `report` only reports it, `off` leaves it out.
     """
 
     mode: Literal["strict", "report", "off"] = "strict"

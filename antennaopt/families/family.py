@@ -57,7 +57,7 @@ def feed_outline(design: Mapping[str, float]) -> np.ndarray:
 
 
 def curve(at: Callable[[np.ndarray], np.ndarray], start: float, stop: float) -> np.ndarray:
-    """Points of a smooth curve, so many that no chord is further from it than `CHORD_ERROR`.
+    """Points of a smooth curve, dense enough that no chord is further from it than `CHORD_ERROR`.
 
     Args:
         at: Points (n, 2) of parameters (n,).

@@ -252,7 +252,7 @@ class Search(ABC):
             sizes: How many of them the population can have.
 
         Raises:
-            ValueError: It is one; the message says by what it is seen.
+            ValueError: It is one; the message names the contradiction.
         """
         most, population, hall = self.settings.population, self.population, self.hall_of_fame
         if len(population) not in sizes:

@@ -1,7 +1,7 @@
 """Evolution without generations: a child is bred whenever a place is free, from those who are complete by then.
 
-Everything follows from the seed and the order of completion: individuals are named by that order, and each says in
-which place of the order of birth it was bred and how many were complete by then.
+Everything follows from the seed and the order of completion: individuals are named by that order, and each holds
+its place in the order of birth and how many were complete by then.
 """
 
 from __future__ import annotations

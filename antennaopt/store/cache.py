@@ -67,7 +67,7 @@ class Entry:
 
 
 def usual_folder(asked: str | Path | None = None) -> Path | None:
-    """Return where the cache is: as asked, else as `ANTENNAOPT_CACHE` says, else the user's; None for `off`."""
+    """Return the cache's folder: as given, else as in `ANTENNAOPT_CACHE`, else the user's; None for `off`."""
     given = str(asked or os.environ.get(FOLDER_VARIABLE, "")).strip()
     if given.lower() == "off":
         return None
