@@ -21,23 +21,9 @@ _HOMES = {
 """Exported names by their module; all others are in `antennaopt.settings`."""
 
 __all__ = [
-    "ALGORITHMS",
-    "ALL_GOALS_MET",
-    "HALL_OF_FAME_SIZE",
-    "Candidate",
-    "Crossover",
-    "EvolutionSettings",
-    "Mutation",
-    "Result",
-    "Scored",
-    "Search",
-    "Stop",
-    "decode",
-    "design_key",
-    "encode",
-    "individual_id",
-    "new_search",
-]
+    "ALGORITHMS", "ALL_GOALS_MET", "HALL_OF_FAME_SIZE", "Candidate", "Crossover", "EvolutionSettings", "Mutation",
+    "Result", "Scored", "Search", "Stop", "decode", "design_key", "encode", "individual_id", "new_search",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

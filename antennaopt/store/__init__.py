@@ -46,27 +46,10 @@ _HOMES = {
 """Exported names by their module."""
 
 __all__ = [
-    "Checkpoint",
-    "GeneColumn",
-    "Row",
-    "RunColumns",
-    "RunFolder",
-    "Stepping",
-    "certificate_mode",
-    "certified",
-    "crowned_best",
-    "damage_lines",
-    "generation_of",
-    "load",
-    "mark_rows",
-    "pattern",
-    "provenance",
-    "rate_text",
-    "read_certificates",
-    "stepping_of",
-    "stepping_text",
-    "write_certificates",
-]
+    "Checkpoint", "GeneColumn", "Row", "RunColumns", "RunFolder", "Stepping", "certificate_mode", "certified",
+    "crowned_best", "damage_lines", "generation_of", "load", "mark_rows", "pattern", "provenance", "rate_text",
+    "read_certificates", "stepping_of", "stepping_text", "write_certificates",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
