@@ -55,7 +55,7 @@ def study(population: int, generations: int, *, steps: int | None) -> Experiment
 
 
 def timed(experiment: Experiment, workers: int, backend: str, out: Path) -> dict:
-    """Carry the study out with so many workers and read from its own files how long it took."""
+    """Run the study with a number of workers and read its time from its own files."""
     started = time.monotonic()
     at_work = Experiment.from_resolved({**experiment.resolved(), "cluster": {"workers": workers}})
     summary = run(at_work, root=out / f"{workers}", backend=backend, cache="off", progress=Lines(), report=False)

@@ -78,7 +78,7 @@ SMALLER = {"resident": {"tmz": (200, 200), "tez": (200, 200)}}  # where the whol
 
 
 def sampled(problem: AnyProblem, kernel: str, precision: str, steps: int) -> Iterator[np.ndarray]:
-    """Fields at the start and after every so many steps, (problems, components, ...), float64."""
+    """Return fields at the start and at regular steps, (problems, components, ...), float64."""
     device = cuda.device()
     scheme, choice = way_of(kernel)
     ready = marching(problem, device, scheme, precision=precision, **choice)
@@ -348,7 +348,7 @@ def figures_part() -> list[dict[str, Any]]:
 
 
 def memory_part() -> list[dict[str, Any]]:
-    """Device memory that an antenna takes at most while it is stepped, by scheme, beside what is reckoned with."""
+    """Return the largest device memory of an antenna while it is stepped, by scheme, and the estimate of the plan."""
     import cupy  # pyright: ignore[reportMissingImports]
 
     rows = []

@@ -6,7 +6,7 @@ import socket
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody listened at a moment ago."""
+    """Return a port of the loopback that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

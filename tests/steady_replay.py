@@ -4,7 +4,7 @@ from antennaopt.search import Candidate, Result
 
 
 def replay(search, recorded):
-    """Yield what comes out of pairs of a candidate and what was told of it; the same, if nothing was changed since."""
+    """Yield the results of a replay from pairs of candidate and result; the same if nothing has changed since."""
     order = list(recorded)
     waiting = sorted((birth_of(candidate) for candidate, _ in order), reverse=True)
     for candidate, result in order:

@@ -1,4 +1,4 @@
-"""Rules for functions: few parameters, and problems told apart by their stencil.
+"""Rules for functions: few parameters, and one type of problem for each stencil.
 
 At most eight parameters, outside the commands that click calls with one an option.
 """

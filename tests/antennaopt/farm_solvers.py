@@ -13,7 +13,7 @@ import numpy as np
 
 
 def jobs(count):
-    """Ask for so many, x = 0, 1, 2, ..."""
+    """Return a number of candidates, x = 0, 1, 2, ..."""
     return [(f"i{place}", {"x": float(place)}) for place in range(count)]
 
 

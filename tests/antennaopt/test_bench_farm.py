@@ -133,7 +133,7 @@ def test_the_null_solver_s_batches_are_as_large_as_real_ones():
 
 
 def test_a_machine_s_combinations():
-    """On cores every process count with as many threads as there are cores for; devices alone and beside cores."""
+    """On cores every process count with the threads that fit; devices alone and with cores."""
     assert [str(one) for one in usual_combinations(0, 2)] == ["1 process x 1", "1 process x 2", "2 processes x 1"]
     assert len(usual_combinations(0, 6)) == len({str(one) for one in usual_combinations(0, 6)})
     assert all(one.cpu * one.threads <= 6 for one in usual_combinations(0, 6))
@@ -167,7 +167,7 @@ def test_stored_rows_are_drawn(call, tmp_path, rows):
 
 
 def test_names_leave_the_legends_their_room(tmp_path):
-    """With "1 device x 2 + 8 cores" beside it the panel was so narrow that "waiting" was cut off."""
+    """Next to "1 device x 2 + 8 cores" the panel was too narrow for the word "waiting"."""
     figure = combinations_figure(json.loads((STORED / "h200/farm_workers.json").read_text("utf-8"))["rows"])
     figure.savefig(tmp_path / "figure.png")
     legends = [child for axes in figure.axes for child in axes.get_children() if isinstance(child, Legend)]

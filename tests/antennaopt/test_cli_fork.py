@@ -107,7 +107,7 @@ def test_changed_physics_is_said_and_solved_anew(call, old, stepped, change, say
 
 
 def test_genes_with_other_ranges_keep_their_values_where_these_fit(call, old):
-    """A value outside the new range is drawn anew; of a gene that was not touched every bit is kept."""
+    """A value outside the new range is drawn again; an unchanged gene keeps every bit."""
     highest = rows(old)["lens_radius_mm"].iloc[-POPULATION:].max()
     narrow = ["--set", f'antenna.lens.radius.max="{highest - 1e-6} mm"', "--set", "evolution.generations=1"]
     folder, err = forked(call, old, *narrow)
@@ -188,7 +188,7 @@ def test_what_is_refused(call, old, arguments, code, says):
 
 
 def test_a_file_that_cannot_be_read_any_more_is_not_the_fault_of_a_change(call, old):
-    """Bad usage is exit code 2; a folder that was edited into nonsense is refused with 4, whatever else is asked."""
+    """Bad usage is exit code 2; a damaged folder is refused with 4, with any options."""
     file = old / "experiment.toml"
     file.write_text(file.read_text() + "\nnonsense = 1\n")
     for more in ([], ["--set", "evolution.generations=3"]):

@@ -46,7 +46,7 @@ def test_bad_input_is_one_line(call, arguments, says):
 
 
 def test_predictions_for_a_card(call, tmp_path):
-    """Schemes that cannot work are told apart; a card of half the memory rate halves what memory limits."""
+    """Schemes that cannot work are marked; half the memory rate halves the rates that memory limits."""
     code, out, _ = call("tiles", "--stencil", "bor", "--json")
     assert code == 0
     rows = {row["scheme"]: row for row in json.loads(out)}

@@ -142,7 +142,7 @@ def test_a_missing_folder_is_not_made_on_the_way(call, guide, tmp_path, argument
 
 
 def test_a_folder_that_cannot_be_written(call, lens):
-    """No permission of /proc would help, so none is asked for."""
+    """No permission of /proc would help, so the message names none."""
     code, _, err = call("run", "lens.toml", "--out", "/proc/results")
     assert code == 6
     one_line(err, "nothing can be written in /proc")

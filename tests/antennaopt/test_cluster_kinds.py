@@ -163,7 +163,7 @@ def test_a_pod_of_kubernetes_is_one_worker_with_one_gpu(settings, certificates):
 
 
 def test_pods_use_the_programs_own_commands(settings, certificates):
-    """What the pods are told to run is taken by the command line that they run."""
+    """The command line accepts the command of the pods."""
     import click
 
     from antennaopt.cli.entry import commands

@@ -121,7 +121,7 @@ def test_room_of_a_study():
 
 
 class Solver:
-    """Holds so many antennas; notes what it was asked for."""
+    """Device for a number of antennas; records its requests."""
 
     def __init__(self, holds):
         self.holds, self.sizes, self.released = holds, [], 0

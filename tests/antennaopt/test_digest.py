@@ -45,7 +45,7 @@ def test_an_antenna_has_its_digest_in_any_batch():
 
 
 def test_groups_and_what_all_share_change_nothing(monkeypatch):
-    """Metal that all antennas share is one array broadcast; a device looks at so many antennas at a time."""
+    """Metal that all antennas share is one array broadcast; a device digests a few antennas at a time."""
     one = media()
     length = np.broadcast_to(one.open_length[:1], SHAPE)
     expected = digests(replace(one, open_length=length.copy()), b"")

@@ -86,7 +86,7 @@ def test_devices_come_from_the_driver(machine):
     ],
 )
 def test_what_is_missing_is_said_with_what_would_help(machine, driver, package, says, capsys):
-    """Refused where cuda was asked for; auto says it and takes the CPU."""
+    """`cuda` is refused; `auto` names the reason and takes the CPU."""
     machine(driver, package)
     with pytest.raises(DeviceError, match=says):
         present.devices()

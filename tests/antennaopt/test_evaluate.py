@@ -4,7 +4,7 @@ Cells of 0.6 mm, 10 a wavelength in the lens: far from converged, but the same e
 CPU backend and 1 s on the reference.
 
 Measured: float32 against float64, directivity within 2e-7 dB, gain and front to back 2e-6 dB, S11 5e-8; the reference
-against float64, 1e-14 dB. The bounds asked for are 0.005 dB and 0.01 dB; those below are some hundred times what is
+against float64, 1e-14 dB. The required bounds are 0.005 dB and 0.01 dB; those below are some hundred times what is
 measured.
 """
 
@@ -124,7 +124,7 @@ def test_json() -> None:
 
 
 def test_any_place_in_any_batch() -> None:
-    """Bit for bit, beside other sizes, beside one that is not solved, and further back than are solved at a time."""
+    """Bit for bit: next to other sizes, next to one that is not solved, and beyond the size of a part."""
     batch = solved(LARGE, BROKEN, SMALL, SMALL, LARGE, LARGE, SMALL)
     assert [outcome["status"] for outcome in batch] == ["ok", "infeasible", *["ok"] * 5]
     for place, name in ((0, "large"), (2, "small"), (3, "small"), (4, "large"), (5, "large"), (6, "small")):
@@ -190,7 +190,7 @@ def test_reference_backend_agrees() -> None:
 
 
 def test_fields() -> None:
-    """Asked for, the field map covers the lattice inside the layers and S11 the band; the figures stay as they are."""
+    """With `fields` the field map covers the lattice inside the layers and S11 the band; figures stay the same."""
     (outcome,) = solved(SMALL, fields=True)
     field, sweep = outcome.field, outcome.sweep
     shape = (len(field["z_m"]), len(field["r_m"]))

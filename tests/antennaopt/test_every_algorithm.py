@@ -29,7 +29,7 @@ def shortfall(candidate):
 
 
 def carry_on(one, order, *, until=None):
-    """Ask in portions and tell one by one, in a random order; stop in the midst of it after so many results."""
+    """Ask in portions and tell one by one, in a random order; stop in between after a number of results."""
     under_way, told = list(one.under_way.values()), 0
     while one.stopped() is None and told != until:
         under_way += one.ask(order.randrange(1, 5))

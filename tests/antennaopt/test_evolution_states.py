@@ -1,6 +1,6 @@
 """States that no search can have had are refused when they are restored, whatever they were made of.
 
-Each is a state of a real search, changed in one place. A population of nobody used to end in an `IndexError` of the
+Each is a state of a real search, changed in one place. An empty population used to end in an `IndexError` of the
 tournament; what is found here is found before anything is bred.
 """
 

@@ -25,7 +25,7 @@ def tell(one, name, shortfall, **more):
 
 
 def told_of(done):
-    """What has to be told again of those who are complete."""
+    """Return the results that a resume passes again."""
     return [
         (
             who.candidate,
@@ -45,7 +45,7 @@ def bowl(genome):
 
 
 def carry_on(one, order, *, places=3, batch=1, until=None, cached=0.0):
-    """Keep so many batches under way and complete them in a random order; return everybody in order of completion."""
+    """Keep a number of batches in flight and complete them in a random order; return all in order of completion."""
     done, flying = [], [list(one.under_way.values())] if one.under_way else []
     while until is None or len(done) < until:
         while len(flying) < places and (born := one.ask(batch)):
@@ -105,7 +105,7 @@ def test_another_order_is_another_search():
 
 @pytest.mark.parametrize("after", [0, 3, 8, 13, 40])
 def test_from_any_state_it_goes_on_and_what_is_recorded_can_be_replayed(after):
-    """Who was under way at that moment is under way again, whatever became of the process."""
+    """Individuals in flight at that moment are in flight again, however the process ended."""
     one = search()
     done = carry_on(one, random.Random(5), until=after)
     state = json.loads(json.dumps(one.state()))

@@ -114,7 +114,7 @@ def test_field_map_comes_back_to_the_bit(tmp_path, sweep):
 
 
 def test_every_array_of_a_field_file_is_described(tmp_path):
-    """Who has the file alone learns dimensions, units and conventions from it; a bare `np.load` reads it."""
+    """The file alone has dimensions, units and conventions; a bare `np.load` reads it."""
     path = write_field_map(tmp_path / "a.npz", outcome(field=lens_field()))
     with np.load(path, allow_pickle=False) as data:
         about = json.loads(str(data["attributes"]))

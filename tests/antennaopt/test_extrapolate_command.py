@@ -1,4 +1,4 @@
-"""`simulate --extrapolate`: two meshes, their results beside the extrapolated ones, the certificate's mesh rows."""
+"""`simulate --extrapolate`: two meshes, their results next to the extrapolated ones, the certificate's mesh rows."""
 
 import cmath
 import json
@@ -160,7 +160,7 @@ def test_a_family_without_fitted_orders_gets_second_order_and_a_warning(call, mo
 def test_the_real_solver_on_two_meshes(capsys, tmp_path, monkeypatch):
     """An open waveguide on cells of 0.3 and 0.2 mm, at 30 GHz, against an independent solution.
 
-    S11 = 0.121 at 175.14 degrees and 8.284 dBi. Asked for of two meshes together: within 0.003 and 0.015 dB; measured
+    S11 = 0.121 at 175.14 degrees and 8.284 dBi. Required of two meshes together: within 0.003 and 0.015 dB; measured
     0.00015 and 0.003 dB.
     """
     monkeypatch.chdir(tmp_path)

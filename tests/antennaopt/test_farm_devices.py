@@ -1,4 +1,4 @@
-"""The farm with devices, which a worker only pretends to have: one process each, two batches at a time, nobody lost."""
+"""The farm with simulated devices: one process each, two batches at a time, no antenna lost."""
 
 import os
 import subprocess

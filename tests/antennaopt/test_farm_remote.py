@@ -1,4 +1,4 @@
-"""A scheduler that somebody else runs: there, silent, without workers, and killed in the middle."""
+"""A scheduler that the run did not start: running, silent, without workers, and killed in the middle."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A scheduler that goes while it is asked for its workers: the driver waits for it, and raises in the end."""
+"""A scheduler that ends while the driver lists its workers: the driver waits for it, and raises in the end."""
 
 import pytest
 from distributed.comm.core import CommClosedError
@@ -12,7 +12,7 @@ AWAY = CommClosedError("in <TCP (closed)>: Stream is closed")
 
 
 class Client:
-    """Answers, or fails, as it is told; its connection comes back after so many looks."""
+    """Connection that answers or fails as set; it returns after a number of checks."""
 
     scheduler = type("Rpc", (), {"ncores": None})
 

@@ -108,7 +108,7 @@ def frames_are_even_about_the_axis(frame) -> bool:
 
 
 def test_nothing_shows_through_a_wall_of_one_cell():
-    """Inside 1, outside 0: linear interpolation over the wall would put 0.5 beside it on both sides."""
+    """Inside 1, outside 0: linear interpolation over the wall would put 0.5 next to it on both sides."""
     field = np.array([[1.0, 1.0, 1.0, np.nan, 0.0, 0.0]] * 4, np.float32)
     large = Enlarger(np.isnan(field))(field)
     factor = large.shape[1] // 6

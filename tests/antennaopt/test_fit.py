@@ -1,4 +1,4 @@
-"""What a lattice cannot hold is refused with the number that would be accepted, and what stopped early says so.
+"""An antenna too large for its lattice is refused with the number that works; one that stopped early has the reason.
 
 Which of it can happen: a lattice is planned for the antenna, or for the ends of all ranges, so only an antenna solved
 on another's lattice reaches into the absorbing layers or cuts the contour. Walls and lenses may be too thin for any

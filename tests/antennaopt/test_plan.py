@@ -77,7 +77,7 @@ def test_range_in_the_feed_is_refused(name: str) -> None:
 
 
 def test_solver_table_arrives() -> None:
-    """Steps, decay, layers and grid as asked for."""
+    """Steps, decay, layers and grid as given."""
     layout = planned("open_waveguide", steps=640, pml_cells=12, grid=[70, 180]).layout
     assert (layout.steps, layout.decay, layout.layer_cells, layout.nr, layout.nz) == (640, 0.0, 12, 70, 180)
     assert planned("open_waveguide", decay_db=50.0).layout.decay == pytest.approx(1e-5)

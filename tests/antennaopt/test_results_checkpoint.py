@@ -106,7 +106,7 @@ def test_other_files_in_the_folder_are_left_alone(two):
 
 
 def test_the_digest_is_over_the_canonical_payload(two):
-    """A file that was only laid out anew is still good: the digest is over the values."""
+    """A file with another layout is still valid: the digest is over the values."""
     path = two / "checkpoint-000004.json"
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
     assert load_checkpoint(two).generation == 4

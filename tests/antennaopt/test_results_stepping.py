@@ -74,7 +74,7 @@ def test_what_was_not_solved_stepped_nobody(tmp_path):
 
 
 def test_rows_that_do_not_say_are_no_error(tmp_path):
-    """Rows of a run that began before its columns told of stepping, and a run without rows."""
+    """Rows of an older run without columns for stepping, and a run without rows."""
     with new_run(tmp_path) as folder:
         assert stepping_of(folder) is None
         fill(folder, 0, [("a", 1.0)], seconds=1.0)

@@ -1,4 +1,4 @@
-"""The end of a run: who is certified, who is crowned, what is said, and that resuming comes to the same."""
+"""The end of a run: antennas that are certified, the best one, the messages, and the same after a resume."""
 
 import json
 import os
@@ -248,7 +248,7 @@ def test_interrupted_while_certifying_it_goes_on_where_it_stopped(start, hall, t
 
 
 def test_certificates_of_an_earlier_best_crown_nobody(start, hall):
-    """A resumed run that has come further is judged anew at its end; until then fitness counts."""
+    """A continued run is certified again at its end; until then fitness counts."""
     summary = start("strict", Solver(doubtful=[next(iter(hall.values()))]))
     path = summary.folder / "best" / "certificates.json"
     certificates = json.loads(path.read_text())

@@ -260,7 +260,7 @@ def test_a_batch_later_in_the_same_run_knows_what_was_solved(tmp_path, stepped):
 
 
 def test_what_the_cache_lost_is_solved_after_all(tmp_path, stepped, monkeypatch):
-    """The worker says known, and nobody knows: pruned by another process meanwhile, or damaged."""
+    """The worker reports a known antenna without an entry: pruned by another process meanwhile, or damaged."""
     with EvaluationCache(tmp_path) as cache:
         solving(cache, a=FIRST)
         monkeypatch.setattr(cache, "find", lambda digests, frequencies: {})

@@ -126,7 +126,7 @@ class Killed(BaseException):
 
 
 def killer(after):
-    """Open a farm that dies after so many antennas."""
+    """Open a farm that ends after a number of antennas."""
 
     def open_it(experiment, **more):
         count = 0

@@ -17,7 +17,7 @@ from antennaopt.search.objectives import Ranking
 
 
 class Flying:
-    """Solves in any order; keeps so many batches under way at a time and notes how many there were at each end."""
+    """Farm that solves in any order; keeps a number of batches in flight and records it at each completion."""
 
     worker_count = places = 3
     device = None
@@ -144,7 +144,7 @@ def test_devices_are_given_whole_batches():
 
 @pytest.mark.parametrize("dies_after", [0, 3, 8, 9, 15, 16, 21, 39])
 def test_killed_anywhere_it_goes_on_from_the_recorded_order(dies_after):
-    """All who were complete come out as they had, though the farm completes in another order; nobody is forgotten."""
+    """All complete antennas have the same results, though the farm completes in another order; none is lost."""
     whole, store, farm = Store(), Store(), Flying(order=1, dies_after=dies_after)
     driver(whole, Flying(order=1)).run()
     with pytest.raises(SystemExit):

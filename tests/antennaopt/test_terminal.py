@@ -125,7 +125,7 @@ def test_an_unwritten_result_does_not_hide_a_failure(files):
 
 @pytest.mark.parametrize("place", ["2>/dev/full", "2>&-"])
 def test_messages_that_cannot_be_written(files, place):
-    """All is done that was asked for, and the exit code says that a message got lost; without one all is well."""
+    """The command completes, and its exit code shows a lost message; without one the exit code is 0."""
     code, out, _ = shell(files, f"{PROGRAM} validate wide.toml {place}")
     assert code == 6
     assert "ready for    antennaopt simulate" in out

@@ -85,7 +85,7 @@ def test_another_machine_in_the_open_is_refused(address, folder):
 @pytest.mark.parametrize("address", ["nonsense", "", "node1", "tcp://node1", "tls://:8786", "tcp://node1:x", "ftp://a:1",
                                      "tcp://2001:db8::1", "tcp://node 1:8786"])  # fmt: skip
 def test_what_is_no_address_is_called_that(address, folder):
-    """Not another machine without encryption, and nobody waits for it."""
+    """Another machine without encryption is refused at once."""
     for tls in (None, TlsFiles.of(str(folder))):
         with pytest.raises(ConfigurationError, match=r"is no scheduler's address; write for example tls://"):
             security_for(address, tls, insecure=True)

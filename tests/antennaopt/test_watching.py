@@ -136,7 +136,7 @@ def write(run, *events):
 
 
 def test_it_goes_on_while_another_process_works_and_ends_with_the_run(run, capsys):
-    """Lines appear as the log grows; the lock, not the log, says whether somebody is at work."""
+    """Lines appear as the log grows; the lock, not the log, shows whether the run is active."""
     from antennaopt.store.files import FolderLock
 
     write(run, progress(0, 10, 5.0), generation(0, 10, 7.0))

@@ -93,7 +93,7 @@ def test_clusters_are_refused_below_9_0():
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("stencil", STENCILS)
 def test_compiles_for_the_lattice_that_is_timed(stencil, scheme):
-    """256 x 320 cells; what does not fit in a cluster there says so."""
+    """256 x 320 cells; a stencil that does not fit in a cluster there raises its reason."""
     try:
         found = texts(stencil, scheme, "float32", 90, (256, 320))
     except Unsuitable as error:

@@ -28,7 +28,7 @@ def diagonal(problem: Problem) -> Problem:
 
 
 def stepped(problem: Problem, scheme: str, precision: str, multiprocessors: int = 132, **tuning: Any) -> Records:
-    """What a scheme makes of a problem, from look to look, with its plan told what `tuning` says."""
+    """Return a scheme's results on a problem, at each check, with the plan's settings of `tuning`."""
     device = HostDevice(replace(HOPPER, multiprocessors=multiprocessors))
     batch = Batch(device, problem, SCHEMES[scheme](problem, precision, device.limits, **tuning), precision)
     sampling = problem.sampling

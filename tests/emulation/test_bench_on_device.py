@@ -59,7 +59,7 @@ def test_rows(device: HostDevice) -> None:
 
 
 def test_one_step_in_one_launch_has_a_row(device: HostDevice) -> None:
-    """Beside the two launches a step, to their bits; its model moves 60 bytes a cell-step, theirs 84."""
+    """Next to two launches a step, to their bits; its model moves 60 bytes a cell-step, theirs 84."""
     two, one = bench_on_device([LENS], schemes=["one_step"], ablations=False, steps=3, repeat=1, device=device)
     assert (two["choice"], one["choice"]) == ({}, {"launches": 1})
     assert one["difference_from_one_step"] == 0
@@ -144,7 +144,7 @@ def test_parts_are_left_out() -> None:
 
 
 def test_texts_are_those_that_are_compiled() -> None:
-    """What is compiled ahead is what is asked for later, or the time is lost twice."""
+    """The kernels compiled ahead are those used later; otherwise the time is lost twice."""
     problem = full_problem("tmz", (52, 60), 4, 1)
     ahead = set(kernel_texts(problem, HOPPER, "skewed", steps=4, macros={"MOVE_ONLY": 1}))
 
@@ -182,7 +182,7 @@ def test_without_a_device(capsys: pytest.CaptureFixture[str], monkeypatch, argum
 
 
 def test_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """They are said before a device is asked for."""
+    """They are reported before a device is opened."""
     for option, known in (("--stencil", "bor, tmz, tez, jacobi5"), ("--scheme", "one_step, trapezoidal, skewed")):
         assert cli.main(["bench", "kernels", option, "best"]) == 2
         assert f"{option} best is not known; use one of {known}" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """`antennaopt bench --matrix` tells the truth: what it says works is run against an oracle, what not is refused so.
 
-Pairs that work have their agreement tests beside this file; here each of them is known to be covered, and each refusal
+Pairs that work have their agreement tests next to this file; here each of them is known to be covered, and each refusal
 is the one that running gives.
 """
 

@@ -88,7 +88,7 @@ def misbehaved(design, fault):
 
 
 def pass_through(gate, after):
-    """Take the next number; beyond so many wait until the gate is open.
+    """Take the next number; beyond the limit wait until the gate is open.
 
     A run that is to be struck at some point stands still there, however late the strike comes.
     """
@@ -111,7 +111,7 @@ def gated(root, after):
 
 
 def reached(gate, after):
-    """Whether somebody waits at it."""
+    """Return whether a worker waits at it."""
     return (gate / f"{after:04d}").exists()
 
 

@@ -4,7 +4,7 @@
 one before its second, and so on until one gets through; each that was killed is resumed. With `tear` what was being
 written is cut in half first, as a power cut leaves it. `python every_write.py again ROOT` kills each session of one run
 after some writes, and resumes until it is done. `python every_write.py full ROOT MOUNT`: the folder MOUNT is a small
-file system, and has room for so many bytes. Each prints a line of JSON a run: the strike, the operation, the exit
+file system, and has room for a number of bytes. Each prints a line of JSON a run: the strike, the operation, the exit
 codes, the folder.
 
 The operations are seen by an audit hook of the interpreter (opening for writing, renaming, making, removing,

@@ -1,7 +1,7 @@
 """Random strikes at workers, schedulers and drivers; every run must end with the bits of the one left alone.
 
 `python soak.py --seconds 1800 --log LOG.jsonl`. Rounds follow each other, every second one with a scheduler and workers
-that somebody else runs; each is a run of 30 generations, with real processes, that is struck by SIGKILL, SIGSTOP,
+that another process runs; each is a run of 30 generations, with real processes, that gets SIGKILL, SIGSTOP,
 SIGTERM and SIGINT until it is done, and resumed whenever its driver is gone. The log has a line for every strike, end
 of a driver and comparison; the last one sums up. Exit code 0 when every round was equal.
 """
@@ -217,7 +217,7 @@ class Round:
             process = self.fleet.scheduler if what == "scheduler" else self.chance.choice(self.fleet.workers)
             pid = process.pid if process is not None and process.poll() is None else None
         elif what == "scheduler" and number == signal.SIGKILL:
-            pid, number = self.driver.pid, signal.SIGUSR1  # it lives in the driver, which ends it when told so
+            pid, number = self.driver.pid, signal.SIGUSR1  # it lives in the driver, which ends it on this signal
         if pid is None:
             return
         with suppress(ProcessLookupError):

@@ -16,9 +16,9 @@ from antennaopt.farm.dask_pool import DaskFarm
 @pytest.mark.slow
 @pytest.mark.parametrize("equal", [True, False])
 def test_a_late_result_is_compared_with_the_first(tmp_path, equal):
-    """A batch given up while its worker still solves it (no watchdog, nobody may kill it) is solved by another.
+    """A batch given up while its worker still solves it (no watchdog, no kill) is solved by another.
 
-    Then the first attempt, let go by the test, ends too. It is not handed out again, and told when it differs.
+    Then the first attempt, released by the test, ends too. It is not returned again, and logged when it differs.
     """
     told = []
 
@@ -111,7 +111,7 @@ def test_a_scheduler_that_ends_while_the_driver_queries_the_workers_is_rebuilt()
 
 @pytest.mark.slow
 def test_the_driver_was_stopped_itself_and_gives_nobody_up(quiet, tmp_path, monkeypatch):
-    """The driver's thread stands still for longer than any batch may take: nobody is blamed for the time it slept."""
+    """The driver's thread sleeps for longer than any batch may take: that time counts against no batch."""
     monkeypatch.setattr(farm_module, "GRACE_S", 0.2)
     slept = []
 

@@ -47,7 +47,7 @@ def test_killed_at_any_write_of_a_shared_file_no_row_is_lost_or_twice(tmp_path, 
 
 
 def look(folder):
-    """Read a killed run as anybody would; whether it had any rows."""
+    """Read a killed run as a user does; return whether it had any rows."""
     opened = RunFolder.open(folder)
     checkpoint = opened.load_checkpoint()
     if not any((folder / "evals").glob("gen-*")):

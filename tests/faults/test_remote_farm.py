@@ -1,4 +1,4 @@
-"""A farm of somebody else that goes away in mid-run, by the command line: exit code 5, one line, the same bits resumed.
+"""A farm of another process that ends during a run, by the command line: exit code 5, one line, the same bits resumed.
 
 Schedulers and workers that are not as ours are in `tests/antennaopt/test_foreign_workers.py`.
 """

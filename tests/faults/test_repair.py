@@ -139,7 +139,7 @@ def without_goals(folder):
 @pytest.mark.parametrize("harm", [cut, gone])
 @pytest.mark.parametrize("block", range(3))
 def test_a_steady_state_that_stopped_at_its_goals_is_repaired(at_its_goals, tmp_path, harm, block):
-    """As it is, and while it is told to go on. The rows of its last block, which is not full, used to be lost."""
+    """Alone, and with a continuation. The rows of its last block, which is not full, used to be lost."""
     stopped, on = at_its_goals
     for kind in ("evals", "patterns"):
         if (kind, harm, block) == ("patterns", gone, 2):

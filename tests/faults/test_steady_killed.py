@@ -49,7 +49,7 @@ def recorded(folder):
 
 
 def killed(root, after):
-    """Start a run and kill its driver once so many are complete; the workers wait for that."""
+    """Start a run and kill its driver once a number of antennas are complete; the workers wait for that."""
     plan, gate = cheap_lens.gated(root, after)
     process = subprocess.Popen(
         command("run", root, json.dumps(plan), "--evolution", STEADY),

@@ -32,7 +32,7 @@ def marker(tmp_path):
 
 @pytest.mark.slow
 def test_workers_killed_again_and_again_change_nothing(quiet, tmp_path):
-    """Up to six times a worker is killed by somebody else in mid-batch, three times at least: 34 antennas of 0.4 s."""
+    """A worker is killed from outside during a batch, three to six times: 34 antennas of 0.4 s."""
     struck = []
 
     def kill_one():
@@ -117,7 +117,7 @@ def test_the_third_crash_counts_however_many_kills_came_between(tmp_path, marker
 
 @pytest.mark.slow
 def test_one_killed_from_outside_for_ever_stops_the_run_and_blames_nobody(quiet, tmp_path, marker, monkeypatch):
-    """After so many kills in a row the run ends with exit code 5; resumed in peace it is equal to the quiet one."""
+    """After the allowed kills in a row the run ends with exit code 5; resumed, it equals an undisturbed one."""
     monkeypatch.setattr(_failures, "MOST_KILLS", 3)
     fault = {"kind": "kill", "one_in": 12, "marker": marker, "times": 3}
     with pytest.raises(ClusterError, match="killed by SIGKILL 3 times in a row, each time from outside") as caught:
@@ -207,7 +207,7 @@ def test_one_that_always_hangs_is_given_up_alone(tmp_path):
 
 @pytest.mark.slow
 def test_a_stopped_worker_is_woken_and_loses_nothing(quiet, tmp_path, monkeypatch):
-    """SIGSTOP by somebody else: the driver lets the process go on, and no attempt is lost."""
+    """SIGSTOP from outside: the driver continues the process, and no attempt is lost."""
     monkeypatch.setattr(farm_module, "WORKERS_CHECK_S", 0.5)
     plan, gate = cheap_lens.gated(tmp_path, 3)
 
@@ -259,7 +259,7 @@ def toy_capacity(plan):
 
 
 def test_a_kill_command_is_seen_as_one_from_outside():
-    """What a shell's `kill` does is told from what the same process does to itself."""
+    """The kill of a shell is distinguished from a signal of the process to itself."""
     told = []
     with DaskFarm(
         cheap_lens.bowl, family="t", plan={"sleep_s": 600.0}, cluster=ClusterSettings(workers=1, dashboard=False)

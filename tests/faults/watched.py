@@ -1,6 +1,6 @@
 """Sees what a piece of code does to the machine: files changed outside a folder, programs, code, unpickled objects.
 
-The interpreter tells its audit hooks of each such thing before it is done, whoever asks for it and however.
+The interpreter calls its audit hooks before each such operation, whatever code requests it.
 """
 
 import os

@@ -78,7 +78,7 @@ def test_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_driver_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the CUDA runtime says it; `present.devices`, which is asked first, names the versions (test_doctor.py)."""
+    """The error of the CUDA runtime; `present.devices`, which runs first, names the versions (test_doctor.py)."""
     old = "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"
     assert refusal(monkeypatch, cupy(refused=old), DeviceError) == (
         f"backend cuda cannot use a device here ({old}); use another backend"

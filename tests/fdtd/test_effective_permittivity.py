@@ -146,7 +146,7 @@ def test_loss_is_a_complex_mean() -> None:
 
 
 def test_batch_equals_single() -> None:
-    """To the bit, whatever stands beside it."""
+    """To the bit, with any neighbours."""
     grid, radii = lattice(0.5e-3), np.array([4e-3, 5.3e-3, 6.1e-3])
     together = painted(grid, spheres(radii, loss=0.01), batch=3)
     for place, radius in enumerate(radii):

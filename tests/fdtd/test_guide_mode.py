@@ -132,6 +132,6 @@ def test_below_cutoff_is_refused() -> None:
 
 
 def test_no_te_mode_of_order_zero() -> None:
-    """TE01 is not what the feed carries; the caller is told."""
+    """The feed does not carry TE01; the call raises."""
     with pytest.raises(ConfigError, match="azimuthal_order = 0"):
         guide_mode(0.3e-3, order=0)

@@ -1,4 +1,4 @@
-"""Machine code on disk belongs to the text that it was made from: copies of the package beside one warm cache.
+"""Machine code on disk belongs to the text of its kernels: copies of the package share one warm cache.
 
 Every run is a process of its own. It compiles `walk.record_map`, which calls `bor.accumulate`, which calls what
 `lanes.py` makes: one function is enough to see whose machine code runs.

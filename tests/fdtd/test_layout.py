@@ -28,7 +28,7 @@ def made(extent: Extent = LENS, **changes: Any) -> Layout:
 @pytest.mark.parametrize("wanted", [8.0, 10.0, 13.7, 20.0, 40.0])
 @pytest.mark.parametrize("permittivity", [1.0, 2.53, 3.8])
 def test_cell_resolves_the_densest_medium(wanted: float, permittivity: float) -> None:
-    """Never larger than asked for, the feed's wall on the lattice, and no finer than that needs."""
+    """Never larger than given, the feed's wall on the lattice, and no finer than that needs."""
     extent = dataclasses.replace(LENS, permittivity=permittivity)
     cell = choose_cell(extent, max(BAND), wanted)
     coarsest = speed_of_light / (max(BAND) * math.sqrt(permittivity) * wanted)
@@ -80,7 +80,7 @@ def test_step_limits() -> None:
 
 
 def test_layers() -> None:
-    """Thickness and distance as asked for; never nearer than the contour needs."""
+    """Thickness and distance as given; never nearer than the contour needs."""
     base, far, near = made(cell=0.3e-3), made(cell=0.3e-3, layer_distance=5.9e-3), made(cell=0.3e-3, layer_distance=0.0)
     assert far.nr - base.nr == 20 - 9
     assert near.contour_column < near.nr - near.layer_cells

@@ -1,7 +1,7 @@
 """The tile model against the table of the work it comes from, and its search against enumeration.
 
 Barigou (2011), figure 37: the largest work over traffic, to two decimals, and the tile, for two cards (4,076 and 16,304
-floats of shared memory) and four regions. His printed formulas give the table except where `DISAGREEMENTS` says so;
+floats of shared memory) and four regions. His printed formulas give the table except for `DISAGREEMENTS`;
 with approach 4 charged only with what it reads, and the DFT's 24 floats a frequency counted as coefficients (6
 variables, no other coefficients), all 24 entries come out, tiles included: `tabulated`.
 """

@@ -1,4 +1,4 @@
-"""The autotuner: the model's best few, timed once, remembered, and timed anew when anything that matters changes."""
+"""The autotuner: the model's best few plans are timed once, stored, and timed again after a relevant change."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The pulse: no DC, nothing near cutoff, enough at every frequency asked for, no step where it begins or ends."""
+"""The pulse: no DC, nothing near cutoff, enough power at every frequency, no step at its start or end."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def solvers(worker):
 
 
 def test_a_killed_worker_of_another_host_costs_nothing(hosts, certificates, quiet, processes, tmp_path):
-    """SIGKILL to the process that solves there: its nanny starts another, and nobody is to blame."""
+    """SIGKILL to the process that solves there: its nanny starts another, and no antenna gets a failed attempt."""
     processes["scheduler"] = start_scheduler(hosts[0], certificates)
     processes["worker"] = start_worker(hosts[1], certificates)
     with under_way(hosts[0], certificates, tmp_path) as driver:

@@ -84,7 +84,7 @@ def series(case: Case, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
 
 @lru_cache
 def solve(case: Case, cells: float = 20.0, compensate: bool = True, tensor: bool = True) -> Scattering:
-    """The case on the lattice, with so many cells a wavelength in the cylinder (metal: in free space)."""
+    """The case on the lattice, with `cells` a wavelength in the cylinder (metal: in free space)."""
     source = case.source * WAVELENGTH * np.exp(1j * SOURCE_ANGLE)
     return scatter(
         Cylinder(radius=case.radius * WAVELENGTH, permittivity=case.permittivity),

@@ -127,7 +127,7 @@ def folded(where: Layout) -> float:
 
 
 def recorded(family: str, every: int) -> tuple[Layout, Solution]:
-    """The antenna recorded at every so many steps, always over the same 7,800."""
+    """The antenna recorded every `every` steps, always over the same 7,800."""
     where = dataclasses.replace(layout(family), record_every=every, check_every=1560, steps=7800, decay=0.0)
     return where, solved(family, where)
 

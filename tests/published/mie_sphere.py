@@ -112,7 +112,7 @@ def scattering_efficiency(sphere: Sphere) -> float:
 
 
 def dipole_far_field(sphere: Sphere, height: float) -> tuple[np.ndarray, np.ndarray]:
-    """Far field A, B at `THETA` of a dipole along x on the axis, so many metres above the sphere's centre, to a factor.
+    """Far field A, B at `THETA` of a dipole along x on the axis, a height above the sphere's centre, to a factor.
 
     By reciprocity the field at the dipole of a plane wave that comes from the direction theta. Seen in the wave's own
     frame the dipole stands at the angle pi - theta from its direction of travel, so with r = height, rho = k r, and
@@ -183,7 +183,7 @@ def lattice(
 
 
 def pose(grid: AxisymmetricGrid, media: Media, contour: HuygensContour, periods: float, **more: object) -> Problem:
-    """The lattice with its layers and a run of so many periods."""
+    """The lattice with its layers and a run of a number of periods."""
     steps = RECORD_EVERY * 20 * int(np.ceil(periods / FREQUENCY / grid.time_step / RECORD_EVERY / 20))
     return Problem(
         grid=grid,
