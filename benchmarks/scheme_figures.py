@@ -25,7 +25,7 @@ from antennaopt.bench.problems import full_problem
 from fdtd.axisymmetric.problem import Problem
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
-from fdtd.schemes.wavefront.plan import lag
+from fdtd.schemes.wavefront import lag
 
 SHAPE = (256, 320)
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee")

@@ -8,12 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fdtd.errors import Unsuitable
+from fdtd.schemes import Workload, resident, skewed, trapezoidal, wavefront
 from fdtd.schemes.machine import Machine, clusters_at_once
-from fdtd.schemes.resident import plan as resident
-from fdtd.schemes.skewed import plan as skewed
-from fdtd.schemes.trapezoidal import plan as trapezoidal
-from fdtd.schemes.wavefront import plan as wavefront
-from fdtd.schemes.workload import Workload
 from fdtd.stencils import BOR, PlanarStencil, Stencil
 
 # Seconds that a block waits: for its own barrier with the loads behind it; for a row handed on in a wavefront; for a

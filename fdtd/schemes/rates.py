@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fdtd.errors import ConfigError, Unsuitable
+from fdtd.schemes import Workload
 from fdtd.schemes.machine import Machine
 from fdtd.schemes.needs import Need, bor_need, planar_need
-from fdtd.schemes.workload import Workload
 from fdtd.stencils import COUPLED_TEZ, STENCILS, Stencil
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")

@@ -12,10 +12,9 @@ from emulated import agree, stepped
 
 from fdtd.backends import reference
 from fdtd.errors import Unsuitable
+from fdtd.schemes import Workload, one_step
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
-from fdtd.schemes.one_step import plan as one_step
-from fdtd.schemes.workload import Workload
 from fdtd.stencils import BOR
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))

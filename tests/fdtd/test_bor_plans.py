@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fdtd.errors import Unsuitable
+from fdtd.schemes import Workload, resident, trapezoidal
 from fdtd.schemes.machine import HOPPER, registers_per_thread
-from fdtd.schemes.resident import plan as resident
-from fdtd.schemes.trapezoidal import plan as trapezoidal
-from fdtd.schemes.workload import Workload
 from fdtd.stencils import BOR, Stencil
 
 LATTICES = ((33, 106), (62, 130), (79, 166), (148, 312), (256, 320))

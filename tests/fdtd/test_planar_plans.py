@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from fdtd.errors import Unsuitable
+from fdtd.schemes import LEAD, ROW_LEAD, Workload, pitch, resident, skewed, trapezoidal
 from fdtd.schemes.machine import HOPPER
-from fdtd.schemes.resident import plan as resident
-from fdtd.schemes.skewed import plan as skewed
-from fdtd.schemes.trapezoidal import plan as trapezoidal
-from fdtd.schemes.workload import LEAD, ROW_LEAD, Workload, pitch
 from fdtd.stencils import COUPLED_TEZ, JACOBI5, TEZ, TMZ, PlanarStencil
 
 CELLS = (TMZ, TEZ, COUPLED_TEZ, JACOBI5)

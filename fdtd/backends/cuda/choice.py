@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fdtd.axisymmetric.problem import Problem
 from fdtd.errors import OutOfMemory, Unsuitable
-from fdtd.schemes.antennas import SCHEMES
+from fdtd.schemes.antennas import SCHEMES, Scheme
 from fdtd.schemes.machine import Limits
-from fdtd.schemes.scheme import Scheme
 
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
 _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it

@@ -15,10 +15,10 @@ from fdtd.backends.cuda.stepping import Batch
 from fdtd.backends.cuda.text import flatten
 from fdtd.errors import ConfigError
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
+from fdtd.schemes import AnyProblem
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import Limits
 from fdtd.schemes.rates import check_pair
-from fdtd.schemes.workload import AnyProblem
 from fdtd.stencils import BOR
 
 

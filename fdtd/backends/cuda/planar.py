@@ -15,12 +15,8 @@ from fdtd.backends.cuda.planar_packing import pack, unpack
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.errors import ConfigError
 from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
-from fdtd.schemes.one_step import plan as one_step
+from fdtd.schemes import Workload, one_step, resident, skewed, trapezoidal
 from fdtd.schemes.rates import check_pair
-from fdtd.schemes.resident import plan as resident
-from fdtd.schemes.skewed import plan as skewed
-from fdtd.schemes.trapezoidal import plan as trapezoidal
-from fdtd.schemes.workload import Workload
 from fdtd.stencils import PlanarStencil
 
 PARAMETERS = "kernels/planar/parameters.cuh"

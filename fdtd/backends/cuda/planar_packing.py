@@ -8,7 +8,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.planar.problem import JacobiProblem, PlanarProblem, inverse_or_zero
-from fdtd.schemes.workload import LEAD, pitch
+from fdtd.schemes import LEAD, pitch
 from fdtd.stencils import COUPLED_TEZ, JACOBI5, TMZ, PlanarStencil
 
 Packed = tuple[dict[str, np.ndarray], dict[str, float]]

@@ -12,7 +12,7 @@ from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.packing import Packed, pack
 from fdtd.backends.cuda.text import flatten, pack_parameters
-from fdtd.schemes.scheme import Scheme
+from fdtd.schemes.antennas import Scheme
 
 _LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in looks.cu
 _RECORD_THREADS = 256

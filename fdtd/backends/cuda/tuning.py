@@ -23,10 +23,10 @@ from fdtd.backends.cuda.marching import Marching, marching
 from fdtd.backends.cuda.text import kernel_texts
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import FdtdError, Unsuitable
+from fdtd.schemes import AnyProblem
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import Machine
 from fdtd.schemes.rates import Candidate, best_few, predict, workload
-from fdtd.schemes.workload import AnyProblem
 from fdtd.stencils import BOR
 
 _VERSION = 1

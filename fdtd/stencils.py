@@ -1,4 +1,9 @@
-"""The data that schemes, plans and benches need to know about an update equation set."""
+"""Update equations of one cell, as data that schemes, plans and benches need: no loops and no tile sizes.
+
+`BOR` is the set of axisymmetric Maxwell equations of one azimuthal order, six components on (r, z), as in
+`fdtd.axisymmetric.problem`; `TMZ` and `TEZ`, without and with coupled nodes, are the planar ones of
+`fdtd.planar.problem`; `JACOBI5` is the five-point sum.
+"""
 
 from __future__ import annotations
 
@@ -148,3 +153,33 @@ _SUMS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Eq: operator.eq, ast.Lt: operator.lt,
     ast.Gt: operator.gt, ast.LtE: operator.le, ast.GtE: operator.ge,
 }  # fmt: skip
+
+
+BOR = Stencil(
+    name="bor",
+    text="kernels/axisymmetric/curl.cuh",
+    fields=("e_r", "e", "e_z", "h_r", "h", "h_z"),
+    coefficients=6,
+    phases=2,
+    additions=10,
+    multiply_adds=10,
+)
+TMZ = PlanarStencil(
+    name="tmz", text="kernels/planar/tmz.cuh", macros={"STENCIL": "TMZ"}, fields=("e_z", "h_x", "h_y"), coefficients=4,
+    memories=4, phases=2, low=1, high=1, idle=1, additions=5, multiply_adds=4,
+)  # fmt: skip
+TEZ = PlanarStencil(
+    name="tez", text="kernels/planar/tez.cuh", macros={"STENCIL": "TEZ", "COUPLED": 0}, fields=("h_z", "e_x", "e_y"),
+    coefficients=7, memories=4, phases=2, low=1, high=1, idle=1, additions=3, multiply_adds=9,
+)  # fmt: skip
+COUPLED_TEZ = PlanarStencil(
+    name="tez", text="kernels/planar/tez.cuh", macros={"STENCIL": "TEZ", "COUPLED": 1}, fields=("h_z", "e_x", "e_y"),
+    scratch=2, coefficients=8, memories=4, phases=3, low=2, high=2, back=1, idle=1, additions=3, multiply_adds=9,
+)  # fmt: skip
+JACOBI5 = PlanarStencil(
+    name="jacobi5", text="kernels/planar/jacobi5.cuh", macros={"STENCIL": "JACOBI5"}, fields=("value",), scratch=1,
+    coefficients=0, memories=0, phases=1, low=1, high=1, idle=0, additions=5, multiply_adds=0,
+)  # fmt: skip
+
+STENCILS: dict[str, Stencil] = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
+"""Stencils by name; TE_z without coupled nodes."""
