@@ -49,8 +49,7 @@ from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu, cuda, planar_reference, reference
-from fdtd.backends.cuda import SCHEMES, Batch, planar
-from fdtd.backends.cuda.choice import antenna_bytes
+from fdtd.backends.cuda import SCHEMES, Batch, antenna_bytes, planar
 from fdtd.backends.cuda.marching import AnyProblem, kernel_texts, marching, schemes_of
 from fdtd.errors import FdtdError, Unsuitable
 from fdtd.planar.problem import JacobiProblem

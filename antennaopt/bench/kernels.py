@@ -20,7 +20,7 @@ from antennaopt.machine import processor_name
 from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import CudaDevice, describe
 from fdtd.backends.cuda.marching import marching, schemes_of
-from fdtd.backends.cuda.tuning import cache_file, tuned
+from fdtd.backends.cuda.marching import cache_file, tuned
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.planar.problem import PlanarProblem
 from fdtd.schemes.machine import Machine

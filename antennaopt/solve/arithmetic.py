@@ -102,7 +102,7 @@ def _compiled(backend: str) -> dict[str, str]:
     """Kernels, their compiler, and what they run on."""
     if backend == "cuda":
         from fdtd.backends import cuda
-        from fdtd.backends.cuda.tuning import kernel_digest
+        from fdtd.backends.cuda.text import kernel_digest
 
         device = cuda.device()
         about = {"kernels": kernel_digest()[:12], "compiler": device.compiler, "device": device.identity}

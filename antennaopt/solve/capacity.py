@@ -49,7 +49,7 @@ def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dic
         OutOfMemory: There is too little memory for one antenna.
         Unsuitable: No scheme can step these antennas.
     """
-    from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
+    from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
     from fdtd.schemes.antennas import SCHEMES
 
     solver = SolverPlan.from_dict(plan)

@@ -11,7 +11,7 @@ from antennaopt.bench.problems import reference_problem
 from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan
-from fdtd.backends.cuda.choice import antenna_bytes, batch_limit, choose, whole_waves
+from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
@@ -49,7 +49,7 @@ def test_no_scheme_says_why_for_each(monkeypatch):
     def never(problem, precision, limits):
         raise Unsuitable("not today")
 
-    monkeypatch.setattr("fdtd.backends.cuda.choice.SCHEMES", {"one_step": never, "wavefront": never})
+    monkeypatch.setattr("fdtd.backends.cuda.SCHEMES", {"one_step": never, "wavefront": never})
     with pytest.raises(Unsuitable, match="one_step: not today; wavefront: not today"):
         choose(reference_problem((128, 160), 8, 1), "float32", HOPPER)
 

@@ -8,7 +8,8 @@ import pytest
 
 from antennaopt.bench.kernels import tune
 from antennaopt.bench.problems import reference_problem
-from fdtd.backends.cuda import tuning
+from fdtd.backends.cuda import marching
+from fdtd.backends.cuda.text import kernel_digest
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem
 from fdtd.schemes.antennas import SCHEMES
@@ -70,12 +71,12 @@ def test_the_fastest_wins_and_what_cannot_run_is_passed_over():
         return rates[candidate.scheme]
 
     names = ["resident", "trapezoidal", "skewed", "one_step"]
-    winner, rate = tuning.fastest([Candidate(scheme=name) for name in names], measure)
+    winner, rate = marching.fastest([Candidate(scheme=name) for name in names], measure)
     assert (winner.scheme, rate) == ("skewed", 3.0)
     with pytest.raises(Unsuitable, match="no scheme runs here: resident: no clusters"):
-        tuning.fastest([Candidate(scheme="resident")], measure)
+        marching.fastest([Candidate(scheme="resident")], measure)
     with pytest.raises(Unsuitable, match="no candidate"):
-        tuning.fastest([], measure)
+        marching.fastest([], measure)
 
 
 def test_timed_once_then_remembered(tmp_path, monkeypatch):
@@ -85,7 +86,7 @@ def test_timed_once_then_remembered(tmp_path, monkeypatch):
     def tune(identity="a card, driver 1", rows=20):
         device = Counter()
         problem = JacobiProblem(initial=np.zeros((1, rows, 30)), steps=200)
-        winner = tuning.tuned(problem, device, H200, identity=identity, wait=lambda: None, file=file)
+        winner = marching.tuned(problem, device, H200, identity=identity, wait=lambda: None, file=file)
         return winner, device.launches
 
     first, launches = tune()
@@ -93,7 +94,7 @@ def test_timed_once_then_remembered(tmp_path, monkeypatch):
     assert tune() == (first, 0)
     assert tune(identity="a card, driver 2")[1] > 0
     assert tune(rows=21)[1] > 0
-    monkeypatch.setattr(tuning, "kernel_digest", lambda: "other")
+    monkeypatch.setattr(marching, "kernel_digest", lambda: "other")
     assert tune()[1] > 0
     assert len(json.loads(file.read_text())["winners"]) == 4
     assert [path.name for path in file.parent.iterdir()] == ["tuned.json"]
@@ -102,16 +103,16 @@ def test_timed_once_then_remembered(tmp_path, monkeypatch):
 def test_antennas_are_timed_too(tmp_path):
     """Every scheme whose plan takes the problem is a candidate; the winner is one of them and is remembered."""
     file, problem = tmp_path / "tuned.json", reference_problem((64, 128), 8, 1)
-    found = tuning.antenna_candidates(problem, "float32", H200, 264)
+    found = marching.antenna_candidates(problem, "float32", H200, 264)
     assert {one.scheme for one in found} <= set(SCHEMES)
     assert found[-1].scheme == "one_step"  # 51 G by the model, the others above 200
     known = {"identity": "a card", "wait": lambda: None, "copies": 2, "file": file}
     first = Counter()
-    winner = tuning.tuned(problem, first, H200, **known)
+    winner = marching.tuned(problem, first, H200, **known)
     assert winner.scheme in {one.scheme for one in found}
     assert first.launches > 0
     second = Counter()
-    assert tuning.tuned(problem, second, H200, **known) == winner
+    assert marching.tuned(problem, second, H200, **known) == winner
     assert second.launches == 0
 
 
@@ -129,29 +130,29 @@ def test_any_stencil_competes(tmp_path, stencil):
 def test_a_damaged_cache_is_replaced(tmp_path, text):
     file = tmp_path / "tuned.json"
     file.write_text(text)
-    assert tuning.recall("key", file) is None
-    tuning.remember("key", Candidate(scheme="skewed", choice={"levels": 4}, predicted=1.0), 2.0, file)
-    assert tuning.recall("key", file) == Candidate(scheme="skewed", choice={"levels": 4}, predicted=1.0)
+    assert marching.recall("key", file) is None
+    marching.remember("key", Candidate(scheme="skewed", choice={"levels": 4}, predicted=1.0), 2.0, file)
+    assert marching.recall("key", file) == Candidate(scheme="skewed", choice={"levels": 4}, predicted=1.0)
 
 
 def test_a_damaged_entry_is_timed_anew(tmp_path):
     file = tmp_path / "tuned.json"
     file.write_text('{"version": 1, "winners": {"a": 3, "b": {"scheme": "skewed"}}}')
-    assert tuning.recall("a", file) is None
-    assert tuning.recall("b", file) is None
+    assert marching.recall("a", file) is None
+    assert marching.recall("b", file) is None
 
 
 def test_a_folder_that_is_a_file_is_no_error(tmp_path):
     (tmp_path / "cache").write_text("")
-    tuning.remember("key", Candidate(scheme="skewed"), 1.0, tmp_path / "cache" / "tuned.json")
+    marching.remember("key", Candidate(scheme="skewed"), 1.0, tmp_path / "cache" / "tuned.json")
 
 
 def test_readers_never_see_half_a_file(tmp_path):
     """Four writers at a time: the file is whole JSON at every moment."""
     file = tmp_path / "tuned.json"
-    tuning.remember("start", Candidate(scheme="one_step"), 1.0, file)
+    marching.remember("start", Candidate(scheme="one_step"), 1.0, file)
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(tuning.remember, f"key {n}", Candidate(scheme="skewed"), 1.0, file) for n in range(40)]
+        jobs = [pool.submit(marching.remember, f"key {n}", Candidate(scheme="skewed"), 1.0, file) for n in range(40)]
         while not all(job.done() for job in jobs):
             assert json.loads(file.read_text())["version"] == 1
     for job in jobs:
@@ -160,12 +161,12 @@ def test_readers_never_see_half_a_file(tmp_path):
 
 def test_where_the_cache_is(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert tuning.cache_file() == tmp_path / "antennaopt" / "tuned.json"
+    assert marching.cache_file() == tmp_path / "antennaopt" / "tuned.json"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says the standard
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert tuning.cache_file() == tmp_path / ".cache" / "antennaopt" / "tuned.json"
+    assert marching.cache_file() == tmp_path / ".cache" / "antennaopt" / "tuned.json"
 
 
 def test_the_digest_sees_every_kernel():
-    assert tuning.kernel_digest() == tuning.kernel_digest()
-    assert len(tuning.kernel_digest()) == 16
+    assert kernel_digest() == kernel_digest()
+    assert len(kernel_digest()) == 16

@@ -1,9 +1,22 @@
-"""Any stencil's batch on a device, ready to be stepped by one of its schemes: for benchmarks and the autotuner."""
+"""Batches of any stencil on a device, ready to be stepped by one of its schemes; and the fastest scheme for each.
+
+`tuned` times the model's best few plans once on a device, and keeps the winner in the user's cache. A winner holds for
+one device, driver and kernel text, and for one stencil, shape, batch and precision; anything else is timed again. The
+cache is a JSON file; one that cannot be read counts as none, and is replaced. Of processes that write at the same
+moment one wins whole; the winner of the other is timed again when it is next needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +25,23 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import Device, DryDevice
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.stepping import Batch
-from fdtd.backends.cuda.text import flatten
-from fdtd.errors import ConfigError
+from fdtd.backends.cuda.text import flatten, kernel_digest
+from fdtd.cache_folder import cache_folder
+from fdtd.errors import ConfigError, FdtdError, Unsuitable
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
 from fdtd.schemes import AnyProblem
 from fdtd.schemes.antennas import SCHEMES
-from fdtd.schemes.machine import Limits
-from fdtd.schemes.rates import check_pair
+from fdtd.schemes.machine import Limits, Machine
+from fdtd.schemes.rates import Candidate, best_few, check_pair, predict, workload
 from fdtd.stencils import BOR
+
+_VERSION = 1
+_BYTES = {"float32": 4, "float64": 8}
+_STEPS = 48  # of one timing, at least
+_TIMINGS = 3
+
+Wait = Callable[[], None]
+"""Returns when the device has done everything that was started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +116,9 @@ def _planar(
     problem: PlanarProblem | JacobiProblem, device: Device, scheme: str, precision: str, copies: int,
     macros: Mapping[str, int], choice: Mapping[str, Any],
 ) -> Marching:  # fmt: skip
-    batch = PlanarBatch(device, problem, precision, copies)
-    batch.stencil = replace(batch.stencil, macros={**batch.stencil.macros, **macros})
+    batch = PlanarBatch(device, problem, precision, copies, macros)
     return Marching(
-        advance=prepare(batch, scheme, **choice), fields=batch.fields, cells=batch.rows * batch.columns * batch.count
+        advance=prepare(batch, scheme, **choice), fields=batch.fields, cells=batch.work.cells * batch.work.batch
     )
 
 
@@ -122,3 +143,168 @@ def kernel_texts(
     device = DryDevice(limits)
     marching(problem, device, scheme, precision=precision, copies=copies, macros=macros, **choice).advance(steps)
     return device.texts
+
+
+def cache_file() -> Path:
+    """Where winners are remembered: `antennaopt/tuned.json` in the user's cache folder (XDG)."""
+    return cache_folder() / "tuned.json"
+
+
+def recall(key: str, file: Path) -> Candidate | None:
+    """The winner remembered under a key, or None."""
+    entry = _read(file).get(key)
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        if isinstance(entry, dict):
+            return Candidate(
+                scheme=str(entry["scheme"]), choice=dict(entry["choice"]), predicted=float(entry["predicted"])
+            )
+    return None
+
+
+def remember(key: str, winner: Candidate, rate: float, file: Path) -> None:
+    """Add a winner to the cache in one step; a folder that cannot be written leaves it out."""
+    winners = _read(file)
+    winners[key] = {
+        "scheme": winner.scheme, "choice": winner.choice, "predicted": winner.predicted, "cell_steps_per_s": rate,
+    }  # fmt: skip
+    text = json.dumps({"version": _VERSION, "winners": winners}, indent=1, sort_keys=True)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(part).replace(file)
+        except OSError:
+            Path(part).unlink(missing_ok=True)
+            raise
+
+
+def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, float]:
+    """Time candidates; what cannot run here is passed over.
+
+    Args:
+        candidates: Best guess first.
+        measure: Cell-steps a second of one; raises `FdtdError` where it cannot run.
+
+    Returns:
+        The fastest and its rate.
+
+    Raises:
+        Unsuitable: None of them runs.
+    """
+    best: tuple[Candidate, float] | None = None
+    reasons = []
+    for candidate in candidates:
+        try:
+            rate = measure(candidate)
+        except FdtdError as error:
+            reasons.append(str(error))
+            continue
+        if best is None or rate > best[1]:
+            best = candidate, rate
+    if best is None:
+        raise Unsuitable(f"no scheme runs here: {'; '.join(reasons) or 'there is no candidate'}")
+    return best
+
+
+def tuned(
+    problem: AnyProblem,
+    device: Any,
+    machine: Machine,
+    *,
+    identity: str,
+    wait: Wait,
+    precision: str = "float32",
+    copies: int = 1,
+    file: Path | None = None,
+) -> Candidate:
+    """The fastest scheme and plan for a problem on a device, timed if it is not remembered.
+
+    Args:
+        problem: What will be stepped.
+        device: Where.
+        machine: Its numbers.
+        identity: What must not change for a winner to hold: device, compute capability, driver.
+        wait: Waits for the device.
+        precision: "float32" or "float64".
+        copies: How often the problem's batch is stepped side by side.
+        file: The cache; the user's if None.
+
+    Raises:
+        Unsuitable: No scheme runs.
+    """
+    place = cache_file() if file is None else file
+    stencil, (batch, rows, columns) = problem.stencil, problem.lattices
+    batch *= copies
+    if stencil is BOR:
+        antennas: Any = problem
+        kind = f"m {antennas.grid.azimuthal_order}, every {antennas.sampling.record_every}"
+        found = antenna_candidates(antennas, precision, machine, batch)
+    else:
+        kind = f"phases {stencil.phases}"
+        work = workload(
+            stencil.name, machine, rows=rows, columns=columns, batch=batch, layer=problem.layer_cells,
+            size=_BYTES[precision],
+        )  # fmt: skip
+        found = best_few(work, machine)
+    lattice = f"{stencil.name} {rows}x{columns}x{batch}, layer {problem.layer_cells}"
+    key = f"{identity}, text {kernel_digest()}, {lattice}, {kind} {precision}"
+    known = recall(key, place)
+    if known is not None:
+        return known
+
+    def measure(candidate: Candidate) -> float:
+        ready = marching(
+            problem, device, candidate.scheme, precision=precision, copies=copies, **candidate.choice
+        )  # fmt: skip
+        return _rate(ready, candidate, problem.steps, wait)
+
+    winner, rate = fastest(found, measure)
+    remember(key, winner, rate, place)
+    return winner
+
+
+def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch: int) -> tuple[Candidate, ...]:
+    """Every scheme of the axisymmetric stencil that can step a problem as its plan would, best guess first."""
+    work = workload(
+        "bor", machine, rows=problem.grid.nz, columns=problem.grid.nr, batch=batch,
+        size=_BYTES[precision],
+    )  # fmt: skip
+    found = []
+    for scheme, make in SCHEMES.items():
+        try:
+            make(problem, precision, machine.limits)
+            made = predict(work, scheme, machine)
+        except Unsuitable:
+            continue
+        found.append(Candidate(scheme=scheme, predicted=made.rate))
+    return tuple(sorted(found, key=lambda candidate: -candidate.predicted))
+
+
+def _rate(ready: Marching, candidate: Candidate, most_steps: int, wait: Wait) -> float:
+    """Cell-steps a second, median; as many steps as the depth divides and the problem's record allows."""
+    depth = candidate.choice.get("depth") or candidate.choice.get("levels") or 1
+    steps = min(-(-_STEPS // depth) * depth, max(1, most_steps // (_TIMINGS + 1)))
+    ready.advance(steps)  # compiles, and fills what the first launch fills
+    seconds = []
+    for _ in range(_TIMINGS):
+        wait()
+        start = time.perf_counter()
+        ready.advance(steps)
+        wait()
+        seconds.append(time.perf_counter() - start)
+    return ready.cells * steps / statistics.median(seconds)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What is remembered; nothing where there is no file, or none of this version."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("winners"), dict):
+        return {}
+    return data["winners"]

@@ -1,237 +1,203 @@
-"""Planar problems and five-point sums on a device: every scheme, one call each.
+"""Planar problems and five-point sums on a device: their layout as `Parameters`, and every scheme, one call each.
 
-A scheme here is a function from a batch in device memory to the launches that step it.
+A scheme here is a function from a batch in device memory to the launches that step it. The layout is made by NumPy
+(kernels/planar/parameters.cuh).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.constants import epsilon_0, mu_0
 
 from fdtd.backends.cuda.device import Device, Program
-from fdtd.backends.cuda.planar_packing import pack, unpack
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.errors import ConfigError
-from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
-from fdtd.schemes import Workload, one_step, resident, skewed, trapezoidal
+from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords, inverse_or_zero
+from fdtd.schemes import LEAD, Workload, one_step, pitch, resident, skewed, trapezoidal
 from fdtd.schemes.rates import check_pair
-from fdtd.stencils import PlanarStencil
+from fdtd.stencils import COUPLED_TEZ, JACOBI5, TMZ, PlanarStencil
 
 PARAMETERS = "kernels/planar/parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
 _OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
 _SMALL_BLOCK = 128  # threads for samples
+_IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
+
+Packed = tuple[dict[str, np.ndarray], dict[str, float]]
+"""Arrays by the name of their pointer, and every other member of `Parameters`."""
 
 
 class PlanarBatch:
-    """A batch in device memory, `copies` times the problem's.
+    """A batch in device memory.
 
     Attributes:
-        device: Where it is.
-        problem: What is stepped.
-        stencil: By which update.
-        size: Bytes of a number.
+        work: What plans need to know of it.
         held: Which plane holds the first kept field; the others follow it.
+        final: Name of the buffer that holds the state.
+        probes: Number of points that are sampled.
     """
 
-    def __init__(self, device: Device, problem: PlanarProblem | JacobiProblem, precision: str, copies: int = 1) -> None:
+    def __init__(
+        self, device: Device, problem: PlanarProblem | JacobiProblem, precision: str, copies: int = 1,
+        macros: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
+        """Upload.
+
+        Args:
+            device: Where.
+            problem: What to step.
+            precision: "float32" or "float64".
+            copies: Step the problem's batch this many times over, side by side.
+            macros: More settings of the kernel text.
+
+        Raises:
+            ConfigError: The precision is unknown.
+        """
         if precision not in _REALS:
             raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
-        self.device, self.problem, self.precision = device, problem, precision
-        self.stencil, self.size = problem.stencil, np.dtype(precision).itemsize
-        arrays, self.numbers = pack(problem, precision)
-        self._copies = copies
+        pack: Any = _pack_sum if problem.stencil is JACOBI5 else _pack_fields
+        arrays, numbers = pack(problem, np.dtype(precision))
+        numbers["batch"] *= copies
+        batch, rows, columns = problem.lattices
+        self.work: Workload[PlanarStencil] = Workload(
+            stencil=replace(problem.stencil, macros={**problem.stencil.macros, **(macros or {})}),
+            rows=rows,
+            columns=columns,
+            size=np.dtype(precision).itemsize,
+            limits=device.limits,
+            batch=batch * copies,
+            layer=problem.layer_cells,
+        )
+        self.held, self.final, self.probes = 0, "state", int(numbers["probe_count"])
+        self._device, self._precision, self._copies, self._numbers = device, precision, copies, numbers
         self._buffers: dict[str, Any] = {
             name: device.upload(array, copies if name in _OF_EACH else 1) for name, array in arrays.items()
         }
         self._empty = {name: np.zeros_like(arrays[name]) for name in ("state", "psi")}
-        self.numbers["batch"] *= copies
-        self._final = "state"
-        self.held = 0
-
-    @property
-    def rows(self) -> int:
-        """Of the lattice, padding included."""
-        return int(self.numbers["rows"])
-
-    @property
-    def columns(self) -> int:
-        """Likewise."""
-        return int(self.numbers["columns"])
-
-    @property
-    def count(self) -> int:
-        """Problems."""
-        return int(self.numbers["batch"])
-
-    @property
-    def layer(self) -> int:
-        """Absorbing layer, cells."""
-        return int(self.numbers["layer"])
-
-    @property
-    def work(self) -> Workload[PlanarStencil]:
-        """What plans need to know of it."""
-        return Workload(
-            stencil=self.stencil,
-            rows=self.rows,
-            columns=self.columns,
-            size=self.size,
-            limits=self.device.limits,
-            batch=self.count,
-            layer=self.layer,
-        )
-
-    @property
-    def final(self) -> str:
-        """The buffer that holds the state."""
-        return self._final
 
     def add(self, name: str, array: np.ndarray) -> None:
         """Put one more of the arrays of `Parameters` into device memory."""
-        self._buffers[name] = self.device.upload(array)
+        self._buffers[name] = self._device.upload(array)
 
     def double(self) -> None:
         """Give state and memories a second buffer."""
         for name, like in (("other", "state"), ("other_psi", "psi")):
-            self._buffers[name] = self.device.upload(self._empty[like], self._copies)
-
-    def swap(self) -> None:
-        """The result of the last launch is in the other buffer."""
-        self._final = "other" if self._final == "state" else "state"
+            self._buffers[name] = self._device.upload(self._empty[like], self._copies)
 
     def program(self, text: str, macros: dict[str, str | int]) -> Program:
         """Compile a kernel file for this batch's stencil and precision; `ready` it before its launches."""
-        settings = {
-            "REAL": _REALS[self.precision], "REAL_BYTES": self.size, **self.stencil.macros, **macros,
-        }  # fmt: skip
-        return self.device.program(flatten(text, settings))
+        settings = {"REAL": _REALS[self._precision], "REAL_BYTES": self.work.size, **self.work.stencil.macros, **macros}
+        return self._device.program(flatten(text, settings))
 
     def ready(self, *programs: Program) -> None:
         """Give programs this batch's parameters; equal texts share one constant memory."""
-        addresses = {name: self.device.address(buffer) for name, buffer in self._buffers.items()}
+        addresses = {name: self._device.address(buffer) for name, buffer in self._buffers.items()}
         missing = {name: 0 for name in ("other", "other_psi", "tiles") if name not in addresses}
-        data = pack_parameters(self.precision, self.numbers | addresses | missing, PARAMETERS)
+        data = pack_parameters(self._precision, self._numbers | addresses | missing, PARAMETERS)
         for program in programs:
             program.set_parameters(data)
 
     def fields(self) -> np.ndarray:
-        """What the kept planes hold, (batch, kept, rows, columns)."""
-        planes = self.device.download(self._buffers[self._final])
-        return unpack(planes[:, self.held : self.held + self.stencil.kept], self.columns)
+        """Return what the kept planes hold, (batch, kept, rows, columns)."""
+        planes = self._device.download(self._buffers[self.final])
+        kept = planes[:, self.held : self.held + self.work.stencil.kept]
+        return kept[..., 1:-1, LEAD : LEAD + self.work.columns]
 
     def record(self) -> np.ndarray:
-        """Samples of all probes, (batch, steps, points)."""
-        return self.device.download(self._buffers["record"])
+        """Return samples of all probes, (batch, steps, points)."""
+        return self._device.download(self._buffers["record"])
 
 
-March = Callable[[int], None]
-"""Starts the launches of the next so many steps."""
+March = Callable[[int, int], None]
+"""Starts the launches from one step to a later one."""
 
 
 def _one_step(batch: PlanarBatch) -> March:
-    """A launch a phase, and one for samples where there are any."""
-    plan = one_step.plan_planar(batch.work)
+    """Plan a launch a phase, and one for samples where there are any."""
+    work = batch.work
+    plan = one_step.plan_planar(work)
     program = batch.program("schemes/one_step/planar.cu", plan.macros)
-    done = 0
 
-    def march(steps: int) -> None:
-        nonlocal done
+    def march(start: int, end: int) -> None:
         batch.ready(program)
-        for step in range(done, done + steps):
-            for phase in range(batch.stencil.phases):
-                program.launch(f"phase_{phase}", (*plan.blocks, batch.count), plan.threads, step)
-            if batch.numbers["probe_count"]:
-                program.launch("probe", (batch.count,), _SMALL_BLOCK, step)
-        done += steps
-        batch.held = done % 2 * (batch.stencil.planes == 2)
+        for step in range(start, end):
+            for phase in range(work.stencil.phases):
+                program.launch(f"phase_{phase}", (*plan.blocks, work.batch), plan.threads, step)
+            if batch.probes:
+                program.launch("probe", (work.batch,), _SMALL_BLOCK, step)
+        batch.held = end % 2 * (work.stencil.planes == 2)
 
     return march
 
 
 def _trapezoidal(batch: PlanarBatch, **choice: Any) -> March:
-    """A launch of each kind of tiles for every `depth` steps."""
+    """Plan a launch of each kind of tiles for every `depth` steps, from one buffer to the other."""
     plan = trapezoidal.plan_planar(batch.work, **choice)
     batch.double()
     batch.add("tiles", np.array([tile for kind in plan.kinds for tile in kind.tiles], np.int32))
     programs = [batch.program("schemes/trapezoidal/planar.cu", kind.macros) for kind in plan.kinds]
-    done = 0
 
-    def march(steps: int) -> None:
-        nonlocal done
+    def march(start: int, end: int) -> None:
         batch.ready(*programs)
-        end = done + steps
-        while done < end:
-            count, first = min(plan.depth, end - done), 0
+        for step in range(start, end, plan.depth):
+            count, odd, first = min(plan.depth, end - step), int(batch.final == "other"), 0
             for kind, program in zip(plan.kinds, programs, strict=True):
-                grid = (len(kind.tiles), batch.count)
-                odd = int(batch.final == "other")
-                program.launch("march", grid, plan.threads, done, count, odd, first, shared=kind.shared_bytes)
+                grid = (len(kind.tiles), batch.work.batch)
+                program.launch("march", grid, plan.threads, step, count, odd, first, shared=kind.shared_bytes)
                 first += len(kind.tiles)
-            batch.swap()
-            done += count
+            batch.final = "state" if odd else "other"
 
     return march
 
 
 def _streamed(batch: PlanarBatch, **choice: Any) -> March:
-    """A launch for every `levels` steps, from one plane to the other."""
-
-    def planned(levels: int | None) -> skewed.StreamedPlan:
-        return skewed.plan_streamed(batch.work, **{**choice, "levels": levels})
-
-    whole = planned(choice.get("levels"))
+    """Plan a launch for every `levels` steps, from one plane to the other."""
+    most = skewed.plan_streamed(batch.work, **choice).levels
     programs: dict[int, tuple[skewed.StreamedPlan, Program]] = {}
 
-    def march(steps: int) -> None:
-        done = 0
-        while done < steps:
-            count = min(whole.levels, steps - done)
+    def march(start: int, end: int) -> None:
+        for step in range(start, end, most):
+            count = min(most, end - step)
             if count not in programs:
-                plan = planned(count)
+                plan = skewed.plan_streamed(batch.work, **{**choice, "levels": count})
                 programs[count] = plan, batch.program("schemes/skewed/streamed.cu", plan.macros)
             plan, program = programs[count]
             batch.ready(program)
-            program.launch("march", (plan.blocks, batch.count), plan.threads, batch.held)
+            program.launch("march", (plan.blocks, batch.work.batch), plan.threads, batch.held)
             batch.held = 1 - batch.held
-            done += count
 
     return march
 
 
 def _skewed(batch: PlanarBatch, **choice: Any) -> March:
-    """One launch; what fits in registers is streamed through them."""
-    if batch.stencil.kept == 1 and not batch.stencil.coefficients:
+    """Plan one launch; what fits in registers is streamed through them."""
+    if batch.work.stencil.kept == 1 and not batch.work.stencil.coefficients:
         return _streamed(batch, **choice)
     plan = skewed.plan(batch.work, **choice)
     program = batch.program("schemes/skewed/planar.cu", plan.macros)
-    done = 0
 
-    def march(steps: int) -> None:
-        nonlocal done
+    def march(start: int, end: int) -> None:
         batch.ready(program)
-        program.launch("march", (batch.count,), plan.threads, done, steps, shared=plan.shared_bytes)
-        done += steps
+        program.launch("march", (batch.work.batch,), plan.threads, start, end - start, shared=plan.shared_bytes)
 
     return march
 
 
 def _resident(batch: PlanarBatch, **choice: Any) -> March:
-    """One launch."""
+    """Plan one launch."""
     plan = resident.plan_planar(batch.work, **choice)
     program = batch.program("schemes/resident/planar.cu", plan.macros)
-    done = 0
 
-    def march(steps: int) -> None:
-        nonlocal done
+    def march(start: int, end: int) -> None:
         batch.ready(program)
         program.launch(
-            "march", (plan.cluster, batch.count), plan.threads, done, steps, shared=plan.shared_bytes,
+            "march", (plan.cluster, batch.work.batch), plan.threads, start, end - start, shared=plan.shared_bytes,
             cluster=plan.cluster,
         )  # fmt: skip
-        done += steps
 
     return march
 
@@ -244,20 +210,30 @@ PLANAR_SCHEMES: dict[str, Callable[..., March]] = {
 }
 
 
-def prepare(batch: PlanarBatch, scheme: str, **choice: Any) -> March:
+def prepare(batch: PlanarBatch, scheme: str, **choice: Any) -> Callable[[int], None]:
     """Plan a scheme for a batch and compile it.
 
     Args:
         batch: What to step.
         scheme: One of `PLANAR_SCHEMES`.
-        choice: What its plan may be told: `depth`, `core`, `levels`, `cluster`.
+        choice: Keywords of its plan: `depth`, `core`, `levels`, `cluster`.
+
+    Returns:
+        A function that starts the launches of that many more steps.
 
     Raises:
         ConfigError: There is no such scheme.
         Unsuitable: It cannot step this problem on this device.
     """
-    check_pair(batch.stencil.name, scheme)
-    return PLANAR_SCHEMES[scheme](batch, **choice)
+    check_pair(batch.work.stencil.name, scheme)
+    march, done = PLANAR_SCHEMES[scheme](batch, **choice), 0
+
+    def advance(steps: int) -> None:
+        nonlocal done
+        march(done, done + steps)
+        done += steps
+
+    return advance
 
 
 def run(
@@ -299,3 +275,103 @@ def run_sum(
     batch = PlanarBatch(device, problem, precision)
     prepare(batch, scheme, **choice)(problem.steps)
     return batch.fields()[:, 0]
+
+
+def _padded(planes: np.ndarray, dtype: Any) -> np.ndarray:
+    rows, columns = planes.shape[-2:]
+    out = np.zeros((*planes.shape[:-2], rows + 2, pitch(columns)), dtype)
+    out[..., 1:-1, LEAD : LEAD + columns] = planes
+    return out
+
+
+def _numbers(batch: int, rows: int, columns: int, steps: int) -> dict[str, float]:
+    return {
+        "batch": batch, "rows": rows, "columns": columns, "pitch": pitch(columns), "steps": steps,
+        "source_count": 0, "probe_count": 0, "layer": 0, "weight": 0.0,
+    }  # fmt: skip
+
+
+def _pack_sum(problem: JacobiProblem, dtype: Any) -> Packed:
+    batch, rows, columns = problem.initial.shape
+    planes = np.zeros((batch, JACOBI5.planes, rows + 2, pitch(columns)), dtype)
+    planes[:, 0] = _padded(problem.initial, dtype)
+    nothing, whole = np.zeros(1, dtype), np.zeros(1, np.int32)
+    arrays = {
+        "state": planes, "psi": nothing, "coefficients": nothing, "filters_x": nothing, "filters_y": nothing,
+        "sources": whole, "samples": nothing, "probes": whole, "record": nothing,
+    }  # fmt: skip
+    return arrays, _numbers(batch, rows, columns, problem.steps) | {"weight": problem.weight}
+
+
+def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
+    grid, layer, batch = problem.grid, problem.layer, problem.media.batch
+    rows, columns = grid.shape
+    cell = problem.stencil
+    planes = np.zeros((batch, cell.planes, rows + 2, pitch(columns)), dtype)
+    if problem.initial is not None:
+        planes[:, :3] = _padded(np.where(problem.live(), problem.initial, 0.0), dtype)
+    coefficients, gain = _coefficients(problem, cell)
+    names = grid.components
+    sources, samples = _sources(problem, cell, gain)
+    probes = [
+        (names.index(probe.component), row, column)
+        for probe in problem.probes
+        for row, column in zip(probe.rows, probe.columns, strict=True)
+    ]
+    arrays = {
+        "state": planes,
+        "psi": np.zeros((batch, cell.memories, rows + 2, pitch(columns)), dtype),
+        "coefficients": _padded(coefficients, dtype),
+        "filters_x": np.stack([layer.filters(grid, "x", offset) for offset in (0.0, 0.5)]).astype(dtype),
+        "filters_y": np.stack([layer.filters(grid, "y", offset) for offset in (0.0, 0.5)]).astype(dtype),
+        "sources": np.array(sources or [(0, 0, 0, 0)], np.int32),
+        "samples": samples.astype(dtype),
+        "probes": np.array(probes or [(0, 0, 0)], np.int32),
+        "record": np.zeros((batch, max(problem.steps, 1), max(len(probes), 1)), dtype),
+    }
+    numbers = _numbers(batch, rows, columns, problem.steps)
+    return arrays, numbers | {"source_count": len(sources), "probe_count": len(probes), "layer": layer.cells}
+
+
+def _coefficients(problem: PlanarProblem, cell: PlanarStencil) -> tuple[np.ndarray, np.ndarray]:
+    """Planes of the stencil's coefficients, and the gains of the E components, all zero where nothing is stepped."""
+    grid, media, live, courant = problem.grid, problem.media, problem.live(), problem.grid.courant_number
+    electric = live[:, :1] if cell is TMZ else live[:, 1:]
+    loss = media.conductivity * grid.time_step / (2 * media.permittivity * epsilon_0)
+    keep = np.where(electric, (1 - loss) / (1 + loss), 0.0)
+    gain = np.where(electric, courant / (media.permittivity * (1 + loss)), 0.0)
+    x, y = media.open_x[:, None], media.open_y[:, None]
+    if cell is TMZ:
+        # What dy e_z adds to h_x and dx e_z to h_y.
+        planes = [-courant * inverse_or_zero(y) * live[:, 1:2], courant * inverse_or_zero(x) * live[:, 2:], keep, gain]
+    else:
+        planes = [-courant * inverse_or_zero(media.open_area[:, None]) * live[:, :1], x, y, keep, gain]
+    if cell is COUPLED_TEZ:
+        planes.append(_coupling(problem)[:, None] * courant / 4)
+    return np.concatenate(planes, axis=1), gain
+
+
+def _coupling(problem: PlanarProblem) -> np.ndarray:
+    """The nodes' coupling, without those in the walls, which reach no field."""
+    inside = problem.media.coupling.copy()
+    inside[:, 0] = inside[:, :, 0] = 0.0
+    return inside
+
+
+def _sources(
+    problem: PlanarProblem, cell: PlanarStencil, gain: np.ndarray
+) -> tuple[list[tuple[int, int, int, int]], np.ndarray]:
+    """Phase, plane, row and column of each source, and what it takes off its field, (batch, sources, steps)."""
+    grid, names, batch = problem.grid, problem.grid.components, problem.media.batch
+    places = []
+    samples = np.zeros((batch, max(len(problem.sources), 1), max(problem.steps, 1)))
+    for n, source in enumerate(problem.sources):
+        plane = names.index(source.component)
+        electric = source.component[0] == "e"
+        places.append((cell.phases - 1 if electric else 0, plane, source.row, source.column))
+        scale = np.full(batch, grid.courant_number / grid.cell)
+        if electric:
+            scale = _IMPEDANCE / grid.cell * gain[:, max(plane - 1, 0), source.row, source.column]
+        count = min(problem.steps, len(source.samples))
+        samples[:, n, :count] = scale[:, None] * np.asarray(source.samples, dtype=float)[:count]
+    return places, samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -34,6 +35,14 @@ def _texts_in(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
             yield from _texts_in(entry, inside)
         elif entry.name.endswith((".cu", ".cuh")) and not entry.name.startswith("."):
             yield inside, entry.read_text("utf-8")
+
+
+def kernel_digest() -> str:
+    """Return the digest of all kernel text: another text, other winners."""
+    digest = hashlib.sha256()
+    for name, text in sorted(kernel_texts()):
+        digest.update(f"{name}\n{text}".encode())
+    return digest.hexdigest()[:16]
 
 
 def flatten(name: str, macros: Mapping[str, int | str]) -> str:
