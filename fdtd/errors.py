@@ -23,7 +23,3 @@ class OutOfMemory(DeviceError):  # noqa: N818 - as MemoryError
 
 class KernelBuildError(FdtdError):
     """A compute kernel did not compile."""
-
-
-class Diverged(FdtdError):  # noqa: N818
-    """Fields grew without bound or stopped being finite."""

@@ -37,67 +37,33 @@ HOPPER = Limits(capability=90, multiprocessors=132, shared_bytes=232448, registe
 """An H200, for planning without a device."""
 
 
-def registers_per_thread(threads: int, registers: int = 65536) -> int:
-    """Most registers that every thread of a lone block can have.
-
-    A multiprocessor has four parts with a quarter of the registers each; warps go round them, and a warp's share comes
-    in units of 8 a thread.
-    """
-    warps = -(-threads // 32)
-    return min(255, registers // 4 // (32 * -(-warps // 4)) // 8 * 8)
-
-
 def clusters_at_once(multiprocessors: int, cluster: int) -> int:
     """Clusters that run side by side: all blocks of one lie in the same group of multiprocessors.
 
     The groups of an H200 are those that explain what `cuOccupancyMaxActiveClusters` says there, 132, 66, 39, 30, 22,
     17, 15, 15, 9, and 7 for 10 to 16 blocks. Other devices are taken to have groups of sixteen.
     """
-    return sum(group // cluster for group in _GROUPS.get(multiprocessors) or _groups(multiprocessors))
-
-
-def _groups(multiprocessors: int) -> tuple[int, ...]:
-    return (16,) * (multiprocessors // 16) + (multiprocessors % 16,)
+    sixteens = (16,) * (multiprocessors // 16) + (multiprocessors % 16,)
+    return sum(group // cluster for group in _GROUPS.get(multiprocessors, sixteens))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
-    """One device.
+class Machine(Limits):
+    """One device: its launch limits, and what it does a second.
 
     Attributes:
         name: As the driver spells it.
-        capability: Compute capability times ten.
-        multiprocessors: Their number.
         clock_hz: While computing.
-        registers: Of a multiprocessor.
-        shared_bytes: Most that a block can have, bytes.
         l2_bytes: Second-level cache.
         memory_bytes_per_s: Of a long copy, reads and writes.
         l2_bytes_per_s: Of reads that hit.
-        memory_bytes: Device memory.
     """
 
     name: str
-    capability: int
-    multiprocessors: int
     clock_hz: float
-    registers: int
-    shared_bytes: int
     l2_bytes: int
     memory_bytes_per_s: float
     l2_bytes_per_s: float
-    memory_bytes: int
-
-    @property
-    def limits(self) -> Limits:
-        """Limits that plans need."""
-        return Limits(
-            capability=self.capability,
-            multiprocessors=self.multiprocessors,
-            shared_bytes=self.shared_bytes,
-            registers=self.registers,
-            memory_bytes=self.memory_bytes,
-        )
 
     @property
     def instructions_per_s(self) -> float:
@@ -134,15 +100,7 @@ class Machine:
 
 
 H200 = Machine(
-    name="NVIDIA H200",
-    capability=HOPPER.capability,
-    multiprocessors=HOPPER.multiprocessors,
-    clock_hz=1.98e9,
-    registers=HOPPER.registers,
-    shared_bytes=HOPPER.shared_bytes,
-    l2_bytes=60 * 2**20,
-    memory_bytes_per_s=4.3e12,
+    **asdict(HOPPER), name="NVIDIA H200", clock_hz=1.98e9, l2_bytes=60 * 2**20, memory_bytes_per_s=4.3e12,
     l2_bytes_per_s=7.0e12,
-    memory_bytes=HOPPER.memory_bytes,
-)
+)  # fmt: skip
 """Clock, multiprocessors and memory rate as measured; the cache's rate is the vendor's figure for this chip's kind."""

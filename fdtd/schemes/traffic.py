@@ -32,8 +32,6 @@ from fdtd.errors import ConfigError
 APPROACHES = (1, 4, 5)
 FORMULAS = ("printed", "tabulated")
 LARGEST_MEMORY = 2**24  # floats; the search is exact and stays below a second
-SHARED_FLOATS = {"GTX-280": 4076, "GTX-580": 16304}
-"""Shared memory of the seed's two cards as its table gives it, floats."""
 
 Count = TypeVar("Count", int, np.ndarray)
 

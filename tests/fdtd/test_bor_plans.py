@@ -6,11 +6,21 @@ import pytest
 
 from fdtd.errors import Unsuitable
 from fdtd.schemes import Workload, resident, trapezoidal
-from fdtd.schemes.machine import HOPPER, registers_per_thread
+from fdtd.schemes.machine import HOPPER
 from fdtd.stencils import BOR, Stencil
 
 LATTICES = ((33, 106), (62, 130), (79, 166), (148, 312), (256, 320))
 _HELD = 14  # numbers of a cell of the radial layer: six components, eight filters
+
+
+def registers_per_thread(threads: int) -> int:
+    """Most registers that every thread of a lone block can have.
+
+    A multiprocessor has four parts with a quarter of the registers each; warps go round them, and a warp's share comes
+    in units of 8 a thread.
+    """
+    warps = -(-threads // 32)
+    return min(255, HOPPER.registers // 4 // (32 * -(-warps // 4)) // 8 * 8)
 
 
 def work(nr: int, nz: int, layer: int, axial: int) -> Workload[Stencil]:

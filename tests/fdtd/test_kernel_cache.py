@@ -1,7 +1,7 @@
 """Machine code on disk belongs to the text of its kernels: copies of the package share one warm cache.
 
-Every run is a process of its own. It compiles `walk.record_map`, which calls `bor.accumulate`, which calls what
-`lanes.py` makes: one function is enough to see whose machine code runs.
+Every run is a process of its own. It compiles `walk.record_map`, which calls `bor.accumulate`, which calls a store that
+`bor.py` makes: one function is enough to see whose machine code runs.
 """
 
 import os
@@ -30,8 +30,8 @@ stats = record_map.stats
 print(fdtd.__file__, sums.tobytes().hex(), sum(stats.cache_misses.values()))
 """
 FLIPPED = {
-    "bor.py": ("+ cosine * value", "- cosine * value"),
-    "lanes.py": ("builder.store(args[4],", "builder.store(builder.fneg(args[4]),"),
+    "update": ("+ cosine * value", "- cosine * value"),
+    "store": ("builder.store(args[4],", "builder.store(builder.fneg(args[4]),"),
 }
 
 
@@ -66,8 +66,8 @@ def copied(folder):
 
 
 def flip(copy, name, *, back=False):
-    """Change one sign; the file keeps its time, and `bor.py` its size."""
-    file = copy / "fdtd" / "backends" / "cpu" / name
+    """Change one sign of `bor.py`; the file keeps its time, and in the update its size."""
+    file = copy / "fdtd" / "backends" / "cpu" / "bor.py"
     times = (file.stat().st_atime_ns, file.stat().st_mtime_ns)
     before, after = FLIPPED[name][::-1] if back else FLIPPED[name]
     text = file.read_text()
@@ -114,7 +114,7 @@ def test_old_byte_code_does_not_pass_its_machine_code_on(tmp_path, warm):
     _, _, bits = warm
     copy, caches = copied(tmp_path), tmp_path / "caches"
     assert bits_and_misses(copy, caches, PYTHONDONTWRITEBYTECODE="") == (bits, 1)
-    flip(copy, "bor.py")
+    flip(copy, "update")
     old, _ = bits_and_misses(copy, caches, PYTHONDONTWRITEBYTECODE="")
     for folder in list(copy.rglob("__pycache__")):
         shutil.rmtree(folder)
@@ -128,7 +128,7 @@ def test_checkouts_share_a_cache_folder(tmp_path, warm):
     copy, own = copied(tmp_path / "copy"), {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
     caches, bits = tmp_path / "caches", warm[2]
     assert bits_and_misses(copy, caches, **own) == (bits, 1)
-    flip(copy, "bor.py")
+    flip(copy, "update")
     other, misses = bits_and_misses(copy, caches, **own)
     assert (other != bits, misses) == (True, 1)
     assert bits_and_misses(warm[0], caches) == (bits, 0)

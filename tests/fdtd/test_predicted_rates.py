@@ -12,8 +12,7 @@ import pytest
 
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes.machine import H200, Machine, clusters_at_once
-from fdtd.schemes.needs import Need, cluster_need, rows_need, tile_need
-from fdtd.schemes.rates import SCHEMES, Prediction, predict, workload
+from fdtd.schemes.rates import SCHEMES, Need, Prediction, cluster_need, predict, rows_need, tile_need, workload
 from fdtd.stencils import STENCILS
 
 

@@ -9,13 +9,14 @@ import pytest
 from antennaopt.bench.kernels import tune
 from antennaopt.bench.problems import reference_problem
 from fdtd.backends.cuda import marching
+from fdtd.backends.cuda.marching import Candidate, best_few
 from fdtd.backends.cuda.text import kernel_digest
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import H200, HOPPER
 from fdtd.schemes.rates import SCHEMES as PAIRED
-from fdtd.schemes.rates import Candidate, best_few, workload
+from fdtd.schemes.rates import workload
 
 
 class Counter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import numpy as np
@@ -234,16 +235,12 @@ def describe(device: CudaDevice | None = None) -> Machine:
     found = CudaDevice() if device is None else device
     clock = 1e3 * found.attribute(_CLOCK)
     return Machine(
+        **asdict(found.limits),
         name=found.name,
-        capability=found.limits.capability,
-        multiprocessors=found.limits.multiprocessors,
         clock_hz=clock,
-        registers=found.limits.registers,
-        shared_bytes=found.limits.shared_bytes,
         l2_bytes=found.attribute(_CACHE),
         memory_bytes_per_s=_COPY * 2 * 1e3 * found.attribute(_MEMORY_CLOCK) * found.attribute(_BUS) / 8,
         l2_bytes_per_s=_CACHE_BYTES_A_CYCLE * found.limits.multiprocessors * clock,
-        memory_bytes=found.limits.memory_bytes,
     )
 
 

@@ -9,13 +9,14 @@ moment one wins whole; the winner of the other is timed again when it is next ne
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ from fdtd.backends.cuda.text import flatten, kernel_digest
 from fdtd.cache_folder import cache_folder
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
-from fdtd.schemes import AnyProblem
+from fdtd.schemes import AnyProblem, Workload
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import Limits, Machine
-from fdtd.schemes.rates import Candidate, best_few, check_pair, predict, workload
+from fdtd.schemes.rates import check_pair, predict, workload
 from fdtd.stencils import BOR
 
 _VERSION = 1
@@ -143,6 +144,59 @@ def kernel_texts(
     device = DryDevice(limits)
     marching(problem, device, scheme, precision=precision, copies=copies, macros=macros, **choice).advance(steps)
     return device.texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A scheme and the keywords of its plan.
+
+    Attributes:
+        scheme: Its name.
+        choice: Keywords of its plan.
+        predicted: Cell-steps a second by the model.
+    """
+
+    scheme: str
+    choice: dict[str, Any] = field(default_factory=dict)
+    predicted: float = 0.0
+
+
+def best_few(work: Workload[Any], machine: Machine, *, count: int = 6, of_each: int = 3) -> tuple[Candidate, ...]:
+    """Return the plans of a planar stencil that the model predicts to be fastest, best first.
+
+    Args:
+        work: What is stepped.
+        machine: Device.
+        count: At most this many.
+        of_each: At most this many of one scheme: the model orders plans of one scheme better than schemes.
+    """
+    found = []
+    for scheme, choice in _plans(work.stencil.name):
+        try:
+            made = predict(work, scheme, machine, choice)
+        except Unsuitable:
+            continue
+        found.append(Candidate(scheme=scheme, choice=choice, predicted=made.rate))
+    found.sort(key=lambda candidate: -candidate.predicted)
+    taken: list[Candidate] = []
+    for candidate in found:
+        if sum(one.scheme == candidate.scheme for one in taken) < of_each:
+            taken.append(candidate)
+    return tuple(taken[:count])
+
+
+def _plans(stencil: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "one_step", {}
+    for depth, warps in itertools.product((1, 2, 3, 4, 5, 6, 8, 10, 12), (16, 8)):
+        yield "trapezoidal", {"depth": depth, "warps": warps}
+    for cluster in (1, 2, 4, 8, 16):
+        yield "resident", {"cluster": cluster}
+    if stencil == "jacobi5":
+        for levels, burst in itertools.product((4, 6, 8, 12), (2, 4)):
+            yield "skewed", {"levels": levels, "burst": burst}
+    else:
+        for levels in (2, 4, 6, 8, 12, 16):
+            yield "skewed", {"levels": levels}
 
 
 def cache_file() -> Path:
@@ -276,7 +330,7 @@ def antenna_candidates(problem: Problem, precision: str, machine: Machine, batch
     found = []
     for scheme, make in SCHEMES.items():
         try:
-            make(problem, precision, machine.limits)
+            make(problem, precision, machine)
             made = predict(work, scheme, machine)
         except Unsuitable:
             continue
