@@ -76,6 +76,35 @@ class MarchPlan:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class MarchedPlan:
+    """Rows of an antenna in the registers of a cluster of blocks.
+
+    Attributes:
+        march: What a block holds.
+        cluster: Blocks, one above the other.
+        lead: Zero columns before the axis: the last main column is the last lane's last cell.
+        pitch: Stored columns.
+        shared_bytes: Of a block; what the rest leaves is for coefficients of media.
+    """
+
+    march: MarchPlan
+    cluster: int
+    lead: int
+    pitch: int
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.march.threads
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        return self.march.macros | {"CLUSTER": self.cluster, "SHARED_BYTES": self.shared_bytes}
+
+
 def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 

@@ -146,42 +146,11 @@ def record_h(k, sample, state, port, port_weights, port_record, contour, record)
 
 @compiled(**OPTIONS)
 def sweep(
-    start,
-    levels,
-    n,
-    nz,
-    air,
-    record_every,
-    state,
-    before,
-    after,
-    media,
-    gains,
-    m,
-    layer_rows,
-    layer,
-    layer_psi,
-    radial,
-    filters,
-    psi,
-    cut_rows,
-    cut_faces,
-    excess,
-    couple_rows,
-    couple_columns,
-    couplings,
-    source_plane,
-    source_shape,
-    waveform,
-    port,
-    port_weights,
-    port_record,
-    contour,
-    record,
-    box,
-    wave,
-    sums,
-):
+    start, levels, n, nz, air, record_every, state, before, after, media, gains, m,
+    layer_rows, layer, layer_psi, radial, filters, psi,
+    cut_rows, cut_faces, excess, couple_rows, couple_columns, couplings, source_plane, source_shape, waveform,
+    port, port_weights, port_record, contour, record, box, wave, sums,
+):  # fmt: skip
     """Take all rows from step `start` to step start + levels, recording on the way."""
     for front in range(nz + levels):
         for level in range(levels):
@@ -204,23 +173,9 @@ def sweep(
                     record_e(k, sample, state, port, port_weights, port_record, contour, record)
             if 0 < k <= nz:
                 advance_h(
-                    k - 1,
-                    n,
-                    nz,
-                    state,
-                    after,
-                    gains,
-                    m,
-                    layer_rows,
-                    layer,
-                    layer_psi,
-                    radial,
-                    filters,
-                    psi,
-                    cut_rows,
-                    cut_faces,
-                    excess,
-                )
+                    k - 1, n, nz, state, after, gains, m, layer_rows, layer, layer_psi, radial, filters, psi,
+                    cut_rows, cut_faces, excess,
+                )  # fmt: skip
                 if due:
                     record_h(k - 1, sample, state, port, port_weights, port_record, contour, record)
                     record_map(k - 1, sample, state, box, wave, sums)

@@ -5,7 +5,6 @@ What every antenna has of its own is made in the library of the media's arrays, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,24 +12,10 @@ from scipy.constants import epsilon_0
 
 from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem
+from fdtd.backends.cuda.text import Packed
 from fdtd.errors import ConfigError, Unsuitable
 
 ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL = (1 << bit for bit in range(16, 23))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Packed:
-    """A batch as the kernels want it.
-
-    Attributes:
-        arrays: One for each pointer of `Parameters`, by name.
-        numbers: Every other member.
-        lead: Zero columns before the axis.
-    """
-
-    arrays: dict[str, np.ndarray]
-    numbers: dict[str, float]
-    lead: int
 
 
 def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
@@ -84,12 +69,12 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
     _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
     _add_source(problem, arrays, numbers, padded, dtype)
     _add_monitors(problem, arrays, numbers, padded, dtype, samples)
-    arrays["rows"] = _marked(problem, words, lead)
+    arrays["rows"] = _marked(problem, words)
     arrays["active"] = np.ones(batch, np.int32)
     arrays["energies"] = np.zeros((3, batch))
     arrays["taken"] = np.zeros(batch, np.int32)
     arrays["weights"] = padded(grid.energy_weights, np.float64)
-    return Packed(arrays=arrays, numbers=numbers, lead=lead)
+    return arrays, numbers
 
 
 def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarray, padded: Any, lead: int) -> None:
@@ -217,9 +202,8 @@ def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtyp
     }
 
 
-def _marked(problem: Problem, words: np.ndarray, lead: int) -> np.ndarray:
-    """Row words with the flags that the whole batch shares."""
-    del lead
+def _marked(problem: Problem, words: np.ndarray) -> np.ndarray:
+    """Return row words with the flags that the whole batch shares."""
     words[:, 0] |= ROW_PLANE
     for layer in problem.axial_layers:
         words[:, slice(*layer.rows)] |= ROW_AXIAL

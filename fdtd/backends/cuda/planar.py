@@ -14,7 +14,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.backends.cuda.device import Device, Program
-from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.text import Packed, flatten, pack_parameters
 from fdtd.errors import ConfigError
 from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords, inverse_or_zero
 from fdtd.schemes import LEAD, Workload, one_step, pitch, resident, skewed, trapezoidal
@@ -26,9 +26,6 @@ _REALS = {"float32": "float", "float64": "double"}
 _OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
 _SMALL_BLOCK = 128  # threads for samples
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
-
-Packed = tuple[dict[str, np.ndarray], dict[str, float]]
-"""Arrays by the name of their pointer, and every other member of `Parameters`."""
 
 
 class PlanarBatch:
@@ -216,7 +213,7 @@ def prepare(batch: PlanarBatch, scheme: str, **choice: Any) -> Callable[[int], N
     Args:
         batch: What to step.
         scheme: One of `PLANAR_SCHEMES`.
-        choice: Keywords of its plan: `depth`, `core`, `levels`, `cluster`.
+        choice: Keywords of its plan: `depth`, `levels`, `cluster`.
 
     Returns:
         A function that starts the launches of that many more steps.

@@ -10,7 +10,7 @@ import numpy as np
 from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.device import Device
-from fdtd.backends.cuda.packing import Packed, pack
+from fdtd.backends.cuda.packing import pack
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.schemes.antennas import Scheme
 
@@ -42,27 +42,25 @@ class Batch:
             problem: What to step.
             scheme: How.
             precision: "float32" or "float64".
-            copies: Step the batch so many times over, side by side (for timings).
+            copies: Step the batch this many times over, side by side (for timings).
         """
         self._device, self._problem, self._scheme = device, problem, scheme
         self.size = copies * problem.media.batch
         real = {"float32": "float", "float64": "double"}[precision]
-        packed = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
-        packed.numbers["batch"] = self.size
-        packed.arrays["energies"] = np.zeros((3, self.size))
-        packed.arrays["shares"] = np.zeros((self.size, _LOOK_PARTS))
+        arrays, numbers = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
+        numbers["batch"] = self.size
+        arrays["energies"] = np.zeros((3, self.size))
+        arrays["shares"] = np.zeros((self.size, _LOOK_PARTS))
         self._buffers: dict[str, Any] = {
             name: device.upload(
                 array,
                 (copies if name in _OF_ANTENNAS and len(array) == problem.media.batch else 1)
                 * (2 if scheme.doubled and name in _DOUBLED else 1),
             )
-            for name, array in packed.arrays.items()
+            for name, array in arrays.items()
         }
-        self._start: Packed = packed
-        self._parameters = pack_parameters(
-            precision, packed.numbers | {name: device.address(buffer) for name, buffer in self._buffers.items()}
-        )
+        addresses = {name: device.address(buffer) for name, buffer in self._buffers.items()}
+        self._parameters = pack_parameters(precision, numbers | addresses)
         self._stepper = device.program(flatten(scheme.text, {"REAL": real, **scheme.macros}))
         self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", {"REAL": real}))
         self.steps = 0
@@ -106,32 +104,25 @@ class Batch:
         return self.fetch("active") != 0
 
     def records(self) -> Records:
-        """What the batch left behind: on the host, or where the media are; then without the last fields."""
-        problem, numbers = self._problem, self._start.numbers
-        sampling, grid = problem.sampling, problem.grid
+        """Return what the batch left behind: on the host, or where the media are; then without the last fields."""
+        problem, sampling, lead = self._problem, self._problem.sampling, self._scheme.lead
         now, _, ratio = self.fetch("energies")
         steps = np.where(self.running(), self.steps, self.fetch("taken")).astype(int)
-        taken = steps // sampling.record_every
+        size = 0 if problem.contour is None else problem.contour.size
         if library(problem.media.permittivity) is not np:
-            return Records(
-                steps=steps,
-                energy=ratio if self.steps >= sampling.check_every else np.ones(self.size),
-                finite=np.isfinite(now),
-                port=self._buffers["port_record"],
-                contour=self._buffers["contour_record"][:, :, : int(numbers["contour_size"])],
-                field_map=None if problem.field_map is None else self._buffers["sums"],
-                final=None,
-            )
-        port, contour = self.fetch("port_record"), self.fetch("contour_record")
-        lead, size = self._start.lead, int(numbers["contour_size"])
-        final = self.fetch("fields")[..., lead : lead + grid.nr]
-        looked = self.steps >= sampling.check_every
+            port, contour, fetch = self._buffers["port_record"], self._buffers["contour_record"], self._buffers.get
+            contour, final = contour[:, :, :size], None
+        else:
+            fetch, taken = self.fetch, steps // sampling.record_every
+            port = [samples[:count] for samples, count in zip(fetch("port_record"), taken, strict=True)]
+            contour = [samples[:count, :size] for samples, count in zip(fetch("contour_record"), taken, strict=True)]
+            final = np.moveaxis(fetch("fields")[..., lead : lead + problem.grid.nr], 2, 1)
         return Records(
             steps=steps,
-            energy=ratio if looked else np.ones(self.size),
+            energy=ratio if self.steps >= sampling.check_every else np.ones(self.size),
             finite=np.isfinite(now),
-            port=[samples[:count] for samples, count in zip(port, taken, strict=True)],
-            contour=[samples[:count, :size] for samples, count in zip(contour, taken, strict=True)],
-            field_map=None if problem.field_map is None else self.fetch("sums"),
-            final=np.moveaxis(final, 2, 1),
+            port=port,
+            contour=contour,
+            field_map=None if problem.field_map is None else fetch("sums"),
+            final=final,
         )

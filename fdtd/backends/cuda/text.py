@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+Packed = tuple[dict[str, np.ndarray], dict[str, float]]
+"""Arrays by the name of their pointer, and every other member of `Parameters`."""
+
 _INCLUDE = re.compile(r'^\s*#include "([\w./]+)"\s*$')
 _STRUCT = re.compile(r"struct Parameters \{(.*?)\n\};", re.DOTALL)
 _MEMBER = re.compile(r"(?:const )?(real|int|double) (\*?)(\w+);")

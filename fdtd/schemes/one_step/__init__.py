@@ -15,6 +15,7 @@ _MOST_RING = 32  # rows
 _MOST_THREADS = 1024
 _RESERVED = 1024  # bytes of shared memory that the system takes of each block
 _SIGNAL = 8  # bytes
+_PLANAR_THREADS, _PLANAR_CELLS = 128, 4  # of a block at most, along a row; of a thread, one above the other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,20 +23,20 @@ class OneStepPlan:
     """Two launches a step.
 
     Attributes:
-        threads: Of a block.
-        resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
         blocks: Of an antenna.
         lead: Zero columns before the axis; the radial layer starts with a whole vector.
         pitch: Stored columns, at least one zero column after the last.
         size: Bytes of a number.
+        threads: Of a block.
+        resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
     """
 
-    threads: int
-    resident: int
     blocks: int
     lead: int
     pitch: int
     size: int
+    threads: int = 128
+    resident: int = 6
 
     @property
     def macros(self) -> dict[str, int]:
@@ -104,23 +105,11 @@ def _layout(work: Workload[Stencil]) -> tuple[int, int]:
     return lead, -(-(lead + work.columns + 1) // unit) * unit
 
 
-def plan(work: Workload[Stencil], *, threads: int = 128, resident: int = 6) -> OneStepPlan:
-    """Plan two launches a step, in place: any stencil and size works.
-
-    Args:
-        work: What is stepped.
-        threads: Of a block.
-        resident: Blocks that a multiprocessor should hold.
-    """
+def plan(work: Workload[Stencil]) -> OneStepPlan:
+    """Plan two launches a step, in place: any stencil and size works."""
     lead, pitch = _layout(work)
-    return OneStepPlan(
-        threads=threads,
-        resident=resident,
-        blocks=-(-pitch * work.size // _VECTOR * work.rows // threads),
-        lead=lead,
-        pitch=pitch,
-        size=work.size,
-    )
+    blocks = -(-pitch * work.size // _VECTOR * work.rows // OneStepPlan.threads)
+    return OneStepPlan(blocks=blocks, lead=lead, pitch=pitch, size=work.size)
 
 
 def plan_whole(work: Workload[Stencil], *, rows: int = 4, blocks: int = 1) -> WholeStepPlan:
@@ -157,14 +146,10 @@ def plan_whole(work: Workload[Stencil], *, rows: int = 4, blocks: int = 1) -> Wh
     )
 
 
-def plan_planar(work: Workload[PlanarStencil], *, threads: int = 128, cells: int = 4) -> PlanarOneStepPlan:
-    """Plan a launch a phase: any size works.
-
-    Args:
-        work: What is stepped.
-        threads: Most of a block.
-        cells: A thread takes this many, one above the other.
-    """
+def plan_planar(work: Workload[PlanarStencil]) -> PlanarOneStepPlan:
+    """Plan a launch a phase: any size works."""
     rows, columns = work.rows - work.stencil.idle, work.columns - work.stencil.idle
-    threads = min(threads, -(-columns // 32) * 32)
-    return PlanarOneStepPlan(threads=threads, rows=cells, blocks=(-(-columns // threads), -(-rows // cells)))
+    threads = min(_PLANAR_THREADS, -(-columns // _WARP) * _WARP)
+    return PlanarOneStepPlan(
+        threads=threads, rows=_PLANAR_CELLS, blocks=(-(-columns // threads), -(-rows // _PLANAR_CELLS))
+    )

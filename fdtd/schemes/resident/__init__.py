@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
 from fdtd.schemes import Workload, row_numbers
-from fdtd.schemes.march import MarchPlan, strips
+from fdtd.schemes.march import MarchedPlan, strips
 from fdtd.stencils import PlanarStencil, Stencil
 
 CLUSTERS = range(1, 17)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
@@ -20,38 +20,19 @@ _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResidentPlan:
+class ResidentPlan(MarchedPlan):
     """Place of an antenna in a cluster.
 
     Attributes:
-        march: What a block holds.
         axial: Whether there are axial layers, whose memories lie in shared memory.
-        cluster: Blocks, one above the other.
-        lead: Zero columns before the axis: the last main column is the last lane's last cell.
-        pitch: Stored columns.
-        shared_bytes: Of a block; what the rest leaves is for coefficients of media.
     """
 
-    march: MarchPlan
     axial: bool
-    cluster: int
-    lead: int
-    pitch: int
-    shared_bytes: int
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.march.threads
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return self.march.macros | {
-            "CLUSTER": self.cluster,
-            "SHARED_BYTES": self.shared_bytes,
-            "LAYERED_ROWS": self.march.height if self.axial else 0,
-        }
+        return super().macros | {"LAYERED_ROWS": self.march.height if self.axial else 0}
 
     @property
     def least_bytes(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fdtd.errors import Unsuitable
 from fdtd.schemes import Workload
 from fdtd.schemes.machine import Limits, clusters_at_once
-from fdtd.schemes.march import SIDE, MarchPlan, strips
+from fdtd.schemes.march import SIDE, MarchedPlan, MarchPlan, strips
 from fdtd.stencils import PlanarStencil, Stencil
 
 Box = tuple[int, int, int, int]
@@ -29,47 +29,27 @@ _RESERVED = 1024  # bytes of shared memory that a block takes for itself
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrapezoidalPlan:
-    """Tiles of an antenna.
+class TrapezoidalPlan(MarchedPlan):
+    """Tiles of an antenna, a cluster each; their shared memory is without the signals of arrivals.
 
     Attributes:
-        march: What a block holds.
-        cluster: Blocks of a tile, one above the other.
         depth: Steps a launch, at most; halo rows.
         tiles: Of an antenna.
         stride: Rows from one tile to the next.
         layered_rows: Of a block in axial layers, at most; those of layers over a few columns count for less.
-        lead: Zero columns before the axis: the last main column is the last lane's last cell.
-        pitch: Stored columns.
-        shared_bytes: Of a block, without the signals of arrivals.
     """
 
-    march: MarchPlan
-    cluster: int
     depth: int
     tiles: int
     stride: int
     layered_rows: int
-    lead: int
-    pitch: int
-    shared_bytes: int
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.march.threads
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return self.march.macros | {
-            "CLUSTER": self.cluster,
-            "DEPTH": self.depth,
-            "TILES": self.tiles,
-            "STRIDE": self.stride,
-            "SHARED_BYTES": self.shared_bytes,
-            "LAYERED_ROWS": self.layered_rows,
-        }
+        return super().macros | {
+            "DEPTH": self.depth, "TILES": self.tiles, "STRIDE": self.stride, "LAYERED_ROWS": self.layered_rows,
+        }  # fmt: skip
 
     @property
     def least_bytes(self) -> int:
@@ -231,7 +211,6 @@ def plan_planar(
     work: Workload[PlanarStencil],
     *,
     depth: int | None = None,
-    core: tuple[int, int] | None = None,
     warps: int = _PLANAR_WARPS,
 ) -> PlanarTrapezoidalPlan:
     """Tile a planar lattice.
@@ -242,11 +221,10 @@ def plan_planar(
     Args:
         work: What is stepped; layers are on all sides.
         depth: Time steps a launch; the best by `best_core` if None.
-        core: Rows and columns of a tile without its halo; the best if None.
         warps: Of a block.
 
     Raises:
-        Unsuitable: No tile of that depth or size fits on chip.
+        Unsuitable: No tile of that depth fits on chip.
     """
     stencil, rows, columns, size, limits = work.stencil, work.rows, work.columns, work.size, work.limits
     budget = min(limits.shared_bytes, limits.shared_bytes // _PER_MULTIPROCESSOR - _RESERVED)
@@ -261,7 +239,7 @@ def plan_planar(
         if not any(box[2] > 0 and box[3] > 0 for box in chosen):
             continue
         numbers = floats_per_cell(stencil, layered=layered)
-        most = core or best_core(reach, budget // size // numbers)
+        most = best_core(reach, budget // size // numbers)
         if most is None or (most[0] + reach + 2) * (most[1] + reach + 2) * numbers * size > limits.shared_bytes:
             raise Unsuitable(
                 f"trapezoidal: a tile of {stencil.name} with depth {depth} does not fit in {limits.shared_bytes} bytes "

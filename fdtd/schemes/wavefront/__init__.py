@@ -11,7 +11,6 @@ from fdtd.stencils import Stencil
 _LANES = 32
 _RING = 4  # rows on their way from memory
 _CELLS = {4: (4, 8, 12), 8: (2, 4, 6)}  # cells a lane that registers can hold, by bytes of a number
-_DEEPEST = 1  # time levels a radial lane
 _WARPS = (16, 12, 8)  # warps of a block that leave each of them registers enough
 
 
@@ -24,7 +23,6 @@ class WavefrontPlan:
         levels: Time steps a pass, one warp each.
         radial_columns: Columns of the radial layer, in warps of their own.
         radial_warps: Those warps; one of them records.
-        radial_levels: Time levels a lane of theirs.
         staged_rows: Rows whose media are kept in shared memory, 2^n.
         staged_lanes: Lanes of which they are, from the one with the axis on.
         wide: Whether some row holds more than air beyond them.
@@ -41,7 +39,6 @@ class WavefrontPlan:
     levels: int
     radial_columns: int
     radial_warps: int
-    radial_levels: int
     staged_rows: int
     staged_lanes: int
     wide: bool
@@ -54,7 +51,7 @@ class WavefrontPlan:
     size: int
 
     def iterations(self, nz: int, steps: int) -> int:
-        """Rows that the first level meets, and the last one after it, for so many steps; an even number."""
+        """Rows that the first level meets, and the last one after it, for that many steps; an even number."""
         rounds = -(-steps // self.levels)
         return (rounds * (nz + 1) + lag(self.levels - 1) + 2) // 2 * 2
 
@@ -80,7 +77,7 @@ class WavefrontPlan:
             "RADIAL_PITCH": max(4, -(-self.radial_columns // 4) * 4),
             "RADIAL_COLUMNS": self.radial_columns,
             "RADIAL_WARPS": self.radial_warps,
-            "RADIAL_LEVELS": self.radial_levels,
+            "RADIAL_LEVELS": int(self.radial_columns > 0),  # of a radial lane
             "REAL_BYTES": self.size,
         }
 
@@ -91,8 +88,6 @@ def plan(
     reach: int | None = None,
     cut_reach: int | None = None,
     coupled: bool = True,
-    levels: int | None = None,
-    radial_warps: int | None = None,
 ) -> WavefrontPlan:
     """Choose the most time levels that registers, shared memory and the lattice's height allow.
 
@@ -101,8 +96,6 @@ def plan(
         reach: Columns, from the axis, that hold anything but air somewhere; all if None.
         cut_reach: Columns, from the axis, that hold cut faces somewhere; all if None.
         coupled: Whether some nodes couple e_r and e_z.
-        levels: Time levels; chosen if None.
-        radial_warps: Chosen if None.
 
     Raises:
         Unsuitable: The rows are wider than a warp's registers, the layer wider than a warp, or the lattice too low.
@@ -118,16 +111,12 @@ def plan(
     if layer > _LANES:
         raise Unsuitable(f"wavefront holds radial layers of at most {_LANES} columns, and this one has {layer}")
     cells, total = _CELLS[size][fitting[0]], _WARPS[fitting[0]]
-    groups = _LANES // layer if layer else 0
-    for depth in [levels] if levels else range(total - 1, 0, -1):
-        deep = _DEEPEST if layer else 0
-        radial = radial_warps or (-(-depth // (groups * _DEEPEST)) if layer else 1)
-        if layer:
-            deep = -(-depth // (groups * radial))
-        radial = max(radial, 1)
+    groups = _LANES // max(layer, 1)
+    for depth in range(total - 1, 0, -1):
+        radial = -(-depth // groups)
         taps = 1 << (-(-depth // work.record_every) - 1).bit_length()
         shared = _shared_bytes(cells, depth, taps, layer, size, nz) + 6 * size * max(axial, 1)
-        fits = (levels or depth + radial <= total) and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
+        fits = depth + radial <= total and 4 * radial <= depth + radial and lag(depth - 1) + _RING + 4 <= nz
         if fits and shared <= limits.shared_bytes:
             lead = _LANES * cells - main
             staged_rows = 1 << (lag(depth - 1) + _RING + 1).bit_length()
@@ -142,7 +131,6 @@ def plan(
                 levels=depth,
                 radial_columns=layer,
                 radial_warps=radial,
-                radial_levels=deep,
                 taps=taps,
                 staged_rows=staged_rows,
                 staged_lanes=staged,
