@@ -213,7 +213,7 @@ def prepare(batch: PlanarBatch, scheme: str, **choice: Any) -> Callable[[int], N
     Args:
         batch: What to step.
         scheme: One of `PLANAR_SCHEMES`.
-        choice: Keywords of its plan: `depth`, `levels`, `cluster`.
+        choice: Keywords of its plan: `depth`, `core`, `levels`, `cluster`.
 
     Returns:
         A function that starts the launches of that many more steps.

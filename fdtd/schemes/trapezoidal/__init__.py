@@ -211,6 +211,7 @@ def plan_planar(
     work: Workload[PlanarStencil],
     *,
     depth: int | None = None,
+    core: tuple[int, int] | None = None,
     warps: int = _PLANAR_WARPS,
 ) -> PlanarTrapezoidalPlan:
     """Tile a planar lattice.
@@ -221,10 +222,11 @@ def plan_planar(
     Args:
         work: What is stepped; layers are on all sides.
         depth: Time steps a launch; the best by `best_core` if None.
+        core: Rows and columns of a tile without its halo; the best if None.
         warps: Of a block.
 
     Raises:
-        Unsuitable: No tile of that depth fits on chip.
+        Unsuitable: No tile of that depth or size fits on chip.
     """
     stencil, rows, columns, size, limits = work.stencil, work.rows, work.columns, work.size, work.limits
     budget = min(limits.shared_bytes, limits.shared_bytes // _PER_MULTIPROCESSOR - _RESERVED)
@@ -239,7 +241,7 @@ def plan_planar(
         if not any(box[2] > 0 and box[3] > 0 for box in chosen):
             continue
         numbers = floats_per_cell(stencil, layered=layered)
-        most = best_core(reach, budget // size // numbers)
+        most = core or best_core(reach, budget // size // numbers)
         if most is None or (most[0] + reach + 2) * (most[1] + reach + 2) * numbers * size > limits.shared_bytes:
             raise Unsuitable(
                 f"trapezoidal: a tile of {stencil.name} with depth {depth} does not fit in {limits.shared_bytes} bytes "
