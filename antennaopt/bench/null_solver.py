@@ -47,7 +47,7 @@ def null_evaluate(
         backend: Of no consequence.
         fields: Of no consequence: there are none.
     """
-    frequencies = tuple(plan["frequencies_hz"])
+    frequencies = list(plan["frequencies_hz"])
     seconds = _sleep(len(designs), plan)
     outcomes = []
     for design in designs:

@@ -12,6 +12,7 @@ from antennaopt.cli import main
 from antennaopt.cli.status import Log, curve, rendered
 from antennaopt.run import GenerationReport, Quiet
 from antennaopt.run.progress import LOG_EVERY_S, EventPublisher
+from antennaopt.solve.outcome import Outcome
 from antennaopt.timeline import Timeline
 
 
@@ -107,7 +108,7 @@ def test_a_driver_tells_now_and_then_and_at_the_end_of_each_generation():
     publisher.generation_started(0, 100)
     for _ in range(100):
         now[0] += 0.1
-        publisher.evaluated({"status": "ok", "worker": "0", "device": "cpu", "seconds": 0.08})
+        publisher.evaluated(Outcome(status="ok", worker="0", device="cpu", seconds=0.08))
     seconds = [event["seconds"] for event in shown if event["event"] == "progress"]
     assert all(0.99 <= after - before <= 1.2 for before, after in pairwise(seconds))
     assert len(logged) == int(10.0 / LOG_EVERY_S) or len(logged) == int(10.0 / LOG_EVERY_S) - 1
