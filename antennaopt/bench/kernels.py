@@ -19,8 +19,7 @@ from antennaopt.bench.runner import Log, in_turns, rates
 from antennaopt.machine import processor_name
 from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import CudaDevice, describe
-from fdtd.backends.cuda.marching import marching, schemes_of
-from fdtd.backends.cuda.marching import cache_file, tuned
+from fdtd.backends.cuda.marching import cache_file, marching, schemes_of, tuned
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.planar.problem import PlanarProblem
 from fdtd.schemes.machine import Machine
