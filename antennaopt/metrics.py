@@ -16,7 +16,7 @@ import numpy as np
 
 from antennaopt.quantities import general, number, signed
 from antennaopt.registry import read_as
-from fdtd.farfield.metrics import (
+from fdtd.farfield import (
     cross_polarisation,
     decibels,
     front_to_back,
@@ -88,7 +88,7 @@ class Quantities:
         e_plane_dbi: Directivity in the E plane, (..., F, T).
         h_plane_dbi: Directivity in the H plane, (..., F, T).
         efficiency: Radiated over accepted power, (..., F).
-        a: Far field in the E plane, complex, (..., F, T); see `fdtd.farfield.metrics`.
+        a: Far field in the E plane, complex, (..., F, T); see `fdtd.farfield`.
         b: Far field in the H plane.
         radiated: Power in the far field, W, (..., F).
         dissipated: Power lost in the dielectrics, W, (..., F).

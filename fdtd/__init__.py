@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution
     from fdtd.backends import BACKENDS
     from fdtd.errors import ConfigError, DeviceError, FdtdError, Unsuitable
-    from fdtd.farfield.metrics import directivity
+    from fdtd.farfield import directivity
     from fdtd.planar.problem import PlanarGrid, PlanarProblem, PlanarRecords
     from fdtd.planar.scattering import Cylinder, Scattering, scatter
 
@@ -56,7 +56,7 @@ _HOMES = {
     "axisymmetric.solutions": ("PATTERN_DEG", "Solution"),
     "backends": ("BACKENDS",),
     "errors": ("ConfigError", "DeviceError", "FdtdError", "Unsuitable"),
-    "farfield.metrics": ("directivity",),
+    "farfield": ("directivity",),
     "planar.problem": ("PlanarGrid", "PlanarProblem", "PlanarRecords"),
     "planar.scattering": ("Cylinder", "Scattering", "scatter"),
 }

@@ -20,7 +20,7 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.simulation import PATTERN_DEG, Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
-from fdtd.farfield.metrics import decibels, directivity
+from fdtd.farfield import decibels, directivity
 
 _SWEEP_POINTS = 41
 _AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch

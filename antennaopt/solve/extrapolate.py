@@ -22,7 +22,7 @@ from antennaopt.families import FAMILIES
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
 from antennaopt.solve.outcome import Outcome
 from fdtd.errors import ConfigError
-from fdtd.farfield.metrics import decibels
+from fdtd.farfield import decibels
 
 COURANT_FRACTION = 0.5
 """Largest fraction of the stable time step for meshes to extrapolate from. A small one lets metal cut cells anywhere,

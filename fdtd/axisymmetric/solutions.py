@@ -19,8 +19,8 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.monitors import HuygensContour, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes, modal_power
 from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
-from fdtd.farfield.metrics import polar_weights
 
 PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
 _TOGETHER = 32  # antennas of a device's records that are transformed at a time: always so many, for the same bits

@@ -1,1 +1,177 @@
-"""Fields at infinity from records on a closed contour, and the figures that antenna engineers read off them."""
+"""Figures of merit of a pattern: directivity, beamwidth, side lobes, front-to-back ratio, cross-polarisation.
+
+The transform from near to far field stands in a module of each geometry.
+
+All figures take the far field as A (E_theta in the plane phi = 0, the E-plane) and B (E_phi in the plane phi = 90
+degrees, the H-plane) of a field (A cos(m phi), B sin(m phi)), m >= 1, on equally spaced angles 0 ... 180 degrees.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+_FLOOR_DB = -120.0  # levels below this are rounding
+SHOULDER_BELOW_DB = -3.0  # a shoulder's highest level over boresight
+SHOULDER_DESCENT = 0.5  # a shoulder's descent is less than this times the steepest before it
+_ROUNDING_DB = 1e-3  # a rise of a pattern that is none
+_EXACT_DIGITS = 9  # of a descent in dB; the rest is the rounding of float64
+_SAME_DESCENT = 0.003  # a change of descent that is none, over the steepest
+
+
+@lru_cache(maxsize=8)
+def polar_weights(samples: int) -> np.ndarray:
+    """Weights of int_0^pi f(theta) sin(theta) d theta on equally spaced angles with both ends (Clenshaw & Curtis)."""
+    n = samples - 1
+    index = np.arange(samples)
+    even = np.arange(0, n + 1, 2)
+    scale = np.where((even == 0) | (even == n), 0.5, 1.0) * 2.0 / (1.0 - even**2.0)
+    weights = 2.0 / n * (np.cos(np.pi * np.outer(index, even) / n) @ scale)
+    weights[[0, -1]] /= 2
+    weights.setflags(write=False)
+    return weights
+
+
+def decibels(ratio: np.ndarray) -> np.ndarray:
+    """10 lg of a ratio of powers, not below -120 dB."""
+    return 10 * np.log10(np.maximum(ratio, 10 ** (_FLOOR_DB / 10)))
+
+
+def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Directivity in both planes, and the power that it is normalised by.
+
+    Args:
+        a: Far field A, (..., T).
+        b: Far field B, (..., T).
+
+    Returns:
+        E-plane and H-plane directivity, ratios (..., T); and int (|A|^2 + |B|^2) sin(theta) d theta, (...): D is
+        4 |A|^2 over that.
+    """
+    power = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(a.shape[-1])
+    safe = np.maximum(power, np.finfo(float).tiny)[..., None]
+    return 4 * np.abs(a) ** 2 / safe, 4 * np.abs(b) ** 2 / safe, power
+
+
+def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.ndarray:
+    """Full width at half of the boresight level, degrees, of patterns (..., T); NaN where none falls so far by 180."""
+    level = pattern_db[..., :1] + 10 * np.log10(0.5)
+    below = pattern_db < level
+    k = np.maximum(np.argmax(below, axis=-1), 1)[..., None]
+    before, after = (np.take_along_axis(pattern_db, at, -1) for at in (k - 1, k))
+    falls = below.any(axis=-1, keepdims=True)
+    step = (before - level) / np.where(falls, before - after, 1.0)
+    width = 2 * (theta_deg[k - 1] + step * (theta_deg[k] - theta_deg[k - 1]))
+    return np.where(falls, width, np.nan)[..., 0]
+
+
+def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+    """Highest side lobe or shoulder of either cut, theta up to the limit, dB over boresight.
+
+    The definition of `sidelobe_db`, with L(theta) a cut in dB over boresight, theta from 0:
+
+    - The first minimum is the first local minimum of L. Where L rises from boresight on, that is boresight.
+    - A side lobe is a local maximum of L beyond the first minimum.
+    - A shoulder is a side lobe that the beam has swallowed: before the first minimum, where L is -3 dB or less, a local
+      minimum of the descent |dL/dtheta| that is below half of the steepest descent between boresight and it. It counts
+      at the level L there.
+
+    A minimum of L that is less than 0.001 dB deep is taken for rounding; so is one of the descent that is less deep
+    than 0.3 % of the steepest descent. Levels are read between the samples: a maximum from the parabola through three
+    amplitudes, a shoulder from the parabola through the descents of three intervals.
+
+    Args:
+        e_db: One cut, (..., T).
+        h_db: The other, (..., T).
+        theta_deg: Angles, equally spaced from 0, (T,).
+        limit_deg: Largest angle of a side lobe or shoulder.
+
+    Returns:
+        Levels (...), NaN where there is none.
+    """
+    cuts = np.stack([e_db, h_db])
+    levels = (cuts - cuts[..., :1]).reshape(-1, cuts.shape[-1])
+    limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
+    minimum = _first_minimum(levels)
+    highest = np.maximum(_highest_lobe(levels, minimum, limit), _highest_shoulder(levels, minimum, limit))
+    highest = highest.reshape(cuts.shape[:-1]).max(axis=0)
+    return np.where(np.isfinite(highest), highest, np.nan)
+
+
+def _first_minimum(levels: np.ndarray) -> np.ndarray:
+    """Samples of the first local minima of cuts (N, T), (N,); the last sample where a cut only falls."""
+    lowest = np.minimum.accumulate(levels, axis=-1)
+    rises = levels > lowest + _ROUNDING_DB
+    bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=-1) - 1, 0)[:, None], -1)
+    return np.where(rises.any(axis=-1), np.argmax(levels == bottom, axis=-1), levels.shape[-1] - 1)
+
+
+def _highest_lobe(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
+    """Highest local maxima beyond the first minimum of cuts (N, T), dB over boresight, (N,); -inf without one."""
+    amplitude = 10 ** (levels[:, : int(limit) + 3] / 20)  # a maximum at the limit has a sample beyond it
+    left, centre, right = amplitude[:, :-2], amplitude[:, 1:-1], amplitude[:, 2:]
+    inner = np.arange(1, amplitude.shape[-1] - 1)
+    peak = (centre >= left) & (centre > right) & (inner > minimum[:, None])
+    slope, bend = (right - left) / 2, np.where(peak, left - 2 * centre + right, -1.0)
+    height = np.where(peak & (inner - slope / bend <= limit), centre - slope**2 / (2 * bend), 0.0).max(axis=-1)
+    return np.where(height > 0, 20 * np.log10(np.where(height > 0, height, 1.0)), -np.inf)
+
+
+def _highest_shoulder(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
+    """Highest shoulders of cuts (N, T) on their fall from boresight to the first minimum, (N,); -inf without one.
+
+    Descents are known as means over the intervals between samples: interval k ends at sample k + 1.
+    """
+    descent = np.round(np.maximum(-np.diff(levels, axis=-1), 0.0), _EXACT_DIGITS)
+    steepest = np.maximum.accumulate(descent, axis=-1)
+    before, here, after = descent[:, :-2], descent[:, 1:-1], descent[:, 2:]
+    slow = (here < before) & (here <= after) & (here < SHOULDER_DESCENT * steepest[:, 1:-1])
+    slow &= np.arange(1, descent.shape[-1] - 1) < minimum[:, None] - 1
+    highest = np.full(len(levels), -np.inf)
+    for row, column in np.argwhere(slow):  # few, from boresight outwards: those further out are lower
+        k = column + 1
+        if highest[row] == -np.inf:
+            highest[row] = _shoulder(levels[row], descent[row, : minimum[row]], float(steepest[row, k]), k, limit)
+    return highest
+
+
+def _shoulder(level: np.ndarray, descent: np.ndarray, steepest: float, k: int, limit: float) -> float:
+    """Level of the shoulder at interval k of one cut; -inf where it is none.
+
+    The parabola with the means of three intervals has its vertex at the descent's extremum, and L there is the sample
+    before less the parabola's integral. Where the descent stays the same for longer, that is where it begins.
+    """
+    later = descent[k + 1 :]
+    lower = later < descent[k]
+    later = later[: np.argmax(lower)] if lower.any() else later
+    if later.max(initial=0.0) <= descent[k] + _SAME_DESCENT * steepest:
+        return -np.inf
+    slope, bend = (descent[k + 1] - descent[k - 1]) / 2, descent[k - 1] - 2 * descent[k] + descent[k + 1]
+    place = -slope / bend if descent[k + 1] > descent[k] else -0.5  # in intervals, from the middle of interval k
+    fallen = (descent[k] - bend / 24) * (place + 0.5) + slope / 2 * (place**2 - 0.25) + bend / 6 * (place**3 + 0.125)
+    found = float(level[k] - fallen)
+    return found if found <= SHOULDER_BELOW_DB + 1e-6 and k + 0.5 + place <= limit else -np.inf
+
+
+def front_to_back(e_plane_db: np.ndarray) -> np.ndarray:
+    """Boresight over theta = 180 degrees, dB, of patterns (..., T)."""
+    return e_plane_db[..., 0] - e_plane_db[..., -1]
+
+
+def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+    """Largest cross-polar level in the 45-degree plane over co-polar boresight, dB (Ludwig's third definition, m = 1).
+
+    References:
+        Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at 45 degrees.
+    """
+    near = theta_deg <= limit_deg + 1e-9
+    cross = (np.abs(a + b) ** 2)[..., near].max(axis=-1)
+    return decibels(cross / np.maximum(np.abs(a[..., 0] - b[..., 0]) ** 2, np.finfo(float).tiny))
+
+
+def or_none(values: np.ndarray) -> list:
+    """Plain numbers of any shape, None for NaN."""
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return plain.tolist()

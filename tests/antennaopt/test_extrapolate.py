@@ -16,7 +16,7 @@ from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.extrapolate import extrapolate, richardson
 from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
-from fdtd.farfield.metrics import polar_weights
+from fdtd.farfield import polar_weights
 
 THETA = np.arange(181.0)
 S11, EFFICIENCY = np.array([[0.3, -0.2], [-0.01, 0.02]]), np.array([0.9, 0.95])

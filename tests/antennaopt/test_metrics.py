@@ -23,7 +23,7 @@ from antennaopt.solve.extrapolate import extrapolate
 from antennaopt.solve.outcome import fault_of
 from antennaopt.store import RunColumns, RunFolder
 from antennaopt.store.schema import FIRST_METRICS
-from fdtd.farfield.metrics import decibels, directivity
+from fdtd.farfield import decibels, directivity
 
 EVERY = pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
 UNITS = {"dBi": "_dbi", "dB": "_db", "deg": "_deg"}

@@ -30,8 +30,8 @@ from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
 from fdtd.backends import cpu
 from fdtd.cpml import AxialLayer, RadialLayer
+from fdtd.farfield import directivity
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
-from fdtd.farfield.metrics import directivity
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCIES = np.array([27e9, 30e9, 33e9])

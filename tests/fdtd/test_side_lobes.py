@@ -12,7 +12,7 @@ import pytest
 from scipy.special import erf, j1
 from side_lobe_definition import Pattern, by_the_definition
 
-from fdtd.farfield.metrics import or_none, side_lobe
+from fdtd.farfield import or_none, side_lobe
 
 TOLERANCE_DB = {0.5: 0.01, 1.0: 0.02, 2.0: 0.1}
 WIDE_BEAM: Pattern = lambda t: -12 * (t / 90) ** 2  # noqa: E731  (falls ever more steeply up to 180 degrees)

@@ -33,7 +33,7 @@ from scipy.constants import speed_of_light
 from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.simulation import Keep, Solution, solve
-from fdtd.farfield.metrics import directivity
+from fdtd.farfield import directivity
 
 FREQUENCIES = (28.5e9, 30e9, 31.5e9)
 CELL = 0.3e-3

@@ -38,8 +38,8 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.cpml import AxialLayer, RadialLayer
+from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform
-from fdtd.farfield.metrics import polar_weights
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCY = 30e9

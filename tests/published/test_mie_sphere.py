@@ -36,7 +36,7 @@ import numpy as np
 import pytest
 from mie_sphere import THETA, WAVELENGTH, Sphere, beside, dipole_far_field, error, mie_far_field, scattered
 
-from fdtd.farfield.metrics import polar_weights
+from fdtd.farfield import polar_weights
 
 Measured = Callable[..., float]
 LENS_LIKE, DENSE, LARGE = Sphere(2.53, 1.0), Sphere(4.0, 1.0), Sphere(2.53, 2.0)
