@@ -22,7 +22,7 @@ an entry an antenna: a batch is solved at once.
 True
 
 `fill` and `pose` give the initial-value problem in place of its solution; `fdtd.planar` holds planar fields. Everything
-is imported when it is first asked for.
+is imported when it is first used.
 """
 
 from __future__ import annotations

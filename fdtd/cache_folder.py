@@ -21,7 +21,7 @@ LIBRARIES = {"MPLCONFIGDIR": "matplotlib", "CUPY_CACHE_DIR": "cupy"}
 def cache_folder() -> Path:
     """Return `antennaopt` in the user's cache folder (XDG), or a temporary folder where that cannot be written.
 
-    The first process that needs the temporary folder says so in one line on stderr. Processes that it starts inherit
+    The first process that needs the temporary folder writes one line to stderr. Processes that it starts inherit
     the folder; so do Matplotlib and CuPy, unless a variable of theirs names one.
     """
     usual = usual_cache_folder()

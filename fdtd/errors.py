@@ -6,7 +6,7 @@ class FdtdError(Exception):
 
 
 class ConfigError(FdtdError, ValueError):
-    """A setting or a geometry that the solver cannot accept; the message says what would be accepted."""
+    """A setting or a geometry that the solver cannot accept; the message gives what would be accepted."""
 
 
 class Unsuitable(FdtdError):  # noqa: N818 - a statement of fact about a pair, not a fault

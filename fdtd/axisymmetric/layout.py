@@ -184,7 +184,7 @@ def check_bodies(layout: Layout, scene: Scene) -> None:
     """Refuse dielectrics that cut the contour or reach into the absorbing layers; a cell beside them must be free.
 
     Raises:
-        ConfigError: One does; the message says where it would have to end.
+        ConfigError: One does; the message gives the place where it would have to end.
     """
     d, n = layout.cell, layout.layer_cells
     for body in scene.dielectrics:

@@ -1,7 +1,7 @@
 """Scenes: dielectric bodies and conductors of a batch of antennas, as level sets in (r, z).
 
 A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
-a few cells of the surface. `index` says which antenna of the batch each point belongs to; all three broadcast against
+a few cells of the surface. `index` is the antenna of the batch that each point belongs to; all three broadcast against
 each other. Each is a function of array operations with its shape's numbers bound to it, so that those can be moved to a
 device (`on_library`).
 """

@@ -23,7 +23,7 @@ from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 
 PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
-_TOGETHER = 32  # antennas of a device's records that are transformed at a time: always so many, for the same bits
+_TOGETHER = 32  # antennas of a device's records that are transformed at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 
 
@@ -105,7 +105,7 @@ def solutions(
         mode: Of the feed.
         records: What the batch left behind; of a device, zero after an antenna's own stop.
         fields: Keep the electric field of the whole lattice at the frequencies.
-        sweep: S11 at so many frequencies across the band as well.
+        sweep: Number of frequencies across the band at which S11 is kept as well.
     """
     batch = problem.media.batch
     many = 1 if isinstance(records.contour, list) else _TOGETHER

@@ -210,7 +210,7 @@ def scatter(
 
 
 def _run_until(run: Run, problem: PlanarProblem, settled: float, period: int) -> tuple[PlanarRecords, float]:
-    """Run twice as long until the last period on the ring is low enough; say how low."""
+    """Run twice as long until the last period on the ring is low enough; return its level too."""
     while True:
         records = run(problem)
         ring = np.abs(records.samples[0][0])

@@ -40,7 +40,7 @@ HOPPER = Limits(capability=90, multiprocessors=132, shared_bytes=232448, registe
 def clusters_at_once(multiprocessors: int, cluster: int) -> int:
     """Clusters that run side by side: all blocks of one lie in the same group of multiprocessors.
 
-    The groups of an H200 are those that explain what `cuOccupancyMaxActiveClusters` says there, 132, 66, 39, 30, 22,
+    The groups of an H200 are those that explain what `cuOccupancyMaxActiveClusters` gives: 132, 66, 39, 30, 22,
     17, 15, 15, 9, and 7 for 10 to 16 blocks. Other devices are taken to have groups of sixteen.
     """
     sixteens = (16,) * (multiprocessors // 16) + (multiprocessors % 16,)

@@ -53,7 +53,7 @@ class Region:
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """A tile and what the model says of it.
+    """A tile and its figures by the model.
 
     Attributes:
         approach: 1, 4 or 5.

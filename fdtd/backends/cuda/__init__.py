@@ -61,9 +61,9 @@ def run(
         precision: "float32" or "float64".
         scheme: The order in which cells are visited, one of `SCHEMES`; the fastest that can if None (see
             `choose`).
-        watch: Told of every look at the first antenna's energy.
+        watch: Called at every look at the first antenna's energy.
         on: Where to run; the CUDA device if None.
-        choice: What the scheme's plan is told.
+        choice: Keywords of the scheme's plan.
 
     Returns:
         Records in the given precision; those of one antenna do not depend on its neighbours in the batch.
@@ -133,7 +133,7 @@ def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
         Its name, and what stood against each of the others.
 
     Raises:
-        Unsuitable: There is none; the message says why for each.
+        Unsuitable: There is none; the message gives the reason for each.
     """
     able: dict[str, Scheme] = {}
     reasons = []

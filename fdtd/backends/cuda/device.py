@@ -167,7 +167,7 @@ _LAST_PARAMETERS: dict[str, bytes] = {}
 
 
 def _first_error(log: str) -> str:
-    """The line of a compiler's log that says most; the kernel's text follows it."""
+    """Return the line of a compiler's log that has the error; the kernel's text follows it."""
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["the compiler does not say why"]
     return next((line for line in lines if "error" in line.lower()), lines[0])[:300]
 
@@ -206,7 +206,7 @@ class CudaProgram:
         """Start a kernel on the current stream."""
         if kernel not in self._kernels:
             function = self._module.get_function(kernel)
-            if shared > 48 * 1024:  # equal texts share the function: leave it the most, whoever came last
+            if shared > 48 * 1024:  # equal texts share the function: leave it the most, in any order of batches
                 function.max_dynamic_shared_size_bytes = self._limits.shared_bytes - function.shared_size_bytes
             if cluster > _PORTABLE_CLUSTER:
                 self._cupy.cuda.driver.funcSetAttribute(function.kernel.ptr, _NON_PORTABLE_CLUSTERS, 1)
@@ -249,7 +249,7 @@ class DryDevice:
 
     Attributes:
         limits: Of the device that it stands for.
-        texts: Flattened kernel texts, in the order in which they were asked for.
+        texts: Flattened kernel texts, in the order in which they were compiled.
     """
 
     def __init__(self, limits: Limits = HOPPER) -> None:

@@ -50,7 +50,7 @@ class Marching:
     """A batch in device memory.
 
     Attributes:
-        advance: Starts the launches of so many more steps; does not wait.
+        advance: Starts the launches of that many more steps; does not wait.
         fields: State now, (problems, ...), padding left out.
         cells: Of all problems together.
     """
@@ -84,7 +84,7 @@ def marching(
         precision: "float32" or "float64".
         copies: How often the problem's batch is stepped side by side.
         macros: More settings of the kernel text, for ablations.
-        choice: What the plan is told.
+        choice: Keywords of the plan.
 
     Raises:
         ConfigError: There is no such scheme.

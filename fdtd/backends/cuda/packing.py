@@ -29,7 +29,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
 
     Raises:
         ConfigError: Two axial layers share a row.
-        Unsuitable: A monitor or a dielectric surface lies where the kernels do not look, or snapshots are asked for.
+        Unsuitable: A monitor or a dielectric surface lies where the kernels do not look, or snapshots are requested.
     """
     if problem.snapshots is not None:
         raise Unsuitable("snapshots are not taken on the device; use backend cpu")

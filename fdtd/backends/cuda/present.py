@@ -1,4 +1,4 @@
-"""Which CUDA devices are here, asked of the driver alone: no CuPy, no context, so that any process may look."""
+"""CUDA devices of this machine, from the driver alone: no CuPy and no context, so that any process may query them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def devices() -> tuple[Found, ...]:
     """Every device that the CUDA backend can use here, at least one.
 
     Raises:
-        DeviceError: There is none, or what it needs is missing or too old; the message says what would help.
+        DeviceError: There is none, or what it needs is missing or too old; the message names a remedy.
     """
     version = driver_version()
     _check_cupy(version)

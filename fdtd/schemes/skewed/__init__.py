@@ -64,7 +64,7 @@ def plan(work: Workload[PlanarStencil], *, levels: int | None = None) -> SkewedP
             time tiling, which only short runs allow.
 
     Raises:
-        Unsuitable: Rows are too long for two levels, or for so many.
+        Unsuitable: Rows are too long for two levels, or for `levels`.
     """
     stencil, columns, size, limits = work.stencil, work.columns, work.size, work.limits
     if levels is not None and not 1 <= levels <= _MOST_WARPS:

@@ -263,7 +263,7 @@ def plan_planar(
 
 
 def best_core(reach: int, cells: int) -> tuple[int, int] | None:
-    """The core that is the largest part of what is computed, among tiles of up to so many cells with halo and rim.
+    """The core that is the largest part of what is computed, among tiles of up to `cells` with halo and rim.
 
     Widths with the halo are whole warps.
     """
