@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from antennaopt.report.canvas import Figure
     from antennaopt.run import GenerationReport
-    from antennaopt.run.recall import Individual
+    from antennaopt.run.stores import Individual
     from antennaopt.solve.outcome import AtFrequency
 
 
@@ -167,7 +167,7 @@ class Run:
         Raises:
             ConfigurationError: There is no such individual.
         """
-        from antennaopt.run.recall import recall
+        from antennaopt.run.stores import recall
 
         return recall(self.folder, name)
 

@@ -40,8 +40,7 @@ from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, ord
 from reference_antennas import COLUMNS, EVERY, FITTED_TO, RODS, SAME_FEED, SETS, cell_of, differences, solve, worst
 
 from antennaopt.bench.runner import Watch
-from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate
-from antennaopt.solve.two_meshes import finer_cell
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate, finer_cell
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
 EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to

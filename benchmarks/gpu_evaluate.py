@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from antennaopt.farm import usable_cores
+from antennaopt.solve.device import usable_cores
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 

@@ -147,7 +147,7 @@ def combinations_of(workers: Sequence[str], threads: Sequence[int], backend: str
         DeviceError: There is no device.
     """
     from antennaopt.bench.farm import Combination, usual_combinations
-    from antennaopt.farm import usable_cores
+    from antennaopt.solve.device import usable_cores
     from fdtd.backends.cuda.present import devices
 
     if not workers:

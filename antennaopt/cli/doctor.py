@@ -11,7 +11,7 @@ import click
 
 from antennaopt.cli.options import check_writable, json_option, write_out
 from antennaopt.errors import ClusterError
-from antennaopt.farm import usable_cores
+from antennaopt.solve.device import usable_cores
 
 TESTS = {"cpu": "cpu_test", "cuda": "self_test"}
 """Name of each backend's self-test in what is found."""

@@ -16,7 +16,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.terminal import drawn, visible
 
 if TYPE_CHECKING:
-    from antennaopt.run.recall import Individual
+    from antennaopt.run.stores import Individual
 
 FORMATS = ("meep",)
 
@@ -94,7 +94,7 @@ def _refuse_for_file(
 def _of_run(
     run: Path, individual: str, toml: Path | None, csv: Path | None, touchstone: Path | None, script: str | None
 ) -> list[Path]:
-    from antennaopt.run.recall import recall
+    from antennaopt.run.stores import recall
 
     known = recall(run, individual)
     warn(known.damage)

@@ -22,8 +22,8 @@ from antennaopt.solve.device import check_backend, chosen_backend
 from antennaopt.terminal import drawn
 
 if TYPE_CHECKING:
+    from antennaopt.solve.extrapolate import Meshes
     from antennaopt.solve.simulate import Subject
-    from antennaopt.solve.two_meshes import Meshes
 
 
 @click.command(short_help="Solve one antenna, from a file or of a run.")
@@ -59,8 +59,8 @@ def simulate(
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
+    from antennaopt.solve.extrapolate import order_warnings
     from antennaopt.solve.simulate import simulate as solve_one
-    from antennaopt.solve.two_meshes import order_warnings
 
     if backend is not None:
         check_backend(backend)
@@ -113,7 +113,7 @@ def _of_file(
 def _of_run(
     source: Path, individual: str | None, per_wavelength: float | None, cell: str | None, overrides: tuple[str, ...]
 ) -> Subject:
-    from antennaopt.run.recall import recall
+    from antennaopt.run.stores import recall
     from antennaopt.solve.simulate import Subject, with_cell
 
     if individual is None:

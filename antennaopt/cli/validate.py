@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antennaopt.cli.options import set_option, warn
-from antennaopt.farm import usable_cores
+from antennaopt.solve.device import usable_cores
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:

@@ -13,18 +13,16 @@ if TYPE_CHECKING:
     from antennaopt.farm.clusters import ClusterSettings, description
     from antennaopt.farm.dask_pool import DaskFarm
     from antennaopt.farm.farm import PoolFarm, SerialFarm
-    from antennaopt.farm.hardware import enough_devices, usable_cores
     from antennaopt.farm.hosts import serve_scheduler, serve_workers
-    from antennaopt.farm.interface import Farm, ForwardingFarm, Outcome
+    from antennaopt.farm.interface import Farm, ForwardingFarm
     from antennaopt.farm.security import issue, security_for
 
 _HOMES = {
     "clusters": ("ClusterSettings", "description"),
     "dask_pool": ("DaskFarm",),
     "farm": ("PoolFarm", "SerialFarm"),
-    "hardware": ("enough_devices", "usable_cores"),
     "hosts": ("serve_scheduler", "serve_workers"),
-    "interface": ("Farm", "ForwardingFarm", "Outcome"),
+    "interface": ("Farm", "ForwardingFarm"),
     "security": ("issue", "security_for"),
 }
 
@@ -33,16 +31,13 @@ __all__ = [
     "DaskFarm",
     "Farm",
     "ForwardingFarm",
-    "Outcome",
     "PoolFarm",
     "SerialFarm",
     "description",
-    "enough_devices",
     "issue",
     "security_for",
     "serve_scheduler",
     "serve_workers",
-    "usable_cores",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Clusters: what `[cluster]` and the command line say, and what opens each kind."""
+"""Clusters: settings of each kind, and the function that opens a cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.farm.hardware import enough_devices, usable_cores
 from antennaopt.farm.security import (
     TlsFiles,
     host_and_port,
@@ -17,9 +16,11 @@ from antennaopt.farm.security import (
     throwaway,
 )
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
+from antennaopt.solve.device import enough_devices, usable_cores
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Cluster
+
 
 NO_DEVICE = "none"
 """In place of a device's UUID, where workers on cores shall see none of those that there are."""

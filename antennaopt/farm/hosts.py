@@ -14,14 +14,12 @@ import dask.config
 from distributed.utils import get_ip
 
 from antennaopt.errors import AntennaoptError, ClusterError
-from antennaopt.farm.hardware import enough_devices, usable_cores
 from antennaopt.farm.local import (
     DASHBOARD_PORT,
     SETTINGS,
     WORKER_ENVIRONMENT,
     prepare_processes,
 )
-from antennaopt.farm.scratch import PrivateFolder
 from antennaopt.farm.security import (
     LOOPBACK,
     SCHEDULER_PORT,
@@ -32,8 +30,9 @@ from antennaopt.farm.security import (
     security_for,
     security_for_listening,
 )
-from antennaopt.farm.servers import PRELOAD, FiguresScheduler, SilentNanny
+from antennaopt.farm.servers import PRELOAD, FiguresScheduler, PrivateFolder, SilentNanny
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
+from antennaopt.solve.device import enough_devices, usable_cores
 
 Log = Callable[[str], None]
 Warn = Callable[[Sequence[str]], None]

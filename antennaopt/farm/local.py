@@ -19,10 +19,9 @@ from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
 from antennaopt.farm.dask_client import connect, in_thread, page_link, threads_of, within
-from antennaopt.farm.hardware import usable_cores
-from antennaopt.farm.scratch import PrivateFolder
 from antennaopt.farm.security import LOOPBACK, host_and_port
-from antennaopt.farm.servers import DEVICES, PRELOAD, FiguresCluster, SilentNanny
+from antennaopt.farm.servers import DEVICES, PRELOAD, FiguresCluster, PrivateFolder, SilentNanny
+from antennaopt.solve.device import usable_cores
 from fdtd.cache_folder import cache_folder
 
 DASHBOARD_PORT = 8787

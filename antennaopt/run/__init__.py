@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antennaopt.run.best import antenna_toml
     from antennaopt.run.continuation import Ancestry, Fork, differences, fork_of, plan_to_resume
     from antennaopt.run.driver import Driver
     from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Recalled, Store
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     from antennaopt.run.progress import Bar, GenerationReport, Lines, Progress, Quiet, duration, for_terminal
     from antennaopt.run.start import open_farm, resume, run
     from antennaopt.run.stores import FolderStore, outcome_of_row
-    from antennaopt.run.summary import Finalist, RunSummary
+    from antennaopt.run.summary import Finalist, RunSummary, antenna_toml
 
 _HOMES = {
-    "antenna_toml": "best",
+    "antenna_toml": "summary",
     "Ancestry": "continuation",
     "Fork": "continuation",
     "differences": "continuation",

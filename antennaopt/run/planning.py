@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm import ClusterSettings, usable_cores
+from antennaopt.farm import ClusterSettings
 from antennaopt.run.progress import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
 from antennaopt.settings import SolverSettings
+from antennaopt.solve.device import usable_cores
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -278,8 +279,7 @@ def _kinds(plan: Mapping[str, Any], backend: str, settings: ClusterSettings) -> 
     for name in backends:
         wanted = settings.of_backend(name)
         if name == "cuda":
-            from antennaopt.farm import enough_devices
-            from antennaopt.solve.device import capacity
+            from antennaopt.solve.device import capacity, enough_devices
 
             devices, takes = len(enough_devices(wanted)), capacity(plan)
             found.append((name, min(takes["wave"], takes["antennas"]), devices))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.report.goals import findings_of, origins_of
-from antennaopt.run.best import antenna_toml, to_json
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Farm, Interfaces
@@ -23,7 +22,7 @@ from antennaopt.run.progress import EventPublisher, Progress, device_line, incid
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.stores import FolderStore, WriteBehind
-from antennaopt.run.summary import Finalist, RunSummary, certify_best, finalist, summarise
+from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object

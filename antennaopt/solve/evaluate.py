@@ -12,9 +12,8 @@ from antennaopt.families import FAMILIES, stack
 from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import left_over
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
-from antennaopt.solve.fit import misfit
 from antennaopt.solve.outcome import Outcome
-from antennaopt.solve.plan import SolverPlan
+from antennaopt.solve.plan import SolverPlan, misfit
 from antennaopt.solve.recognition import REUSE, Recognition
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.simulation import PATTERN_DEG, Hooks, Keep, Solution, solve

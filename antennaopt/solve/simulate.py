@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.solve.certificate import certify
+from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
 from antennaopt.solve.outcome import Outcome, finite, result_object
-from antennaopt.solve.two_meshes import Meshes, plan_two_meshes, solve_on_two_meshes
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

@@ -201,7 +201,7 @@ def test_the_best_reads_back_as_a_cluster(tmp_path):
     ],
 )
 def test_bad_usage(call, arguments, code, says, monkeypatch):
-    monkeypatch.setattr("antennaopt.farm.hardware.usable_cores", lambda: 2)
+    monkeypatch.setattr("antennaopt.solve.device.usable_cores", lambda: 2)
     ended, out, err = call(*arguments)
     assert (ended, out) == (code, "")
     assert says in err

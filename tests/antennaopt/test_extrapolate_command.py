@@ -15,8 +15,7 @@ from antennaopt import (
 )
 from antennaopt.families import FAMILIES
 from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
-from antennaopt.solve.extrapolate import ORDERS
-from antennaopt.solve.two_meshes import finer_cell
+from antennaopt.solve.extrapolate import ORDERS, finer_cell
 
 ORDER = dict(ORDERS["shaped_lens"])
 FIXED = replaced(

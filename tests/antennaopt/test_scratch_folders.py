@@ -11,11 +11,11 @@ from waiting import SAFETY_S, wait_until
 
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
-from antennaopt.farm.scratch import OWNER, PrivateFolder, remove_stale
+from antennaopt.farm.servers import OWNER, PrivateFolder, remove_stale
 
 HOLDS = """
 import sys, time
-from antennaopt.farm.scratch import PrivateFolder
+from antennaopt.farm.servers import PrivateFolder
 folder = PrivateFolder()
 print(folder.name, flush=True)
 sys.stdin.read()

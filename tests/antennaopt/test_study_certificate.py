@@ -15,7 +15,7 @@ from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import Lines, estimate, resume, run
-from antennaopt.run.recall import recall
+from antennaopt.run.stores import recall
 from antennaopt.solve.certificate import account, certify, crowned
 from antennaopt.store import RunColumns
 

@@ -345,7 +345,7 @@ def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monk
 def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monkeypatch):
     """One device of 4 G cell-steps/s and 8 cores of 0.5 G each share 26 antennas; the slowest may have the last."""
     monkeypatch.setattr("antennaopt.run.planning.plan_for", lambda experiment: dict(PLAN))
-    monkeypatch.setattr("antennaopt.farm.hardware.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
+    monkeypatch.setattr("antennaopt.solve.device.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
     monkeypatch.setattr("antennaopt.solve.device.capacity", lambda plan: {"wave": 5, "antennas": 7})
     batches = []
 

@@ -34,8 +34,7 @@ from reference_antennas import (
     worst,
 )
 
-from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
-from antennaopt.solve.two_meshes import finer_cell
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, finer_cell
 
 EXTRAPOLATED = (*EXTRAPOLATED_GOAL[:3], 0.045, EXTRAPOLATED_GOAL[4])
 Measured = Callable[..., float]
