@@ -84,7 +84,7 @@ def test_no_text_of_ours_can_unpickle_or_run_a_file(tmp_path):
     for text in ("import pickle", "from cloudpickle import loads", "x = eval('1')", "import numpy as np; np.load('x')"):
         (tmp_path / "bad.py").write_text(text)
         assert list(offences(tmp_path / "bad.py")), text
-    assert len(SOURCES) > 200
+    assert len(SOURCES) > 100
     assert {str(path.relative_to(ROOT)): found for path in SOURCES if (found := list(offences(path)))} == {}
 
 
