@@ -40,7 +40,7 @@ class Combination:
     Attributes:
         cuda: How many with a device each.
         cpu: How many on a core each.
-        threads: Batches that each takes at a time; beside devices a core takes one.
+        threads: Batches that each takes at a time; next to devices a core takes one.
     """
 
     cuda: int = 0
@@ -78,7 +78,7 @@ def usual_combinations(devices: int, cores: int) -> list[Combination]:
 
     Returns:
         Without devices every number of processes (1, 2, 4, ..., all cores) with as many threads each as there are cores
-        for. With devices all of them with one, two and three batches at a time, alone and beside one core, half of the
+        for. With devices all of them with one, two and three batches at a time, alone and next to one core, half of the
         cores, and all that the devices' own processes leave.
     """
     if not devices:
@@ -126,7 +126,7 @@ def bench_farm(
         `best`, see `best_of`. `other_cores` is how many cores were busy with something else.
 
     Raises:
-        ClusterError: No worker came up, or there are fewer devices than asked for.
+        ClusterError: No worker came up, or there are fewer devices than `combinations` have.
         ConfigurationError: The ranges allow no grid.
     """
     rows: list[dict[str, Any]] = []
@@ -190,7 +190,7 @@ def bench_simulated(
 
 
 def best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fastest row; of those that its spread does not tell from it the first, which is the simplest."""
+    """Return the fastest row; of rows within its spread the first, which is the simplest."""
     fastest = max(rows, key=lambda row: row["antennas_per_s"])
     bound = fastest["antennas_per_s"] * (1.0 - fastest["spread"])
     return next(row for row in rows if row["antennas_per_s"] >= bound)
@@ -254,7 +254,7 @@ def _jobs(experiment: Experiment, count: int) -> list[Job]:
 
 
 def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
-    """Solve a generation several times over; return how fast, and who did what, and an antenna's steps a second."""
+    """Solve a generation several times; return the rate, each worker's part, and an antenna's steps a second."""
     walls: list[float] = []
     outcomes: list[Outcome] = []
     used = [0.0, 0.0]
@@ -266,7 +266,7 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
         if generation:
             walls.append(time.perf_counter() - began)
             outcomes += done
-    ours, everybodys = (after - before for before, after in zip(used, _used(farm), strict=True))
+    ours, everything = (after - before for before, after in zip(used, _used(farm), strict=True))
     available = threads * sum(walls)
     middle, spread = typical(walls)
     by_worker = []
@@ -290,7 +290,7 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
         "statuses": dict(sorted(statuses.items())),
         "stepping_share": min(sum(one["stepping"] for one in by_worker) / farm.worker_count, 1.0),
         "by_worker": by_worker,
-        "other_cores": max(everybodys - ours, 0.0) / sum(walls),
+        "other_cores": max(everything - ours, 0.0) / sum(walls),
         "best": False,
     }
     return found, sum(one.steps or 0 for one in outcomes) / repeat / middle

@@ -92,7 +92,7 @@ def bench_search(
         seeds: One pair of searches each.
         backend: What solves.
         scheduler: Address of a running Dask scheduler, or None for the experiment's own cluster.
-        progress: Told one line a search.
+        progress: Gets one line a search.
         farm: Solves; None opens the experiment's.
 
     Returns:
@@ -102,7 +102,7 @@ def bench_search(
     if farm is None:
         with open_farm(experiment, backend=backend, scheduler=scheduler) as opened:
             return bench_search(experiment, seeds=seeds, progress=progress, farm=opened)
-    told = progress or Quiet()
+    shown = progress or Quiet()
     rows: list[dict[str, Any]] = []
     wins = 0
     for seed in seeds:
@@ -116,7 +116,7 @@ def bench_search(
         wins += row["ga_wins"]
         row["wins"] = wins
         rows.append(row)
-        told.note(
+        shown.note(
             f"seed {seed}: ga {row['ga_best_fitness']:.4g}, random {row['random_best_fitness']:.4g}, "
             f"ga won {wins} of {len(rows)}"
         )
@@ -133,10 +133,10 @@ def bench_waiting(
     progress: Progress | None = None,
     evaluate: Any = None,
 ) -> list[dict[str, Any]]:
-    """Run searches on a clock of their own, on which so many workers solve, each antenna as long as its steps take.
+    """Run searches on a clock of their own, with a given number of workers; an antenna takes as long as its steps.
 
-    All solve the same number of antennas, that of the experiment's generational search. An antenna that several
-    searches come to is solved once here, and costs each of them its time.
+    All solve the same number of antennas, that of the experiment's generational search. An antenna of several
+    searches is solved once here, and costs each of them its time.
 
     Args:
         experiment: From `load_experiment`; its own seed and algorithm are left out of account.
@@ -144,7 +144,7 @@ def bench_waiting(
         seeds: A search each, of every algorithm with every number of workers.
         algorithms: `ga`, `random`, `steady_state`.
         backend: What solves, in this process.
-        progress: Told one line a seed and number of workers.
+        progress: Gets one line a seed and number of workers.
         evaluate: Solves a batch; by FDTD when None.
 
     Returns:
@@ -152,7 +152,7 @@ def bench_waiting(
         `evaluations`, `utilisation` (share of the workers' time that they solved), `steps` (time from start to end,
         in steps of one antenna), and `history`: evaluations and best fitness so far after each generation.
     """
-    told = progress or Quiet()
+    shown = progress or Quiet()
     if evaluate is None:
         from antennaopt.solve.evaluate import evaluate
     solve = Solved(experiment, plan_for(experiment), backend, evaluate)
@@ -169,7 +169,7 @@ def bench_waiting(
                 f"{row['algorithm']} {row['best_fitness']:.4g} ({row['utilisation']:.0%})"
                 for row in rows[-len(algorithms) :]
             )
-            told.note(f"seed {seed}, {count} workers: {', '.join(said)}")
+            shown.note(f"seed {seed}, {count} workers: {', '.join(said)}")
     return rows
 
 

@@ -27,7 +27,7 @@ Duration = Callable[[str, Sequence[Outcome]], float]
 
 
 class Solved:
-    """Solves designs, each once, and remembers what came of them."""
+    """Solves designs, each once, and keeps their outcomes."""
 
     def __init__(self, experiment: Experiment, plan: Mapping[str, Any], backend: str, evaluate: Any) -> None:
         self._about = (evaluate, experiment.family, dict(plan), backend)
@@ -59,7 +59,7 @@ class TimedPool(Pool):
             solve: Returns a design's outcome.
             workers: By address.
             duration: How long a batch takes.
-            timed: Whether replies say how long a batch took, so that speeds are measured.
+            timed: Whether replies hold the time of a batch, so that speeds are measured.
         """
         self.now = 0.0
         self.solving = 0.0
