@@ -9,8 +9,7 @@ import pytest
 from config_files import LENS
 
 from antennaopt.bench import search as module
-from antennaopt.bench.search import bench_search, bench_waiting, waiting_summary
-from antennaopt.bench.timed_farm import TimedFarm
+from antennaopt.bench.search import TimedFarm, bench_search, bench_waiting, waiting_summary
 from antennaopt.cli import main
 from antennaopt.errors import TooManyFailuresError
 from antennaopt.experiment import Experiment

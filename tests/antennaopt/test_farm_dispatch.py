@@ -8,7 +8,7 @@ import pytest
 from config_files import LENS
 from farm_solvers import jobs
 
-from antennaopt.bench.timed_farm import TimedPool
+from antennaopt.bench.search import TimedPool
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.farm import dask_pool
