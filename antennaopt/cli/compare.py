@@ -37,7 +37,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     check_plot(plot, json_file, inputs=runs)
     for run in runs:
         check_run_folder(run)
-    from antennaopt.report.comparison import compared, plot_comparison, same_rows
+    from antennaopt.report.convergence import compared, plot_comparison, same_rows
     from antennaopt.report.record import read_run
     from antennaopt.run import differences
     from antennaopt.store import damage_lines

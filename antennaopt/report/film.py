@@ -24,7 +24,7 @@ from PIL import Image
 from antennaopt.errors import ConfigurationError
 from antennaopt.report.canvas import INK, colour_bar, dress, legible, new_figure
 from antennaopt.report.field_data import Outlines
-from antennaopt.report.field_maps import METAL, draw_outlines, mirrored
+from antennaopt.report.simulation import METAL, draw_outlines, mirrored
 from antennaopt.store.files import storing, write_atomically
 from antennaopt.terminal import one_line
 

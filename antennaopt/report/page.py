@@ -17,11 +17,10 @@ from antennaopt.quantities import frequency_span, general, gigahertz
 from antennaopt.report import summary
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
-from antennaopt.report.field_maps import field_map_figure
 from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord, read_run
-from antennaopt.report.simulation import in_decibels
+from antennaopt.report.simulation import field_map_figure, in_decibels
 from antennaopt.store import damage_lines, stepping_of
 from antennaopt.store.files import write_text
 from antennaopt.terminal import visible

@@ -23,12 +23,28 @@ from antennaopt.report.canvas import (
     frequency_styles,
     new_figure,
 )
-from antennaopt.report.record import Cuts
 from antennaopt.search.objectives import Objective
 
 SHOWN_BELOW_PEAK_DB = 50.0
 DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi")
 PLANES = {"e": "E plane", "h": "H plane"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """Patterns of one individual at one frequency.
+
+    Attributes:
+        frequency_hz: Hz.
+        theta_deg: Angle from the axis, shape (angles,).
+        e_plane_dbi: Directivity in the E plane, dBi.
+        h_plane_dbi: Directivity in the H plane, dBi.
+    """
+
+    frequency_hz: float
+    theta_deg: Sequence[float]
+    e_plane_dbi: Sequence[float]
+    h_plane_dbi: Sequence[float]
 
 
 def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goals: Sequence[Objective]) -> Figure:

@@ -13,6 +13,7 @@ from antennaopt.errors import ResumeRefusedError
 from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
 from antennaopt.report.goals import Findings, find, goals_of, reused
+from antennaopt.report.patterns import Cuts
 from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
@@ -22,23 +23,6 @@ Row = Mapping[str, Any]
 
 Frame = Any
 """A `pandas.DataFrame`; its type hints are too vague to be of help."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cuts:
-    """Patterns of one individual at one frequency.
-
-    Attributes:
-        frequency_hz: Hz.
-        theta_deg: Angle from the axis, shape (angles,).
-        e_plane_dbi: Directivity in the E plane, dBi.
-        h_plane_dbi: Directivity in the H plane, dBi.
-    """
-
-    frequency_hz: float
-    theta_deg: Sequence[float]
-    e_plane_dbi: Sequence[float]
-    h_plane_dbi: Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)

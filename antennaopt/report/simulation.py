@@ -1,4 +1,4 @@
-"""The figure of one simulated antenna: geometry with its field and phase, patterns, S11 and the figures of merit."""
+"""The figure of one simulated antenna: its field and phase with true outlines, patterns, S11, figures of merit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps, patheffects
 from matplotlib.axes import Axes
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 
 from antennaopt.metrics import Place, reported_in
 from antennaopt.quantities import gigahertz
@@ -21,15 +25,14 @@ from antennaopt.report.canvas import (
     add_legend,
     check_kind,
     chosen_places,
+    colour_bar,
     dress,
     frequency_styles,
     new_figure,
     write_figure,
 )
-from antennaopt.report.field_data import FieldMap, sweep_of
-from antennaopt.report.field_maps import draw_magnitude, draw_phase
-from antennaopt.report.patterns import Reflection, draw_matching, limit_axes
-from antennaopt.report.record import Cuts
+from antennaopt.report.field_data import FieldMap, Outlines, sweep_of
+from antennaopt.report.patterns import Cuts, Reflection, draw_matching, limit_axes
 from antennaopt.store.files import storing
 from antennaopt.terminal import one_line
 
@@ -166,3 +169,151 @@ def _account(outcome: Mapping[str, Any]) -> str:
     parts: Sequence[tuple[str, str]] = (("cells", "{:,} cells"), ("steps", "{:,} steps"), ("seconds", "{:.1f} s"))
     known = [text.format(outcome[name]) for name, text in parts if outcome.get(name) is not None]
     return ", ".join([str(outcome.get("status", "")), *known]).strip(", ")
+
+
+METAL = "#9aa1a9"
+METAL_EDGE = "#33383e"
+_BESIDE = 1e-3  # of a sample: where bodies touch, both distances are zero; a little further out there is no seam
+_BLEED = 2.5  # cells
+
+
+def draw_outlines(axes: Axes, outlines: Outlines, *, dielectric: str = "white") -> list[ContourSet]:
+    """Draw all surfaces into axes with z to the right and x upwards, in mm, mirrored about the axis.
+
+    Args:
+        axes: Gets the contours; its limits stay.
+        outlines: Level sets of the bodies in the half plane.
+        dielectric: Colour of the lines around dielectrics; white ones get black edges, to be seen on any ground.
+
+    Returns:
+        What was drawn, from the bottom to the top.
+    """
+    z_mm = 1e3 * outlines.z
+    limits = axes.get_xlim(), axes.get_ylim()
+    level = -_BESIDE * float(outlines.r[1] - outlines.r[0])
+    x_mm, metal = mirrored(1e3 * outlines.r, outlines.metal)
+    drawn = []
+    if (metal > level).any():
+        top = float(np.finfo(np.float32).max)
+        drawn.append(axes.contourf(z_mm, x_mm, metal.T, levels=[level, top], colors=[METAL], zorder=3))
+        drawn[-1].set_rasterized(True)
+        drawn.append(_lines(axes, z_mm, x_mm, metal, level, METAL_EDGE, 0.7))
+        drawn[-1].set_zorder(3.2)
+    for body in outlines.dielectrics:
+        shown = mirrored(outlines.r, body)[1]
+        if (shown > level).any():
+            lines = _lines(axes, z_mm, x_mm, shown, level, dielectric, 1.2)
+            if dielectric == "white":
+                lines.set_path_effects([patheffects.withStroke(linewidth=2.4, foreground="black")])
+            drawn.append(lines)
+    axes.set_xlim(limits[0])
+    axes.set_ylim(limits[1])
+    return sorted(drawn, key=lambda one: one.get_zorder())
+
+
+def _lines(axes: Axes, z: NDArray, x: NDArray, values: NDArray, level: float, colour: str, width: float) -> ContourSet:
+    return axes.contour(z, x, values.T, levels=[level], colors=colour, linewidths=width, linestyles="solid", zorder=2.5)
+
+
+def mirrored(r: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+    """Return x from -r to r and the values there, shape (nz, columns); a column on the axis stays one column."""
+    first = 1 if r[0] <= 0.0 else 0
+    x = np.concatenate([-r[first:][::-1], r])
+    return x, np.concatenate([values[:, first:][:, ::-1], values], axis=1)
+
+
+def bled(values: NDArray, conducting: NDArray[np.bool_]) -> NDArray:
+    """Return values, shape (nz, nr), continued a few cells into conductors, whose true shape is drawn over them.
+
+    Without it the cells' stairs would show as a dark seam along slanted walls.
+    """
+    if not conducting.any() or conducting.all():
+        return values
+    distance, (k, i) = distance_transform_edt(conducting, return_indices=True)  # type: ignore[misc]
+    near = conducting & (distance < _BLEED)
+    out = values.copy()
+    out[near] = values[k[near], i[near]]
+    return out
+
+
+RANGE_DB = 40.0
+PHASE_RANGE_DB = 70.0
+"""Below the reference by more, a field's phase is noise and is not drawn."""
+
+REFERENCE_PERCENTILE = 99.8
+"""0 dB is the level that all but this share of the air and dielectric stays below: a few cells at metal edges, where
+the field is singular, would dim all the rest."""
+
+
+def field_map_figure(field: FieldMap) -> Figure:
+    """Draw |E| and phase side by side, or one above the other when the antenna is long, in mm with equal scales."""
+    depth, width = float(field.z[-1] - field.z[0]), 2.0 * float(field.r[-1])
+    slender = width < 0.6 * depth
+    each = 8.6 if slender else 4.6
+    height = float(np.clip((each - 1.4) * width / max(depth, 1e-9) + 0.9, 2.0, 6.4))
+    figure = new_figure(each, 2 * height) if slender else new_figure(2 * each, height)
+    panels = figure.subplots(2, 1) if slender else figure.subplots(1, 2)
+    draw_magnitude(dress(panels[0]), field)
+    draw_phase(dress(panels[1]), field)
+    return figure
+
+
+def draw_magnitude(axes: Axes, field: FieldMap) -> None:
+    """Draw |E| in dB in the E plane, z to the right, and the bodies.
+
+    Args:
+        axes: Gets a title with the frequency, equal scales in mm, a colour bar.
+        field: Map of the half plane r >= 0; its frequency `shown`.
+    """
+    magnitude, reference = magnitude_of(field)
+    with np.errstate(divide="ignore"):
+        level = 20 * np.log10(magnitude / reference) if reference > 0 else np.full(magnitude.shape, -np.inf)
+    levels = np.clip(bled(level, magnitude == 0), -RANGE_DB, 0.0)
+    picture = _picture(axes, field, levels, cmap=colormaps["inferno"], vmin=-RANGE_DB, vmax=0.0)
+    axes.set_title(f"|E| at {gigahertz(field.shown_frequency)}, E plane", fontsize=10, color=INK, loc="left")
+    colour_bar(axes, picture, f"|E| (dB; 0 dB is {_volts(reference)} for 1 W)", extend="both")
+
+
+def draw_phase(axes: Axes, field: FieldMap) -> None:
+    """Draw the phase of E_x in the E plane, that of the component along the feed's polarisation, and the bodies.
+
+    Args:
+        axes: As for `draw_magnitude`.
+        field: As for `draw_magnitude`.
+    """
+    _, reference = magnitude_of(field)
+    e_x = field.e[field.shown, 0]
+    faint = np.abs(e_x) <= reference * 10 ** (-PHASE_RANGE_DB / 20)
+    there = bled(np.where(faint, 0.0, e_x), faint)
+    phase = np.ma.masked_array(np.degrees(np.angle(there)), there == 0)
+    scale = colormaps["twilight"].with_extremes(bad=METAL)
+    picture = _picture(axes, field, phase, cmap=scale, vmin=-180.0, vmax=180.0)
+    axes.set_title(f"Phase of E$_x$ at {gigahertz(field.shown_frequency)}, E plane", fontsize=10, color=INK, loc="left")
+    bar = colour_bar(axes, picture, "phase (°), exp(+j\u03c9t)")
+    bar.set_ticks([-180, -90, 0, 90, 180])
+
+
+def magnitude_of(field: FieldMap) -> tuple[NDArray[np.float64], float]:
+    """Return |E| in the E plane, shape (nz, nr), V/m, and the level that is drawn as 0 dB."""
+    e = field.e[field.shown].astype(complex)
+    magnitude = np.hypot(np.abs(e[0]), np.abs(e[2]))
+    outside = magnitude[~field.metal & np.isfinite(magnitude)]
+    return magnitude, float(np.percentile(outside, REFERENCE_PERCENTILE)) if outside.size else 0.0
+
+
+def _picture(axes: Axes, field: FieldMap, values: NDArray, **style: Any) -> Any:
+    """Draw values of the half plane as cells around the nodes, mirrored, and the outlines over them."""
+    axes.grid(visible=False)
+    x_mm, shown = mirrored(1e3 * field.r, values)
+    if isinstance(values, np.ma.MaskedArray):
+        shown = np.ma.masked_array(shown, mirrored(field.r, np.ma.getmaskarray(values))[1])
+    picture = axes.pcolormesh(1e3 * field.z, x_mm, shown.T, shading="nearest", rasterized=True, **style)
+    draw_outlines(axes, field.outlines)
+    axes.set_aspect("equal")
+    axes.set_xlabel("z (mm)", fontsize=9)
+    axes.set_ylabel("x (mm)", fontsize=9)
+    return picture
+
+
+def _volts(level: float) -> str:
+    return f"{level / 1e3:.3g} kV/m" if level >= 1e3 else f"{level:.3g} V/m"

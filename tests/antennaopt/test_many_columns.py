@@ -10,7 +10,7 @@ from made_up_runs import MadeUpRun, write_run
 from antennaopt.cli.tables import aligned, results_table
 from antennaopt.metrics import METRICS
 from antennaopt.report.canvas import run_style
-from antennaopt.report.comparison import comparison_figure
+from antennaopt.report.convergence import comparison_figure
 from antennaopt.report.page import report_text, solved
 from antennaopt.report.record import read_run
 from antennaopt.report.summary import band_tables

@@ -10,9 +10,9 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.report import plot_simulation
 from antennaopt.report.convergence import convergence_figure, fitness_by_generation, gene_bounds
 from antennaopt.report.field_data import FieldMap
-from antennaopt.report.field_maps import draw_magnitude, draw_outlines, draw_phase, mirrored
 from antennaopt.report.patterns import Reflection, matching_figure
 from antennaopt.report.record import read_run
+from antennaopt.report.simulation import draw_magnitude, draw_outlines, draw_phase, mirrored
 from antennaopt.store import GeneColumn
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
