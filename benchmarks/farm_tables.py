@@ -43,6 +43,21 @@ def overhead_table() -> str:
     return table(["", "goal", f"{nothing['device']}, {nothing['workers']} workers"], lines)
 
 
+def compared_table() -> str:
+    """Return the rates of earlier commits and of another machine, each run by itself."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in rows("cpu/farm_overhead"):
+        if "evaluations_per_s" in row:
+            runs = found.setdefault((row["commit"][:7], row.get("reply", "94 kB")), {})
+            runs.setdefault(row["machine"], []).append(f"{row['evaluations_per_s']:,.0f}")
+    machines = sorted({machine for runs in found.values() for machine in runs})
+    lines = [
+        [f"`{commit}`", reply, *(", ".join(runs.get(machine, ())) for machine in machines)]
+        for (commit, reply), runs in found.items()
+    ]
+    return table(["commit", "patterns of a batch", *machines], lines)
+
+
 def devices_table() -> str:
     """Return rates of whole studies on several devices of a host."""
     lines = []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from farm_tables import devices_table, generation_table, overhead_table, workers_table
+from farm_tables import compared_table, devices_table, generation_table, overhead_table, workers_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
 
@@ -358,6 +358,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "proof"): proof_table,
     (PAGE, "parts"): parts_table,
     (PAGE, "farm overhead"): overhead_table,
+    (PAGE, "farm compared"): compared_table,
     (PAGE, "workers on cores"): partial(workers_table, "cpu/farm"),
     (PAGE, "devices"): devices_table,
     (PAGE, "generation"): generation_table,
