@@ -27,6 +27,7 @@ _DEVICE = threading.Lock()
 """Two batches of a worker step one after the other, as they do on a device."""
 
 THETA_DEG = np.arange(181.0)
+THETA_DEG.setflags(write=False)  # all outcomes have this very array
 """Angles of a cut, as of `fdtd.axisymmetric.simulation.PATTERN_DEG`, which workers need not load for this."""
 
 

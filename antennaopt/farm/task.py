@@ -24,7 +24,7 @@ import numpy as np
 
 from antennaopt.metrics import METRICS
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
-from antennaopt.solve.outcome import CUTS, FIELDS, KEYS, Outcome
+from antennaopt.solve.outcome import CUTS, FIELDS, KEYS, Outcome, listed
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
@@ -83,7 +83,7 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ValueError: One has a key that no outcome has, or no status.
     """
     ones = [Outcome.of(one) for one in outcomes]
-    columns = {name: [one.__dict__[name] for one in ones] for name in _PACKED}
+    columns = {name: [listed(one.__dict__[name]) for one in ones] for name in _PACKED}
     columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
     shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
     metrics = {
@@ -112,17 +112,19 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
 
     Args:
         reply: The message, or one with more keys.
-        about: Further values for all.
+        about: Values for all, in place of what the message has.
 
     Raises:
         ValueError: It has a key that no outcome has.
     """
-    head = msgpack.unpackb(reply["outcomes"])
+    head = msgpack.unpackb(reply["outcomes"], strict_map_key=False)
     columns, metrics, count = head["columns"], head["metrics"], head["count"]
-    shared = {**head["shared"], **about}
-    if odd := (columns.keys() | shared.keys() | metrics.keys()) - KEYS:
+    shared = head["shared"]
+    if odd := (columns.keys() | shared.keys() | metrics.keys() | about.keys()) - KEYS:
         raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
-    rows: list[dict[str, Any]] = [shared | dict(zip(columns, row, strict=True)) for row in _rows(columns, count)]
+    rows: list[dict[str, Any]] = [
+        shared | dict(zip(columns, row, strict=True)) | about for row in _rows(columns, count)
+    ]
     for values, row in zip(rows, _rows(metrics, count), strict=True):
         values["metrics"] = {key: one for key, one in zip(metrics, row, strict=True) if one is not None}
     for (key, places), values in zip(head["cuts"], reply["cuts"], strict=True):
@@ -150,7 +152,8 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {type(value).__name__}")
+    what = "a whole number beyond 64 bits" if isinstance(value, int) else type(value).__name__
+    raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {what}")
 
 
 def solve_batch(

@@ -23,6 +23,7 @@ from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
 
 PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
+PATTERN_DEG.setflags(write=False)  # all outcomes have this very array
 _TOGETHER = 32  # antennas of a device's records that are transformed at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 

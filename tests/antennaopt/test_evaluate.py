@@ -94,6 +94,8 @@ def test_keys() -> None:
     assert all(len(outcome[key]) == BANDS for key in (*METRICS, "frequency_hz", "s11", "e_plane_dbi", "h_plane_dbi"))
     assert all(len(pair) == 2 for pair in outcome["s11"])
     assert outcome["theta_deg"].tolist() == [float(angle) for angle in range(181)]
+    with pytest.raises(ValueError, match="read-only"):  # all outcomes share it
+        outcome["theta_deg"] *= 2.0
     assert outcome["e_plane_dbi"].shape == outcome["h_plane_dbi"].shape == (BANDS, 181)
     assert outcome["decay_db"] < -50
     assert outcome["steps"] > 0 and outcome["cells"] == planned()["nr"] * planned()["nz"]

@@ -153,6 +153,7 @@ def test_outcomes_cross_to_the_driver_as_they_were():
     ("odd", "message"),
     [
         ({"status": "ok", "sweep": {"s11": 1j}}, "not complex"),
+        ({"status": "ok", "steps": 2**70}, "not a whole number beyond 64 bits"),
         ({"status": "ok", "what": 1.0}, "'what', which no outcome has"),
         ({"seconds": 1.0}, "no status"),
     ],
@@ -160,6 +161,14 @@ def test_outcomes_cross_to_the_driver_as_they_were():
 def test_what_is_no_outcome_does_not_leave_the_worker(odd, message):
     with pytest.raises((TypeError, ValueError), match=message):
         pack_outcomes([odd])
+
+
+def test_the_farm_s_account_counts_and_arrays_become_plain():
+    """An evaluation function of one's own may name a worker, and return arrays anywhere and keys that are no text."""
+    sent = {"status": "ok", "worker": "mine", "frequency_hz": np.array([1e9, 2e9]), "s11": np.zeros((2, 2))}
+    both = unpack_outcomes(pack_outcomes([sent, {"status": "ok", "sweep": {1: 2.0}}]), worker="w1", attempt=1)
+    assert [(one.worker, one.attempt) for one in both] == [("w1", 1), ("w1", 1)]
+    assert (both[0].s11, both[0].frequency_hz, both[1].sweep) == ([[0.0, 0.0], [0.0, 0.0]], [1e9, 2e9], {1: 2.0})
 
 
 def test_a_copy_of_an_outcome_has_its_own_results():
