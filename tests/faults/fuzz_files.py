@@ -14,7 +14,8 @@ from pathlib import Path
 
 import atheris
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # tests/, where `required` is
+# tests/, where `required` is, and the packages themselves: else tests/fdtd would be taken for fdtd
+sys.path += [str(Path(__file__).resolve().parents[place]) for place in (2, 1)]
 
 with atheris.instrument_imports(include=["antennaopt", "tomllib"]):
     import test_hostile
