@@ -21,8 +21,9 @@ ONE_MESH = {
     "passive": MOST_REFLECTED,
     "contour": CONTOUR_TOLERANCE,
     "balance": BALANCE_TOLERANCE,
+    "modes": MOST_OVER_CUTOFF,
 }
-"""Limits of the checks that one solution allows, but for that of its modes."""
+"""Limits of the checks that one solution allows."""
 
 TRUSTED = "trusted"
 
@@ -48,7 +49,7 @@ def certify(
         for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
-    figures = _figures(outcome)
+    figures = _figures(outcome, feed_radius)
     decay = _check(figures["decay"], DECAY_DB, "energy left at the last step against its peak, dB")
     if decay["figure"] is not None and not decay["passed"]:
         decay["what"] += f" ({left_over(decay['figure'])})"
@@ -67,7 +68,7 @@ def certify(
         ),
     }
     if feed_radius is not None:
-        checks["modes"] = _modes_check(outcome.get("frequency_hz") or (), feed_radius)
+        checks["modes"] = _modes_check(figures["modes"], outcome, feed_radius)
     if halved is not None:
         checks |= _mesh_checks(outcome, halved, "with half the cell")
     elif meshes is not None:
@@ -78,24 +79,24 @@ def certify(
 
 def passes(outcome: Mapping[str, Any], feed_radius: float | None = None) -> bool:
     """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
-    figures = _figures(outcome)
-    if outcome.get("status") != "ok" or any(figures[name] is None for name in ONE_MESH):
-        return False
-    if feed_radius is not None:
-        frequencies = outcome.get("frequency_hz")
-        if not frequencies or not max(frequencies) / first_unmeasured(feed_radius)[1] <= MOST_OVER_CUTOFF:
-            return False
-    return all(figures[name] <= limit for name, limit in ONE_MESH.items())
+    figures = _figures(outcome, feed_radius).items()
+    return outcome.get("status") == "ok" and all(
+        figure is not None and figure <= ONE_MESH[name] for name, figure in figures
+    )
 
 
-def _figures(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of the checks that one solution allows, but for that of its modes."""
-    return {
+def _figures(outcome: Mapping[str, Any], feed_radius: float | None) -> dict[str, float | None]:
+    """Return the figures of the checks that one solution allows; that of its modes with the feed's radius only."""
+    figures = {
         "decay": outcome.get("decay_db"),
         "passive": _largest([math.hypot(*pair) for pair in outcome.get("s11") or ()]),
         "contour": _largest(_off_one(outcome.get("contour_balance"))),
         "balance": _largest(_off_one(outcome.get("power_balance"))),
     }
+    if feed_radius is not None:
+        highest = _largest(outcome.get("frequency_hz") or ())
+        figures["modes"] = None if highest is None else highest / first_unmeasured(feed_radius)[1]
+    return figures
 
 
 def left_over(decay_db: float) -> str:
@@ -195,15 +196,14 @@ def _figure(name: str, check: Mapping[str, Any]) -> str:
     return f"{name} = {value} (must be <= {check['limit']:g}{because})"
 
 
-def _modes_check(frequencies: Sequence[float], feed_radius: float) -> dict[str, Any]:
+def _modes_check(figure: float | None, outcome: Mapping[str, Any], feed_radius: float) -> dict[str, Any]:
     """Check that the port measures every mode of the solved azimuthal order that propagates in the feed."""
     mode, cutoff = first_unmeasured(feed_radius)
-    highest = _largest(frequencies)
     what = f"highest frequency over the cutoff of {mode} in the feed; the port measures TE11 only"
-    check = _check(None if highest is None else highest / cutoff, MOST_OVER_CUTOFF, what)
-    if highest is not None and not check["passed"]:
+    check = _check(figure, MOST_OVER_CUTOFF, what)
+    if figure is not None and not check["passed"]:
         check["because"] = (
-            f"at {format_frequency(highest)} {mode} propagates in the feed of inner radius "
+            f"at {format_frequency(max(outcome['frequency_hz']))} {mode} propagates in the feed of inner radius "
             f"{format_length(feed_radius)}, cutoff {cutoff / 1e9:.4g} GHz"
         )
     return check
