@@ -95,8 +95,7 @@ def evaluate(
     type=click.IntRange(min=1),
     metavar="N",
     multiple=True,
-    help="The generational search against the steady state, with so many workers on a clock of their own; "
-    "may be repeated.",
+    help="The generational search against the steady state, with N workers on a clock of their own; may be repeated.",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="With --workers: draw it (.png, .svg, .pdf)."
@@ -116,7 +115,7 @@ def search(
 ) -> None:
     """Let the genetic algorithm compete with random search, with the same budget and over several seeds.
 
-    With --workers it competes with the search without generations instead: how much of their time so many workers
+    With --workers it competes with the search without generations instead: how much of their time N workers
     solve, and what is found. Every antenna is solved here, and takes as long as its steps on a clock of its own, so
     that the figures are the same on every machine; sending and storing cost nothing on that clock.
 

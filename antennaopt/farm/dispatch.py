@@ -189,7 +189,7 @@ def plan_for_cores(workers: Sequence[WorkerState], waiting: int) -> tuple[float,
 
 
 def _shortest(solved: Callable[[float], int], waiting: int) -> float:
-    """Return the shortest time in which so many antennas are solved, to a thousandth of it."""
+    """Return the shortest time in which `waiting` antennas are solved, to a thousandth of it."""
     low, high = 0.0, 1.0
     while solved(high) < waiting:
         low, high = high, 2.0 * high

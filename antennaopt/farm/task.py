@@ -238,7 +238,7 @@ _ARMING = threading.Lock()
 
 @contextmanager
 def watchdog(limit_s: float) -> Iterator[None]:
-    """End this process when the body takes longer than so many seconds; `math.inf` for no limit.
+    """End this process when the body takes longer than `limit_s`; `math.inf` for no limit.
 
     Several threads may have one each: the interpreter has a single alarm, which is always set for the earliest.
     """

@@ -107,7 +107,7 @@ class Store(Protocol):
         ...
 
     def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
-        """Return id, genome and status of all individuals of the first so many generations, in order."""
+        """Return id, genome and status of all individuals of the first `generations` generations, in order."""
         ...
 
     def recall(self, individuals: Iterable[str]) -> Recalled:

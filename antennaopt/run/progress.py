@@ -79,7 +79,7 @@ class Progress(Protocol):
         ...
 
     def generation_started(self, generation: int, to_solve: int) -> None:
-        """Begin a generation with so many antennas to solve."""
+        """Begin a generation with `to_solve` antennas."""
         ...
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
@@ -91,7 +91,7 @@ class Progress(Protocol):
         ...
 
     def certification_started(self, to_solve: int) -> None:
-        """Begin to certify so many antennas."""
+        """Begin to certify `to_solve` antennas."""
         ...
 
     def certified(self, individual: str, *, trusted: bool) -> None:

@@ -48,7 +48,7 @@ class FolderStore:
         self.folder.record_failures(_failure(one) for one in evaluations if not one.outcome.ok)
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
-        """Yield id, genome and status of all individuals of the first so many generations, in order.
+        """Yield id, genome and status of all individuals of the first `generations` generations.
 
         Raises:
             ResumeRefusedError: The rows of a generation are missing.
@@ -189,7 +189,7 @@ class WriteBehind:
         return self._store.order(place)
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
-        """Yield id, genome and status of the first so many generations, in order."""
+        """Yield id, genome and status of the first `generations` generations, in order."""
         self.flush()
         yield from self._store.history(generations)
 
