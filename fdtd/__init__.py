@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fdtd.axisymmetric.problem import Problem, Records
     from fdtd.axisymmetric.scene import Dielectric, Rim, Scene, box, capped_cylinder, cone_shell, polar_profile
     from fdtd.axisymmetric.simulation import Hooks, Keep, fill, pose, solve
-    from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution
+    from fdtd.axisymmetric.solutions import Solution
     from fdtd.backends import BACKENDS
     from fdtd.errors import ConfigError, DeviceError, FdtdError, Unsuitable
     from fdtd.farfield import directivity
@@ -53,7 +53,7 @@ _HOMES = {
     "axisymmetric.problem": ("Problem", "Records"),
     "axisymmetric.scene": ("Dielectric", "Rim", "Scene", "box", "capped_cylinder", "cone_shell", "polar_profile"),
     "axisymmetric.simulation": ("Hooks", "Keep", "fill", "pose", "solve"),
-    "axisymmetric.solutions": ("PATTERN_DEG", "Solution"),
+    "axisymmetric.solutions": ("Solution",),
     "backends": ("BACKENDS",),
     "errors": ("ConfigError", "DeviceError", "FdtdError", "Unsuitable"),
     "farfield": ("directivity",),
@@ -63,7 +63,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "BACKENDS", "PATTERN_DEG", "AxisymmetricGrid", "ConfigError", "Cylinder", "DeviceError", "Dielectric", "Extent",
+    "BACKENDS", "AxisymmetricGrid", "ConfigError", "Cylinder", "DeviceError", "Dielectric", "Extent",
     "FdtdError", "Hooks", "Keep", "Layout", "Media", "PlanarGrid", "PlanarProblem", "PlanarRecords", "Problem",
     "Records", "Rim", "Scattering", "Scene", "Settings", "Snapshots", "Solution", "Unsuitable", "box",
     "capped_cylinder", "cone_shell", "directivity", "fill", "lay_out", "polar_profile", "pose", "scatter", "solve",

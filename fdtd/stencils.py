@@ -7,16 +7,12 @@
 
 from __future__ import annotations
 
-import ast
-import operator
-import re
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stencil:
-    """One cell's update, both half steps together; the CUDA text holds the same numbers, and `disagreements` compares.
+    """One cell's update, both half steps together; the CUDA text holds the same numbers.
 
     Attributes:
         name: As the command line spells it.
@@ -48,18 +44,6 @@ class Stencil:
     def split_bytes(self, size: int) -> float:
         """Memory traffic a cell and step with one launch a half step: each reads all fields and writes its share."""
         return (min(self.phases, 2) + 1) * len(self.fields) * size
-
-    def disagreements(self) -> list[str]:
-        """Compare this table with the CUDA text: what differs, one line each; empty if they agree."""
-        text = _code(self.text)
-        listed = re.search(r"enum Component \{([\w\s,]*)\}", text)
-        declared = tuple(name.strip().lower().removesuffix("_phi") for name in listed[1].split(",")) if listed else ()
-        found = [] if declared == self.fields else [f"{self.text} declares {declared}, not {self.fields}"]
-        strides = _code("kernels/axisymmetric/parameters.cuh")
-        for array, count in (("fields", len(self.fields)), ("media", self.coefficients)):
-            if f"P.{array} + (((long long)antenna * P.nz + k) * {count} + component)" not in strides:
-                found.append(f"rows of `{array}` do not have {count} components")
-        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,66 +77,6 @@ class PlanarStencil(Stencil):
     def planes(self) -> int:
         """Planes of a cell on chip."""
         return self.kept + self.scratch
-
-    def disagreements(self) -> list[str]:
-        """Compare with the enumerations of the CUDA text."""
-        text = _code(self.text)
-        known = {name: value for name, value in self.macros.items() if isinstance(value, int)}
-        values: dict[str, int] = {}
-        for body in re.findall(r"enum \w*\s*\{([^}]*)\}", text):
-            at = 0
-            for entry in filter(None, (one.strip() for one in body.split(","))):
-                name, _, value = (part.strip() for part in entry.partition("="))
-                at = _value(value, known | values) if value else at
-                values[name] = at
-                at += 1
-        expected = {name.upper(): place for place, name in enumerate(self.fields) if name.upper() in text}
-        expected |= {"KEPT": self.kept, "PLANES": self.planes, "COEFFICIENTS": self.coefficients}
-        expected |= {"PHASES": self.phases, "BACK": self.back, "IDLE": self.idle}
-        found = [
-            f"{self.text}: {name} is {values.get(name)}, not {value}"
-            for name, value in expected.items()
-            if values.get(name) != value
-        ]
-        for reach, total in (("low", self.low), ("high", self.high)):
-            rule = re.search(rf"int {reach}\(int ?(?:phase)?\) \{{ return ([^;]*); \}}", text)
-            phases = range(self.phases)
-            if rule is None or sum(_value(rule[1], {"phase": phase}) for phase in phases) != total:
-                found.append(f"{self.text}: {reach} of {self.phases} phases is not {total}")
-        return found
-
-
-def _code(name: str) -> str:
-    """Return a CUDA file of this package without its comments."""
-    return re.sub(r"//.*", "", files("fdtd").joinpath(name).read_text("utf-8"))
-
-
-def _value(expression: str, names: dict[str, int]) -> int:
-    """Return a whole-number expression of C."""
-    python = re.sub(r"[A-Za-z_]\w*", lambda name: str(names[name[0]]), expression).replace("||", " or ")
-    if not re.fullmatch(r"[\d\s+*=<>()or-]*", python):
-        raise ValueError(f"{expression!r} is no expression of whole numbers")
-    return int(_reckoned(ast.parse(python.strip(), mode="eval").body))
-
-
-def _reckoned(node: ast.expr) -> int:
-    """Return the value of a parsed expression of numbers, sums, products, comparisons and `or`."""
-    match node:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SUMS:
-            return _SUMS[type(op)](_reckoned(left), _reckoned(right))
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _SUMS:
-            return int(_SUMS[type(op)](_reckoned(left), _reckoned(right)))
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return int(any(_reckoned(value) for value in values))
-    raise ValueError(f"{ast.unparse(node)!r} is no expression of whole numbers")
-
-
-_SUMS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Eq: operator.eq, ast.Lt: operator.lt,
-    ast.Gt: operator.gt, ast.LtE: operator.le, ast.GtE: operator.ge,
-}  # fmt: skip
 
 
 BOR = Stencil(

@@ -20,6 +20,7 @@ from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.scene import Scene
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
+from fdtd.farfield.cuts import equal_angles, theta_intervals
 from fdtd.waveforms import GaussianPulse, pulse_for
 
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
@@ -164,6 +165,17 @@ class Layout:
         return HuygensContour(column=self.contour_column, bottom=self.contour_bottom, top=self.contour_top)
 
     @property
+    def theta_intervals(self) -> int:
+        """Number of equal steps of the far field's angles, from the sphere that encloses the Huygens box."""
+        sphere = math.hypot(self.contour_column, (self.contour_top - self.contour_bottom) / 2) * self.cell
+        return theta_intervals(2 * math.pi * max(self.frequencies) / speed_of_light * sphere)
+
+    @property
+    def theta_deg(self) -> np.ndarray:
+        """Angles of the far field, degrees, 0 ... 180; all antennas of a lattice have this very array."""
+        return equal_angles(self.theta_intervals)
+
+    @property
     def sampling(self) -> Sampling:
         """Times of recording, and the stop."""
         return Sampling(
@@ -218,21 +230,54 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
     Raises:
         ConfigError: Something does not fit, or the feed is below cutoff.
     """
-    frequencies, layer_cells = settings.frequencies, settings.layer_cells
-    d = settings.cell or choose_cell(extent, max(frequencies), settings.cells_per_wavelength)
+    d = settings.cell or choose_cell(extent, max(settings.frequencies), settings.cells_per_wavelength)
+    cutoff = _feed_cutoff(extent, settings, d)
+    box = _box(extent, settings, d)
+    courant = settings.courant_fraction * courant_limit(1)
+    lattice = AxisymmetricGrid(nr=box["nr"], nz=box["nz"], cell=d, origin=box["origin"], courant_number=courant)
+    return Layout(
+        cell=d,
+        courant_number=courant,
+        layer_cells=settings.layer_cells,
+        layer_alpha=0.1 * 2 * math.pi * settings.design_frequency,
+        frequencies=tuple(float(f) for f in settings.frequencies),
+        design_frequency=settings.design_frequency,
+        surfaces=settings.surfaces,
+        **box,
+        **_feed(extent, lattice),
+        **_times(extent, settings, cutoff, courant * d / speed_of_light),
+    )
+
+
+def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
+    """Return the cutoff of the feed's TE11, Hz.
+
+    Raises:
+        ConfigError: Cells of size d do not resolve the feed, or a frequency is too low for it.
+    """
     if extent.feed_radius < 3.5 * d:
         raise ConfigError(
             f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of "
             f"{extent.feed_radius * 1e3:g} mm; refine it"
         )
+    lowest = min(settings.frequencies)
     cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.feed_radius)
-    if min(frequencies) < ABOVE_CUTOFF * cutoff:
+    if lowest < ABOVE_CUTOFF * cutoff:
         raise ConfigError(
-            f"frequency {min(frequencies) / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
+            f"frequency {lowest / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
             f"(needs >= {ABOVE_CUTOFF * cutoff / 1e9:.4g} GHz); raise it or widen feed.inner_radius"
         )
-    pulse = pulse_for(np.array(frequencies), cutoff)
-    distance = speed_of_light / min(frequencies) / 4 if settings.layer_distance is None else settings.layer_distance
+    return cutoff
+
+
+def _box(extent: Extent, settings: Settings, d: float) -> dict[str, int]:
+    """Return size and origin of the lattice, and the contour in it: of a `Layout`, by name.
+
+    Raises:
+        ConfigError: The grid that was asked for is too small.
+    """
+    lowest, layer_cells = min(settings.frequencies), settings.layer_cells
+    distance = speed_of_light / lowest / 4 if settings.layer_distance is None else settings.layer_distance
     gap = max(math.ceil(distance / d), _MARGIN + 3)
     columns = math.ceil(extent.r_max / d - 1e-6)
     below, above = math.ceil(-extent.z_min / d - 1e-6), math.ceil(extent.z_max / d - 1e-6)
@@ -246,8 +291,23 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
             )
         origin += (tall - nz) // 2
         nr, nz = wide, tall
-    courant = settings.courant_fraction * courant_limit(1)
-    dt = courant * d / speed_of_light
+    return {
+        "nr": nr,
+        "nz": nz,
+        "origin": origin,
+        "contour_column": columns + _MARGIN,
+        "contour_bottom": origin - below - _MARGIN,
+        "contour_top": origin + above + _MARGIN,
+    }
+
+
+def _feed(extent: Extent, lattice: AxisymmetricGrid) -> dict[str, int]:
+    """Return the feed's columns, and its planes from back wall to port: of a `Layout`, by name.
+
+    Raises:
+        ConfigError: The feed is too short for its absorber.
+    """
+    d, origin = lattice.cell, lattice.origin
     back = origin - math.floor(extent.feed_length / d + 1e-6)
     absorber = min(_FEED_ABSORBER, (origin - back) // 2)
     if absorber < 6:
@@ -256,40 +316,33 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
             f"(needs >= {12 * d * 1e3:g} mm); lengthen it or refine the mesh"
         )
     source = back + absorber + 1
-    record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * max(frequencies) * dt)))
+    return {
+        "feed_columns": math.ceil(extent.feed_radius / d - smallest_opening(lattice)),
+        "feed_back": back,
+        "feed_absorber": absorber,
+        "source_plane": source,
+        "port_plane": source + max(2, (origin - source) // 4),
+    }
+
+
+def _times(extent: Extent, settings: Settings, cutoff: float, dt: float) -> dict[str, Any]:
+    """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name; dt is the time step, s."""
+    lowest, highest = min(settings.frequencies), max(settings.frequencies)
+    pulse = pulse_for(np.array(settings.frequencies), cutoff)
+    record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * dt)))
     check_every = record_every * math.ceil(160 / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
-    slowness = 1 / math.sqrt(1 - (cutoff / min(frequencies)) ** 2)
+    slowness = 1 / math.sqrt(1 - (cutoff / lowest) ** 2)
     ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
     most = settings.max_steps or settled + 60 * ringing / dt
-    steps = settings.exact_steps or check_every * math.ceil(most / check_every)
-    lattice = AxisymmetricGrid(nr=nr, nz=nz, cell=d, origin=origin, courant_number=courant)
-    return Layout(
-        nr=nr,
-        nz=nz,
-        origin=origin,
-        cell=d,
-        courant_number=courant,
-        layer_cells=layer_cells,
-        layer_alpha=0.1 * 2 * math.pi * settings.design_frequency,
-        feed_columns=math.ceil(extent.feed_radius / d - smallest_opening(lattice)),
-        feed_back=back,
-        feed_absorber=absorber,
-        source_plane=source,
-        port_plane=source + max(2, (origin - source) // 4),
-        contour_column=columns + _MARGIN,
-        contour_bottom=origin - below - _MARGIN,
-        contour_top=origin + above + _MARGIN,
-        record_every=record_every,
-        check_every=check_every,
-        steps=steps,
-        settled=settled,
-        decay=0.0 if settings.exact_steps else 10 ** (-settings.decay_db / 10),
-        frequencies=tuple(float(f) for f in frequencies),
-        design_frequency=settings.design_frequency,
-        pulse_centre=pulse.centre,
-        pulse_width=pulse.width,
-        surfaces=settings.surfaces,
-    )
+    return {
+        "record_every": record_every,
+        "check_every": check_every,
+        "steps": settings.exact_steps or check_every * math.ceil(most / check_every),
+        "settled": settled,
+        "decay": 0.0 if settings.exact_steps else 10 ** (-settings.decay_db / 10),
+        "pulse_centre": pulse.centre,
+        "pulse_width": pulse.width,
+    }

@@ -12,7 +12,7 @@ from scipy.constants import epsilon_0, speed_of_light
 
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.scene import Dielectric, Scene
+from fdtd.axisymmetric.scene import Dielectric, LevelSet, Scene
 
 # Where e_r, e_phi, e_z stand in their cell: offsets in (r, z), in cells.
 OFFSETS = ((0.5, 0.0), (0.0, 0.0), (0.0, 0.5))
@@ -126,8 +126,9 @@ def effective_permittivity(
     shape = (scene.batch, 3, grid.nz, grid.nr)
     complex_permittivity = xp.ones(shape, dtype=complex)
     coupling = xp.zeros((scene.batch, grid.nz, grid.nr)) if coupled else None
-    for body in scene.dielectrics:
-        _paint(grid, body, complex_permittivity, coupling)
+    surface = [_fill_inside(grid, body, complex_permittivity) for body in scene.dielectrics]
+    if surface:
+        _mix_surfaces(grid, scene, _union(surface), complex_permittivity, coupling)
     conductivity = -2 * np.pi * design_frequency * epsilon_0 * np.imag(complex_permittivity)
     permittivity = np.real(complex_permittivity).copy()
     if coupling is not None:
@@ -183,47 +184,103 @@ def _part_that_is_stable(permittivity: np.ndarray, coupling: np.ndarray) -> np.n
     return keep
 
 
-def _paint(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray, coupling: np.ndarray | None) -> None:
-    """Mix one body into the permittivity that stands there already."""
+def _union(places: list[np.ndarray]) -> np.ndarray:
+    """Return places that are in any of several ascending lists, ascending."""
+    return places[0] if len(places) == 1 else library(places[0]).unique(library(places[0]).concatenate(places))
+
+
+def _fill_inside(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndarray) -> np.ndarray:
+    """Set the nodes well inside a body; return those near its surface, flat places in (batch, nz, nr)."""
     xp = library(permittivity)
-    d, batch = grid.cell, permittivity.shape[0]
+    d, (batch, _, nz, nr) = grid.cell, permittivity.shape
     k0 = max(int(np.floor(body.z_min / d)) + grid.origin - 2, 0)
-    k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, grid.nz)
-    i1 = min(int(np.ceil(body.r_max / d)) + 3, grid.nr)
+    k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, nz)
+    i1 = min(int(np.ceil(body.r_max / d)) + 3, nr)
     index = xp.arange(batch)[:, None, None]
     z, r = xp.asarray(grid.z_nodes[k0:k1, None]), xp.asarray(grid.r_nodes[None, :i1])
     depth = body.distance(index, r, z)
     inner = body.permittivity * (1 - 1j * body.loss_tangent)
-    at_batch, at_k, at_i = np.nonzero(np.abs(depth) < 2 * d)
-    for component, (dr, dz) in enumerate(OFFSETS):
+    for component in range(3):
         target = permittivity[:, component, k0:k1, :i1]
         target[...] = np.where(depth >= 2 * d, inner[:, None, None], target)
-        fraction, normal_r, normal_z = _cut(body, at_batch, (at_i + dr) * d, (at_k + k0 - grid.origin + dz) * d, d)
+    at_batch, at_k, at_i = np.nonzero(np.abs(depth) < 2 * d)
+    return (at_batch * nz + at_k + k0) * nr + at_i
+
+
+def _mix_surfaces(
+    grid: AxisymmetricGrid, scene: Scene, places: np.ndarray, permittivity: np.ndarray, coupling: np.ndarray | None
+) -> None:
+    """Average the bodies over the cells around nodes near a surface.
+
+    Args:
+        grid: The lattice.
+        scene: The batch; where bodies overlap the later one counts.
+        places: The nodes (i d, k d), flat places in (batch, nz, nr), ascending.
+        permittivity: Complex, (batch, 3, nz, nr); changed in place.
+        coupling: (batch, nz, nr) or None; changed in place.
+    """
+    nz, nr = permittivity.shape[2:]
+    at_batch, at_k, at_i = places // (nz * nr), places // nr % nz, places % nr
+    for component, (dr, dz) in enumerate(OFFSETS):
+        cells = at_batch, (at_i + dr) * grid.cell, (at_k - grid.origin + dz) * grid.cell
+        harmonic, mean, normal_r, normal_z = _mixed(grid, scene, *cells)
         across = (normal_r**2, 0.0, normal_z**2)[component]
-        outside, inside = target[at_batch, at_k, at_i], inner[at_batch]
-        harmonic = fraction / inside + (1 - fraction) / outside
-        mean = fraction * inside + (1 - fraction) * outside
-        target[at_batch, at_k, at_i] = 1 / (across * harmonic + (1 - across) / mean)
+        permittivity[at_batch, component, at_k, at_i] = 1 / (across * harmonic + (1 - across) / mean)
         if component == 1 and coupling is not None:
-            coupling[:, k0:k1, :i1][depth >= 2 * d] = 0.0
-            coupling[at_batch, at_k + k0, at_i] = normal_r * normal_z * np.real(harmonic - 1 / mean)
+            coupling[at_batch, at_k, at_i] = normal_r * normal_z * np.real(harmonic - 1 / mean)
+
+
+def _mixed(grid: AxisymmetricGrid, scene: Scene, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> tuple:
+    """Return <1/eps> and <eps> of the cells around points, and the normal of the surface that cuts most of each.
+
+    Later bodies take their part of each subcell first, so that two that share a surface leave no air between them.
+    Metal takes no part.
+    """
+    xp, d = library(r), grid.cell
+    free = _outside_metal(scene, index, r, z, d) if scene.embedded else None
+    taken, air, harmonic, mean = 0.0, 1.0, 0.0, 0.0
+    most: Any = None
+    for body in reversed(scene.dielectrics):
+        share, along_r, along_z = _cut(body.distance, index, r, z, d)
+        seen = np.minimum(share, 1 - taken) if most is not None else share
+        taken = taken + seen
+        part = seen.mean(axis=1) if free is None else (seen * free).sum(axis=1) / free.sum(axis=1)
+        inside = (body.permittivity * (1 - 1j * body.loss_tangent))[index]
+        harmonic, mean, air = part / inside + harmonic, part * inside + mean, air - part
+        weight = part * (1 - part)
+        if most is None:
+            most, normal_r, normal_z = weight, along_r, along_z
+        else:
+            normal_r, normal_z = np.where(weight > most, along_r, normal_r), np.where(weight > most, along_z, normal_z)
+            most = np.maximum(most, weight)
+    outside = xp.ones(r.shape, dtype=complex)
+    return harmonic + air / outside, mean + air * outside, normal_r, normal_z
+
+
+def _outside_metal(scene: Scene, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float) -> np.ndarray:
+    """Return the part of each subcell outside the metal; all of it where metal fills the cell."""
+    metal: Any = 0.0
+    for conductor in scene.conductors:
+        metal = np.maximum(metal, _cut(conductor, index, r, z, d)[0])
+    free = 1.0 - metal
+    return np.where(free.sum(axis=1)[:, None] > 1e-6, free, 1.0)
 
 
 def _cut(
-    body: Dielectric, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float
+    distance: LevelSet, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Part of each cell around (r, z) that is inside the body, and the surface normal's radial and axial parts.
+    """Return the part of each subcell around (r, z) inside a body, and its surface normal's radial and axial parts.
 
     The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the
-    gradient fitted to the distances of all subcells. Points: shape (points,).
+    gradient fitted to the distances of all subcells. Points: shape (points,); parts: (points, subcells).
     """
     offsets = (library(r).arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
     dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))
-    depth = body.distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
+    depth = distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
     # Not `depth @ dr`: libraries add products of matrices up in an order that depends on how many points there are.
     slope_r, slope_z = (depth * dr).sum(axis=-1), (depth * dz).sum(axis=-1)
     size = np.hypot(slope_r, slope_z)
     safe = np.where(size > 0, size, 1.0)
     normal_r, normal_z = slope_r / safe, np.where(size > 0, slope_z / safe, 1.0)
     extent = (np.abs(normal_r) + np.abs(normal_z)) * d / _SUBCELLS
-    return np.clip(0.5 + depth / extent[:, None], 0.0, 1.0).mean(axis=1), normal_r, normal_z
+    return np.clip(0.5 + depth / extent[:, None], 0.0, 1.0), normal_r, normal_z

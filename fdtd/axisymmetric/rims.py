@@ -21,6 +21,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ def edge_conditions(
 
     Args:
         grid: The lattice.
-        scene: Antennas and their rims.
+        scene: Antennas and their rims; a rim at NaN is none.
         permittivity: Relative, (batch, 3, nz, nr) for e_r, e_phi, e_z.
         open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
@@ -64,9 +65,12 @@ def edge_conditions(
         places = tuple(
             (float(rim.r[first]) / grid.cell, float(rim.z[first]) / grid.cell + grid.origin) for rim in scene.rims
         )
+        there = [place for place in places if not math.isnan(place[0])]
         for rim, place, seen in zip(scene.rims, places, around, strict=True):
+            if place not in there:
+                continue
             media = _media_around(rim, group, seen[group])
-            _one_rim(grid, media, group, rim, place, places, cells)
+            _one_rim(grid, media, group, rim, place, tuple(there), cells)
 
 
 class _Cells(NamedTuple):
@@ -148,7 +152,7 @@ def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
     if not scene.rims:
         return np.ones((0, scene.batch, _DIRECTIONS))
     r, z, wall, opening = (
-        np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,)) for rim in scene.rims])[..., None]
+        np.nan_to_num(np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,)) for rim in scene.rims]))[..., None]
         for name in ("r", "z", "wall", "opening")
     )
     angle = wall + (np.arange(_DIRECTIONS) + 0.5) * (opening / _DIRECTIONS)

@@ -3,7 +3,7 @@
 A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
 a few cells of the surface. `index` is the antenna of the batch that each point belongs to; all three broadcast against
 each other. Each is a function of array operations with its shape's numbers bound to it, so that those can be moved to a
-device (`on_library`).
+device (`on_lattice`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.axisymmetric import polygons
 from fdtd.errors import ConfigError
 
 LevelSet = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -65,6 +66,8 @@ class Scene:
         conductors: Level sets of perfect conductors; their union.
         rims: Their sharp edges (see `fdtd.axisymmetric.rims`).
         same_metal: Whether the conductors are the same in every antenna, so that they need be looked at once.
+        embedded: Whether dielectrics may touch metal anywhere, and not only along lattice planes: cells at metal are
+            then averaged over what is free of it. Not together with `same_metal`.
     """
 
     batch: int
@@ -72,30 +75,46 @@ class Scene:
     conductors: tuple[LevelSet, ...] = ()
     rims: tuple[Rim, ...] = ()
     same_metal: bool = False
+    embedded: bool = False
 
 
-def on_library(scene: Scene, xp: Any) -> Scene:
-    """The same scene with the arrays of another library, a device's say.
+def on_lattice(scene: Scene, cell: float, xp: Any) -> Scene:
+    """Return the same scene with the arrays of a library, a device's say, and its polygons sorted by a lattice's cells.
 
     Metal that all antennas share is looked at once, which is the host's: its numbers stay there.
     """
     bodies = tuple(
         replace(
             body,
-            distance=_moved(body.distance, xp),
+            distance=_moved(body.distance, cell, xp),
             permittivity=xp.asarray(body.permittivity),
             loss_tangent=xp.asarray(body.loss_tangent),
         )
         for body in scene.dielectrics
     )
-    metal = scene.conductors if scene.same_metal else tuple(_moved(one, xp) for one in scene.conductors)
-    return replace(scene, dielectrics=bodies, conductors=metal)
+    where = np if scene.same_metal else xp
+    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, cell, where) for one in scene.conductors))
 
 
-def _moved(level_set: LevelSet, xp: Any) -> LevelSet:
+def _moved(level_set: LevelSet, cell: float, xp: Any) -> LevelSet:
     if not isinstance(level_set, partial):
+        if xp is np:
+            return level_set
         raise ConfigError("this body's level set cannot be moved to a device; make it of `functools.partial`")
+    if level_set.func is polygons.in_polygon:
+        return polygons.on_lattice(level_set.args[0], cell, xp)
+    if xp is np:
+        return level_set
     return partial(level_set.func, *(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in level_set.args))
+
+
+def polygon(corners: np.ndarray) -> LevelSet:
+    """A body given by its section's corners; see `fdtd.axisymmetric.polygons`.
+
+    Args:
+        corners: (r, z), m, shape (batch, corners, 2), or (1, corners, 2) where all antennas share it.
+    """
+    return partial(polygons.in_polygon, np.asarray(corners, dtype=float))
 
 
 def box(r_min: np.ndarray, r_max: np.ndarray, z_min: np.ndarray, z_max: np.ndarray) -> LevelSet:

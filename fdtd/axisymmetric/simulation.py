@@ -18,11 +18,11 @@ from fdtd.axisymmetric.monitors import FieldMap, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
 from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
-from fdtd.axisymmetric.scene import Scene, on_library
-from fdtd.axisymmetric.solutions import PATTERN_DEG, Solution, solutions
+from fdtd.axisymmetric.scene import Scene, on_lattice
+from fdtd.axisymmetric.solutions import Solution, solutions
 from fdtd.backends import ARRAYS, BACKENDS
 
-__all__ = ["PATTERN_DEG", "Hooks", "Keep", "Solution", "fill", "pose", "solve"]
+__all__ = ["Hooks", "Keep", "Solution", "fill", "pose", "solve"]
 
 _PREPARING = threading.Lock()
 """Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
@@ -41,8 +41,7 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     """
     check_bodies(layout, scene)
     grid = layout.grid
-    if xp is not np:
-        scene = on_library(scene, xp)
+    scene = on_lattice(scene, grid.cell, xp)
     permittivity, conductivity, coupling = effective_permittivity(
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
     )

@@ -6,7 +6,7 @@ records of the CPU are transformed one antenna at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,9 +21,8 @@ from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes, modal_power
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
+from fdtd.farfield.cuts import equal_angles
 
-PATTERN_DEG = np.arange(181.0)  # 0 ... 180 degrees
-PATTERN_DEG.setflags(write=False)  # all outcomes have this very array
 _TOGETHER = 32  # antennas of a device's records that are transformed at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 
@@ -36,10 +35,12 @@ class Solution:
 
     Attributes:
         steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
+        residual: Where energy is left at the last step, what of it is at the frequencies: the largest change of |S11|^2
+            or of the far field over its largest, squared, when the record fades out earlier; else the energy.
         s11: Referred to z = 0, (F,), time convention exp(+jwt).
         incident: The feed's forward wave in the plane z = 0, complex (F,): |incident|^2 is its power, and its phase
             that of E_r on the axis.
-        e_plane, h_plane: Far-field amplitudes A and B at `PATTERN_DEG`, (F, 181).
+        e_plane, h_plane: Far-field amplitudes A and B at `Layout.theta_deg`, (F, T).
         accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
             contour, in lossy bodies, (F,).
         field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), on request.
@@ -51,6 +52,7 @@ class Solution:
     steps: int
     energy: float
     finite: bool
+    residual: float
     s11: np.ndarray
     incident: np.ndarray
     e_plane: np.ndarray
@@ -68,9 +70,11 @@ class Solution:
 
 
 @lru_cache(maxsize=4)
-def _transform(grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...]) -> FarFieldTransform:
+def _transform(
+    grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...], intervals: int
+) -> FarFieldTransform:
     """Built once for all batches on a lattice."""
-    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(PATTERN_DEG))
+    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(equal_angles(intervals)))
 
 
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -115,25 +119,66 @@ def solutions(
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     kept = [_figures(layout, problem, records, group, band) for group in groups]
     rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
-    return [_one(layout, problem, mode, records, index, row, band, fields=fields) for index, row in enumerate(rows)]
+    found = [_one(layout, problem, mode, records, index, row, band, fields=fields) for index, row in enumerate(rows)]
+    for group in groups:
+        ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
+        if ringing:
+            faded = [on_host(_figures(layout, problem, records, group, band, fade=part)) for part in _FADES]
+            for index in ringing:
+                late, early = (
+                    _one(layout, problem, mode, records, index, rows[index - group.start], band, fields=fields)
+                    for rows in faded
+                )
+                found[index] = replace(late, residual=min(late.energy, _change(early, late)))
+    return found
 
 
-def _figures(layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray) -> Any:
+_FADES = (0.3, 0.6)  # parts of a record, at its end, over which what still rings is faded out
+_LONG_ENOUGH = 3  # times the pulse and the way through the antenna, before what is left may be judged by the figures
+_UNSEEN = 4.0  # a resonance that hardly decays changes figures by less than what it still adds
+
+
+def _still_rings(layout: Layout, solution: Solution) -> bool:
+    """Say whether energy is left after a record that is long enough to be faded out at its end."""
+    return (
+        0.0 < layout.decay <= solution.energy < 1.0
+        and solution.finite
+        and solution.steps >= _LONG_ENOUGH * layout.settled
+    )
+
+
+def _change(early: Solution, late: Solution) -> float:
+    """Return by how much S11 and the far field depend on the end of the record, as a ratio of powers."""
+    far = [np.concatenate([one.e_plane, one.h_plane], axis=1) for one in (early, late)]
+    largest = np.abs(far[1]).max(axis=1)
+    parts = [np.abs(early.s11 - late.s11), np.abs(far[0] - far[1]).max(axis=1) / np.where(largest > 0, largest, 1.0)]
+    return float((_UNSEEN * np.max(parts)) ** 2)
+
+
+def _figures(
+    layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray, fade: float = 0.0
+) -> Any:
     """Reduce the records of a part of the batch to one row of numbers an antenna, where the records are.
 
-    Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `PATTERN_DEG`
-    (complex, two numbers each); power through the contour; power lost.
+    Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `Layout.theta_deg`
+    (complex, two numbers each); power through the contour; power lost. With `fade` that part of the records of antennas
+    that took all steps fades out as a cosine: what rings at other frequencies does not leak into these.
     """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
     port, contour = (_stacked(part, group) for part in (records.port, records.contour))
     xp, count = library(contour), group.stop - group.start
+    if fade:
+        last = layout.steps // layout.record_every
+        place = (np.arange(contour.shape[1]) - (1 - fade) * last) / (fade * last)
+        weights = xp.asarray(0.5 + 0.5 * np.cos(np.pi * np.clip(place, 0.0, 1.0)))[:, None]
+        port, contour = port * weights, contour * weights
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
     spectrum = _spectrum(contour, at_e, frequencies)
     later = xp.asarray(np.exp(-2j * np.pi * frequencies[:, None] * (at_h - at_e)[:1]))
     for (_, component), where in layout.contour.sections().items():
         if component.startswith("h"):
             spectrum[..., where] *= later
-    a, b = _transform(grid, layout.contour, layout.frequencies)(spectrum)
+    a, b = _transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
     through = contour_power(layout.contour, spectrum)
     lost = _dissipated(problem, records, group)
     if lost is None:
@@ -157,9 +202,9 @@ def _one(
     On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
     """
     frequencies = np.array(layout.frequencies)
-    count, points, planes = len(frequencies), len(band), len(frequencies) * len(PATTERN_DEG)
+    count, points, angles = len(frequencies), len(band), layout.theta_intervals + 1
     spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
-    v, i, band_v, band_i, a, b = np.split(spectra, np.cumsum([count, count, points, points, planes]))
+    v, i, band_v, band_i, a, b = np.split(spectra, np.cumsum([count, count, points, points, count * angles]))
     a, b = a.reshape(count, -1), b.reshape(count, -1)
     forward, s11 = _reflection(layout, mode, v, i, frequencies)
     power = modal_power(layout.grid, mode, frequencies, forward)
@@ -167,12 +212,13 @@ def _one(
         steps=int(records.steps[index]),
         energy=float(records.energy[index]),
         finite=bool(records.finite[index]),
+        residual=float(records.energy[index]),
         s11=s11,
         incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
         e_plane=a,
         h_plane=b,
         accepted=power * (1 - np.abs(s11) ** 2),
-        radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(len(PATTERN_DEG)),
+        radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(angles),
         through_contour=powers[:count],
         dissipated=powers[count:],
         sweep_frequency=band,
