@@ -27,15 +27,16 @@ from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.problem import ModalSource, Problem
-from fdtd.axisymmetric.simulation import PATTERN_DEG, Solution, solve
+from fdtd.axisymmetric.simulation import Solution, solve
 from fdtd.backends import cpu
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.farfield import directivity
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
+from fdtd.farfield.cuts import equal_angles
 from fdtd.waveforms import GaussianPulse
 
 FREQUENCIES = np.array([27e9, 30e9, 33e9])
-COS_2 = np.cos(np.deg2rad(PATTERN_DEG)) ** 2
+COS_2 = np.cos(np.deg2rad(equal_angles(180))) ** 2
 GUIDE = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4e-3, "feed.length": 10e-3}
 
 
@@ -77,7 +78,7 @@ def dipole(cell: float, box: tuple[int, int, int] = (8, 8, 8)) -> tuple[np.ndarr
     for (_, component), where in contour.sections().items():
         times = at_h if component.startswith("h") else at_e
         spectrum[:, where] = np.exp(-2j * np.pi * FREQUENCIES[:, np.newaxis] * times) @ samples[:, where]
-    a, b = FarFieldTransform(grid, contour, FREQUENCIES, np.deg2rad(PATTERN_DEG))(spectrum)
+    a, b = FarFieldTransform(grid, contour, FREQUENCIES, np.deg2rad(equal_angles(180)))(spectrum)
     return a, b, contour_power(contour, spectrum)
 
 

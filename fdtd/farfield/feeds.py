@@ -1,0 +1,173 @@
+"""Figures of a feed of a reflector from its complex cuts: phase centre, and Kildal's efficiencies.
+
+Both need the cuts inside a window that ends between samples; amplitudes are interpolated to the nodes of Gauss &
+Legendre inside it (`fdtd.farfield.cuts`), which is exact for the powers of a well-sampled field.
+
+References:
+    P.-S. Kildal, "Factorization of the feed efficiency of paraboloids and Cassegrain antennas", IEEE Trans. Antennas
+    Propag. 33 (1985) 903.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fdtd.errors import ConfigError
+from fdtd.farfield.beams import TAPER_DB, fall_angle
+from fdtd.farfield.cuts import Cuts, check_positive, interpolated, legendre, quadrature, squared
+
+_OWN_NODES = 16
+_CORRECTIONS = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeedEfficiencies:
+    """Parts of the aperture efficiency of a paraboloid that a feed decides, each (...), 0 ... 1.
+
+    Attributes:
+        spillover: Power inside the rim over all power.
+        polarisation: Co-polar power over all, inside the rim.
+        illumination: That of an aperture lit as the feed does, all in phase.
+        phase: What the phases inside the rim leave of it, the feed's phase centre in the focus.
+    """
+
+    spillover: np.ndarray
+    polarisation: np.ndarray
+    illumination: np.ndarray
+    phase: np.ndarray
+
+    @property
+    def feed(self) -> np.ndarray:
+        """Their product."""
+        return self.spillover * self.polarisation * self.illumination * self.phase
+
+
+def feed_efficiencies(
+    cuts: Cuts, theta: float, wavenumber: np.ndarray, *, centre: np.ndarray | None = None
+) -> FeedEfficiencies:
+    """Split the efficiency with which a feed lights a paraboloid.
+
+    With t0 the half angle and all integrals d theta:
+
+        spillover     int_0^t0 (|CO|^2 + |XP|^2) sin / int_0^pi (|CO|^2 + |XP|^2) sin
+        polarisation  int_0^t0 |CO|^2 sin / int_0^t0 (|CO|^2 + |XP|^2) sin
+        illumination  2 cot^2(t0/2) [int_0^t0 |CO| tan(theta/2)]^2 / int_0^t0 |CO|^2 sin
+        phase         |int_0^t0 CO tan(theta/2)|^2 / [int_0^t0 |CO| tan(theta/2)]^2
+
+    Args:
+        cuts: Of the feed.
+        theta: Half angle of the reflector, rad, below 180 degrees.
+        wavenumber: rad/m; broadcasts with the cuts' leading axes.
+        centre: z of the focus, m, that phases refer to, broadcasting too; when None the phase centre over the half
+            angle, of each frequency by itself.
+    """
+    if not 0.0 < theta < np.pi:
+        raise ConfigError(f"theta = {np.rad2deg(theta):g} deg (must be above 0 and below 180 deg); correct it")
+    at = quadrature(cuts.samples, float(theta))
+    z = phase_centre(cuts, wavenumber, theta) if centre is None else np.asarray(centre, dtype=float)
+    turn = (np.asarray(wavenumber) * z)[..., None] * (np.cos(at.theta) - 1.0)
+    co = at.amplitude(cuts.co)
+    sine, tangent = at.weights * np.sin(at.theta), at.weights * np.tan(at.theta / 2)
+    co_power = (squared(co) * sine).sum(axis=-1)
+    inside = co_power + (at.power(cuts.cross) * sine).sum(axis=-1)
+    lit = (np.sqrt(squared(co)) * tangent).sum(axis=-1)
+    real, imaginary = ((part * tangent).sum(axis=-1) for part in _turned_back(co, turn))
+    tiny = np.finfo(float).tiny
+    return FeedEfficiencies(
+        spillover=inside / np.maximum(cuts.radiated, tiny),
+        polarisation=co_power / np.maximum(inside, tiny),
+        illumination=2 / np.tan(theta / 2) ** 2 * lit**2 / np.maximum(co_power, tiny),
+        phase=(real**2 + imaginary**2) / np.maximum(lit**2, tiny),
+    )
+
+
+def phase_centre(cuts: Cuts, wavenumber: np.ndarray, theta: float | None = None) -> np.ndarray:
+    """Point of the axis about which the phases of both planes are most even, z in m, (...).
+
+    A source at z has the phase k z cos(theta). The centre and one constant phase minimise the mean of the squared
+    phase that is left, over the cone of `theta`: weights are |E|^2 sin(theta) and |H|^2 sin(theta), the power that
+    each phase carries. A change of sign, as behind a null, is no phase error: what is left counts modulo half a turn.
+    A first value comes from the phases' differences between neighbouring samples; corrections by least squares follow.
+    Nothing is unwrapped. Samples as `theta_intervals` asks for tell a centre up to 1.2 radii of the antenna's sphere
+    from the origin, further inside a cone narrower than 90 degrees.
+
+    Args:
+        cuts: Of the antenna; their phases refer to z = 0.
+        wavenumber: rad/m; broadcasts with the cuts' leading axes.
+        theta: Half angle of the cone, rad; where the co-polar level is 10 dB below boresight when None (NaN where
+            that is nowhere).
+    """
+    check_positive("wavenumber", wavenumber, "rad/m")
+    if theta is None:
+        end = fall_angle(cuts.co, TAPER_DB)
+        node, weight = legendre(_OWN_NODES)
+        there = np.nan_to_num(end, nan=np.pi)[..., None]
+        angles, measure = there * node, there * weight
+        e, h = (interpolated(values, angles) for values in (cuts.e, cuts.h))
+    else:
+        end = np.full(cuts.e.shape[:-1], float(theta))
+        at = quadrature(cuts.samples, float(theta))
+        angles, measure = at.theta, at.weights
+        e, h = (at.amplitude(values) for values in (cuts.e, cuts.h))
+    turns = _fit(np.stack([e, h], axis=-2), angles, measure, _first_turns(cuts, end))
+    return np.where(np.isnan(end), np.nan, turns / np.asarray(wavenumber))
+
+
+def phase_centre_spread(centres: np.ndarray) -> np.ndarray:
+    """Largest minus smallest phase centre over the band, m: centres (..., F) to (...)."""
+    return centres.max(axis=-1) - centres.min(axis=-1)
+
+
+def _turned_back(field: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Real and imaginary part of field exp(-j angle)."""
+    real, imaginary, cosine, sine = np.real(field), np.imag(field), np.cos(angle), np.sin(angle)
+    return real * cosine + imaginary * sine, imaginary * cosine - real * sine
+
+
+def _first_turns(cuts: Cuts, end: np.ndarray) -> np.ndarray:
+    """First value of k z, (...): from phase differences over the whole intervals inside the cone, at least over one."""
+    cosine, sine = np.cos(cuts.theta), np.sin(cuts.theta)
+    drop = np.diff(cosine)
+    inside = cuts.theta[1:] <= np.maximum(np.nan_to_num(end, nan=np.pi), cuts.theta[1])[..., None] * (1 + 1e-12)
+    above = below = 0.0
+    for values in (cuts.e, cuts.h):
+        one, other = values[..., :-1], values[..., 1:]
+        real = np.real(other) * np.real(one) + np.imag(other) * np.imag(one)
+        imaginary = np.imag(other) * np.real(one) - np.real(other) * np.imag(one)
+        weight = np.where(inside, np.hypot(real, imaginary) * (sine[:-1] + sine[1:]), 0.0)
+        above = above + (weight * _half_of_double(real, imaginary) * drop).sum(axis=-1)
+        below = below + (weight * drop**2).sum(axis=-1)
+    return above / np.maximum(below, np.finfo(float).tiny)
+
+
+def _fit(field: np.ndarray, angles: np.ndarray, measure: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Correct k z by least squares of the phase that it leaves.
+
+    Args:
+        field: Both planes, complex, (..., 2, M).
+        angles: rad, (..., M) or (M,).
+        measure: d theta of each angle, the same.
+        turns: First value, (...).
+
+    Returns:
+        k z, (...).
+    """
+    along = (np.cos(angles) - 1.0)[..., None, :]
+    weight = squared(field) * (measure * np.sin(angles))[..., None, :]
+    total = np.maximum(weight.sum(axis=(-2, -1)), np.finfo(float).tiny)
+    mean = ((weight * along).sum(axis=(-2, -1)) / total)[..., None, None]
+    spread = np.maximum((weight * (along - mean) ** 2).sum(axis=(-2, -1)), np.finfo(float).tiny)
+    for _ in range(_CORRECTIONS):
+        real, imaginary = _turned_back(field, turns[..., None, None] * along)
+        real, imaginary = real**2 - imaginary**2, 2 * real * imaginary  # of the square, which has no sign to change
+        a, b = ((part * measure[..., None, :]).sum(axis=(-2, -1))[..., None, None] for part in (real, imaginary))
+        left = np.arctan2(imaginary * a - real * b, real * a + imaginary * b) / 2
+        turns = turns + (weight * (along - mean) * left).sum(axis=(-2, -1)) / spread
+    return turns
+
+
+def _half_of_double(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
+    """Phase modulo half a turn, -pi/2 ... pi/2, of complex values."""
+    return np.arctan2(2 * real * imaginary, real**2 - imaginary**2) / 2
