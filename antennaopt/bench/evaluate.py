@@ -13,6 +13,7 @@ from antennaopt.machine import processor_name
 from antennaopt.solve import device
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.plan import SolverPlan, plan
 
 if TYPE_CHECKING:
@@ -47,13 +48,13 @@ def bench_evaluate(
     """
     design = experiment.design()
     family = experiment.family
-    made = plan(family, design, design, experiment.solver.settings.in_a_search())
+    made = plan(experiment.kind, design, design, experiment.solver.settings.in_a_search())
     about = _place(made, backend)
     size = batch or about.pop("batch")
     batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)
-    short = {**made.to_dict(), "max_steps": 2 * made.layout.check_every}
-    _timed(family, batches[:BATCHES_AT_A_TIME], short, backend)  # compile, and take the memory
-    timings = [_timed(family, batches, made.to_dict(), backend) for _ in range(repeat)]
+    short = 2 * made.layout.check_every
+    _timed(family, batches[:BATCHES_AT_A_TIME], made, backend, short)  # compile, and take the memory
+    timings = [_timed(family, batches, made, backend) for _ in range(repeat)]
     count = size * len(batches)
     seconds = [wall / count for wall, _, _ in timings]
     stages = [{name: value / count for name, value in spent.items()} for _, spent, _ in timings]
@@ -90,18 +91,24 @@ def _place(made: SolverPlan, backend: str) -> dict[str, Any]:
 
 
 def _timed(
-    family: str, batches: Sequence[Sequence[Mapping[str, float]]], data: Mapping[str, Any], backend: str
+    family: str,
+    batches: Sequence[Sequence[Mapping[str, float]]],
+    made: SolverPlan,
+    backend: str,
+    max_steps: int | None = None,
 ) -> tuple[float, dict[str, float], int]:
     """Return wall time, seconds of each stage summed over the batches, and steps of the last antenna."""
 
     def solve(designs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
         spent: dict[str, float] = {}
+        options = SolveOptions(max_steps=max_steps, stages=spent)
         start = time.perf_counter()
         outcomes = device.evaluate_within_memory(
-            evaluate, family, designs, data, release=device.release_memory, backend=backend, stages=spent
+            evaluate, family, designs, data, release=device.release_memory, backend=backend, options=options
         )
         return {**spent, "rest": time.perf_counter() - start - sum(spent.values())}, outcomes[-1]["steps"]
 
+    data = made.to_dict()
     start = time.perf_counter()
     with ThreadPoolExecutor(BATCHES_AT_A_TIME if backend == "cuda" else 1) as threads:
         solved = list(threads.map(solve, batches))

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.bench.runner import Log, busy_seconds, typical
-from antennaopt.farm import ClusterSettings, DaskFarm
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.machine import processor_name
-from antennaopt.run import plan_for
+from antennaopt.run.planning import plan_for
 from antennaopt.search import decode
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome

@@ -17,8 +17,10 @@ from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.bench.runner import busy_seconds
 from antennaopt.experiment import Cluster
 from antennaopt.machine import processor_name
-from antennaopt.run import Quiet, open_farm, run
-from antennaopt.store import RunFolder, stepping_of
+from antennaopt.run.progress import Progress
+from antennaopt.run.start import open_farm, run
+from antennaopt.store.reading import stepping_of
+from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -92,7 +94,7 @@ def bench_overhead(
 
 
 @dataclass
-class _Watch(Quiet):
+class _Watch(Progress):
     """Reads clocks and the driver's memory after every generation."""
 
     farm: Any = None

@@ -182,7 +182,7 @@ def _lens(shape: tuple[int, int], backend: str, precision: str, repeat: int) -> 
     from antennaopt.bench.on_device import Case, bench_on_device
 
     case = Case(stencil="bor", shape=shape, batch=1)
-    return bench_on_device([case], ablations=False, precision=precision, repeat=repeat)
+    return bench_on_device([case], left_out=(), precision=precision, repeat=repeat)
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ _DEVICE = threading.Lock()
 
 THETA_DEG = np.arange(181.0)
 THETA_DEG.setflags(write=False)  # all outcomes have this very array
-"""Angles of a cut, as of `fdtd.axisymmetric.simulation.PATTERN_DEG`, which workers need not load for this."""
+"""Angles of a cut, as of an antenna of at most 20 wavelengths."""
 
 
 def null_evaluate(
@@ -68,8 +68,8 @@ def null_evaluate(
                 metrics=metrics,
                 decay_db=-61.2,
                 theta_deg=THETA_DEG,
-                e_plane_dbi=e_plane,
-                h_plane_dbi=h_plane,
+                e_plane=e_plane,
+                h_plane=h_plane,
                 seconds=seconds,
                 stepping_seconds=seconds,
             )
@@ -90,16 +90,16 @@ def _sleep(antennas: int, plan: Mapping[str, Any]) -> float:
 
 
 def _cuts(directivity: float, frequencies: int) -> np.ndarray:
-    """Return a pattern of this antenna alone, dBi, shape (planes, frequencies, angles).
+    """Return a pattern of this antenna alone, amplitudes, complex64 of shape (planes, frequencies, angles).
 
     A smooth beam and ripple: the digits are as hard to compress as those of a solved antenna.
     """
     beam, ripple = _shape(frequencies)
-    return directivity * (1.0 + 1e-3 * directivity * ripple) + beam
+    return (directivity * (1.0 + 1e-3 * directivity * ripple) * beam).astype(np.complex64)
 
 
 @lru_cache(maxsize=4)
 def _shape(frequencies: int) -> tuple[np.ndarray, np.ndarray]:
     theta = np.radians(THETA_DEG)
     waves = 4.0 + np.arange(2.0 * frequencies).reshape(2, frequencies, 1)
-    return -15.0 * (1.0 - np.cos(theta)), np.sin(waves * theta)
+    return np.exp((-1.7 + 9.0j) * (1.0 - np.cos(theta))), np.sin(waves * theta)

@@ -102,8 +102,7 @@ def bench_on_device(
     cases: Sequence[Case] = STANDARD,
     *,
     schemes: Sequence[str] = (),
-    ablations: bool = True,
-    left_out: Sequence[tuple[str, ...]] = (),
+    left_out: Sequence[tuple[str, ...]] | None = None,
     precision: str = "float32",
     steps: int | None = None,
     repeat: int = 5,
@@ -115,8 +114,7 @@ def bench_on_device(
     Args:
         cases: What is stepped.
         schemes: Some of the stencils' schemes; all if empty. Every form of `one_step` is always timed, for the ratios.
-        ablations: Whether to time each with parts left out as well.
-        left_out: Which, of `PARTS`, each in turn; `ABLATIONS` if empty.
+        left_out: Parts, of `PARTS`, without which each is timed as well, in turn; `ABLATIONS` if None, none if empty.
         precision: "float32" or "float64".
         steps: Of one timing; some 30 ms if None.
         repeat: Timings of each variant, of which the median.
@@ -130,7 +128,7 @@ def bench_on_device(
         ConfigError: A stencil, a scheme or a part is unknown.
         DeviceError: There is no device.
     """
-    for part in {part for parts in left_out for part in parts} - {*PARTS, ARITHMETIC}:
+    for part in {part for parts in left_out or () for part in parts} - {*PARTS, ARITHMETIC}:
         raise ConfigError(f"{part!r} cannot be left out (allowed: {', '.join((*PARTS, ARITHMETIC))})")
     where = CudaDevice() if device is None else device
     rows = []
@@ -145,12 +143,11 @@ def bench_on_device(
             for name, choice in ALSO.get(case.stencil, ())
             if name in wanted
         ]
-        if ablations:
-            variants += [
-                Variant(scheme=name, without=parts, precision=precision)
-                for name in wanted
-                for parts in left_out or _ablations(case.stencil)
-            ]
+        variants += [
+            Variant(scheme=name, without=parts, precision=precision)
+            for name in wanted
+            for parts in (_ablations(case.stencil) if left_out is None else left_out)
+        ]
         rows += time_variants(where, case, variants, steps=steps, repeat=repeat, told=told)
     return rows
 

@@ -17,27 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from antennaopt.errors import TooManyFailuresError
-from antennaopt.farm import PoolFarm
 from antennaopt.farm.batches import Batch
-from antennaopt.farm.interface import Assignment, Pool, Result, Worker
+from antennaopt.farm.farm import PoolFarm
+from antennaopt.farm.interface import Assignment, Farm, Pool, Result, Worker
 from antennaopt.farm.task import pack_outcomes
-from antennaopt.run import (
-    NOT_KEPT,
-    Driver,
-    Evaluation,
-    Farm,
-    GenerationReport,
-    Interfaces,
-    Progress,
-    Quiet,
-    Recalled,
-    StopSignals,
-    open_farm,
-    plan_for,
-)
+from antennaopt.run.driver import Driver
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
+from antennaopt.run.planning import plan_for
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import GenerationReport, Progress
+from antennaopt.run.start import open_farm
 from antennaopt.search import ALGORITHMS, Stop, new_search
 from antennaopt.search.objectives import Ranking
-from antennaopt.solve.outcome import CUTS, Outcome
+from antennaopt.solve.cuts import PATTERN
+from antennaopt.solve.outcome import Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
 PAIR = ("ga", "random")
 
 
-class Discard:
+class Discard(Store):
     """A store for searches whose rows are not read; it keeps what a duplicate may be copied from."""
 
     def __init__(self) -> None:
@@ -56,33 +49,9 @@ class Discard:
         for one in evaluations:
             self._kept[one.candidate.individual] = one.candidate.genome, one.outcome.without(*NOT_KEPT)
 
-    def history(self, generations: int) -> list[tuple[str, tuple[float, ...], str]]:
-        """Return nothing: such a search is not resumed."""
-        return []
-
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome of individuals."""
         return {name: self._kept[name] for name in individuals if name in self._kept}
-
-    def patterns(self, individual: str) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
-        """Keep nothing."""
-
-    def completed(self, place: int, name: str, births: int) -> None:
-        """Keep nothing."""
-
-    def order(self, place: int) -> list[tuple[str, int]]:
-        """Return nothing."""
-        return []
-
-    def log(self, event: str, **fields: Any) -> None:
-        """Keep nothing."""
 
 
 def bench_search(
@@ -113,14 +82,14 @@ def bench_search(
     if farm is None:
         with open_farm(experiment, backend=backend, scheduler=scheduler) as opened:
             return bench_search(experiment, seeds=seeds, progress=progress, farm=opened)
-    shown = progress or Quiet()
+    shown = progress or Progress()
     rows: list[dict[str, Any]] = []
     wins = 0
     for seed in seeds:
         row: dict[str, Any] = {"experiment": experiment.name, "seed": seed}
         for algorithm in PAIR:
             began = time.monotonic()
-            found = _searched(experiment, algorithm, seed, farm, Quiet())
+            found = _searched(experiment, algorithm, seed, farm, Progress())
             row |= {f"{algorithm}_{name}": value for name, value in found.items()}
             row[f"{algorithm}_seconds"] = time.monotonic() - began
         row["ga_wins"] = row["ga_best_fitness"] < row["random_best_fitness"]
@@ -163,7 +132,7 @@ def bench_waiting(
         `evaluations`, `utilisation` (share of the workers' time that they solved), `steps` (time from start to end,
         in steps of one antenna), and `history`: evaluations and best fitness so far after each generation.
     """
-    shown = progress or Quiet()
+    shown = progress or Progress()
     if evaluate is None:
         from antennaopt.solve.evaluate import evaluate
     solve = Solved(experiment, plan_for(experiment), backend, evaluate)
@@ -214,7 +183,7 @@ def _summed(mine: Sequence[Mapping[str, Any]], best: Mapping[tuple[int, int, str
     }
 
 
-class _History(Quiet):
+class _History(Progress):
     """Notes the best so far after each generation."""
 
     def __init__(self) -> None:
@@ -271,7 +240,7 @@ class Solved:
         if key not in self._known:
             evaluate, family, plan, backend = self._about
             outcome = evaluate(family, [dict(design)], plan, backend=backend)[0]
-            self._known[key] = Outcome.of(outcome).without(*CUTS)
+            self._known[key] = Outcome.of(outcome).without(*PATTERN)
         return self._known[key]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from antennaopt.bench.problems import plain_problem, reference_problem
+from antennaopt.settings import SolverSettings
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 from fdtd.backends.cuda.device import DryDevice
@@ -117,16 +119,7 @@ _FIXED = {
 }
 _RADII = (4.5e-3, 5.5e-3, 6.5e-3)
 _FIGURES = ("directivity_dbi", "gain_dbi", "s11_db", "front_to_back_db")
-_SOLVER = {
-    "frequencies": [30e9],
-    "design_frequency": 30e9,
-    "cell": 0.4e-3,
-    "courant_fraction": 0.98,
-    "pml_cells": 8,
-    "decay_db": 60.0,
-    "precision": "float32",
-    "surfaces": "diagonal",
-}
+_SOLVER = SolverSettings(frequencies=(30e9,), design_frequency=30e9, cell=0.4e-3, pml_cells=8)
 
 
 def self_test(
@@ -149,7 +142,7 @@ def self_test(
     """
     designs = [{**_FIXED, "lens.radius": radius} for radius in _RADII[:antennas]]
     middle = antennas // 2
-    made = plan("hemispherical_lens", designs[0], designs[-1], _SOLVER | {"surfaces": surfaces}).to_dict()
+    made = plan("hemispherical_lens", designs[0], designs[-1], replace(_SOLVER, surfaces=surfaces)).to_dict()
     start = time.perf_counter()
     ours = evaluate("hemispherical_lens", designs, made, backend=backend)
     alone = evaluate("hemispherical_lens", designs[middle : middle + 1], made, backend=backend)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels, sweep
 from antennaopt.cli.bench_runner import Figure, Sink, bench_options, watch, with_source
-from antennaopt.cli.options import backend_option, check_writable, json_option, scheduler_option, set_option, write_out
+from antennaopt.cli.options import backend_option, check_writable, json_option, scheduler_option, set_option, write_json
 from antennaopt.cli.run import example, quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
@@ -48,8 +47,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
     from antennaopt.bench.support import matrix_table, support_matrix
 
     rows = support_matrix()
-    if json_file is not None:
-        write_out(json_file, json.dumps(rows, indent=1) + "\n")
+    write_json(json_file, rows)
     if json_file != "-":
         table, reasons = matrix_table(rows)
         click.echo("\n".join([aligned(table), "", *reasons]))
@@ -133,7 +131,7 @@ def search(
 
     experiment = load_experiment(file or quickstart(), overrides)
     from antennaopt.bench.search import bench_search, bench_waiting, waiting_summary
-    from antennaopt.run import for_terminal
+    from antennaopt.run.progress import for_terminal
 
     progress = for_terminal(quiet=out.quiet)
     numbers = tuple(range(1, seeds + 1))

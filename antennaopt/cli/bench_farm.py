@@ -58,7 +58,7 @@ QUIET = 0.1
 )
 @click.option("--population", type=click.IntRange(min=2), metavar="N", help="Antennas a generation.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Generations of one timing.")
-@click.option("--simulate", metavar="S,S,...", help="Workers that sleep, of so many antennas/s each: no measurement.")
+@click.option("--simulate", metavar="S,S,...", help="Simulate sleeping workers with rates S in antennas/s.")
 @click.option("--null", "nothing", is_flag=True, help="Solve nothing: what breeding, sending and storing cost.")
 @click.option(
     "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."

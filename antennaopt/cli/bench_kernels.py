@@ -108,9 +108,10 @@ def kernels(
     if name != "cpu" and levels is not None:
         raise ConfigurationError("--levels is of skewed on the CPU; use --backend cpu")
     if name == "cuda":
+        parts = [] if no_ablations else [tuple(some.split(",")) for some in left_out] or None
         _kernels_on_device(
-            out, stencils, shapes, batches, schemes=schemes, ablations=not no_ablations,
-            left_out=[tuple(parts.split(",")) for parts in left_out], steps=steps, precision=precision, repeat=repeat,
+            out, stencils, shapes, batches, schemes=schemes, left_out=parts, steps=steps, precision=precision,
+            repeat=repeat,
         )  # fmt: skip
         return
     if set(stencils) - {"bor"} or schemes or no_ablations or left_out:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_plot, given_options, json_option, plot_option, quiet_option, write_out
+from antennaopt.cli.options import check_plot, given_options, json_option, plot_option, quiet_option, write_json
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.machine import read_regular
@@ -82,8 +82,7 @@ class Sink:
 
     def store(self, data: Any) -> None:
         """Write data as JSON to the file of `--json`."""
-        if self.json_file is not None:
-            write_out(self.json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
+        write_json(self.json_file, data, allow_nan=False)
 
     def draw(self, rows: Sequence[Row]) -> None:
         """Draw rows into the file of `--plot`."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HALL_OF_FAME_SIZE = 10
 STATE_VERSION = 1
+COUNTS = ("generation", "evaluations", "stagnation")
 ALL_GOALS_MET = "all goals are met"
 """Why a search is over whose best fitness, the weighted sum of what is missed, is 0."""
 
@@ -214,11 +215,8 @@ class Search(ABC):
         return {
             "version": STATE_VERSION,
             "seed": self.seed,
-            "generation": self.generation,
-            "evaluations": self.evaluations,
-            "stagnation": self.stagnation,
-            "population": [one.to_dict() for one in self.population],
-            "hall_of_fame": [one.to_dict() for one in self.hall_of_fame],
+            **{name: getattr(self, name) for name in COUNTS},
+            **{name: [one.to_dict() for one in getattr(self, name)] for name in ("population", "hall_of_fame")},
         }
 
     def _restore_shared(self, state: Mapping[str, Any]) -> None:
@@ -237,11 +235,8 @@ class Search(ABC):
         hall_of_fame = [Scored.from_dict(one) for one in state["hall_of_fame"]]
         if any(len(one.candidate.genome) != len(self.genes) for one in (*population, *hall_of_fame)):
             raise ResumeRefusedError(f"the checkpoint's genomes do not have the {len(self.genes)} genes of this run")
-        self.population = population
-        self.hall_of_fame = hall_of_fame
-        self.generation = counted(state["generation"])
-        self.evaluations = counted(state["evaluations"])
-        self.stagnation = counted(state["stagnation"])
+        self.population, self.hall_of_fame = population, hall_of_fame
+        self.generation, self.evaluations, self.stagnation = (counted(state[name]) for name in COUNTS)
         self.under_way = {}
 
     def _refuse_impossible(self, complete: int, sizes: range) -> None:

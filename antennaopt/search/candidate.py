@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.settings import CROSSOVERS, MUTATIONS
+from antennaopt.settings import ALGORITHMS, CROSSOVERS, MUTATIONS
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
@@ -157,16 +157,9 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data; floats survive a round trip through `json` exactly."""
-        data = {
-            "individual": self.individual,
-            "generation": self.generation,
-            "slot": self.slot,
-            "genome": list(self.genome),
-            "parents": list(self.parents),
-            "operator": self.operator,
-        }
-        if self.birth is not None:
-            data |= {"birth": self.birth, "bred_after": self.bred_after}
+        data = {**vars(self), "genome": list(self.genome), "parents": list(self.parents)}
+        if self.birth is None:
+            del data["birth"], data["bred_after"]
         return data
 
     @classmethod
@@ -184,9 +177,7 @@ class Candidate:
             individual=data["individual"],
             generation=generation,
             slot=slot,
-            genome=recorded(data["genome"]),
-            parents=_parents(data["parents"]),
-            operator=_operator(data["operator"]),
+            **_bred(data),
             birth=None if birth is None else counted(birth),
             bred_after=None if bred_after is None else counted(bred_after),
         )
@@ -213,13 +204,7 @@ class Candidate:
         Raises:
             ValueError: It is not what that returned.
         """
-        return cls.born(
-            counted(data["number"]),
-            counted(data["bred_after"]),
-            genome=recorded(data["genome"]),
-            parents=_parents(data["parents"]),
-            operator=_operator(data["operator"]),
-        )
+        return cls.born(counted(data["number"]), counted(data["bred_after"]), **_bred(data))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +284,16 @@ def counted(value: Any) -> int:
     return value
 
 
+def _bred(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what breeding made of a recorded candidate.
+
+    Raises:
+        KeyError, TypeError, ValueError: An entry is missing, or none that breeding makes.
+    """
+    genome, parents, operator = recorded(data["genome"]), _parents(data["parents"]), _operator(data["operator"])
+    return {"genome": genome, "parents": parents, "operator": operator}
+
+
 def _parents(names: Iterable[Any]) -> tuple[str, ...]:
     """Return ids of parents as a checkpoint has them."""
     parents = tuple(names)
@@ -310,6 +305,7 @@ def _parents(names: Iterable[Any]) -> tuple[str, ...]:
 
 def _operator(name: Any) -> str:
     """Return what made an individual as a checkpoint has it."""
-    if not isinstance(name, str) or not OPERATORS.issuperset(name.split("+")):
-        raise ValueError(f"{str(name)[:40]!r} is no operator")
+    known = OPERATORS.union(*(algorithm.operators for algorithm in ALGORITHMS.values()))
+    if not isinstance(name, str) or not known.issuperset(name.split("+")):
+        raise ValueError(f"{str(name)[:40]!r} is no operator; known are {', '.join(sorted(known))}")
     return name

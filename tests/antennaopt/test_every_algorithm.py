@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from test_study_driver import OBJECTIVES, REAL
 from test_study_steady import Flying, Store
 
-from antennaopt.run import Driver, Interfaces, Quiet, StopSignals
-from antennaopt.search import ALGORITHMS, EvolutionSettings, Result, Stop, new_search
+from antennaopt.run.driver import Driver
+from antennaopt.run.interfaces import Interfaces
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import Progress
+from antennaopt.search import ALGORITHMS, Candidate, EvolutionSettings, Result, Stop, new_search
 from antennaopt.search.objectives import Ranking
 
 GENES = [SimpleNamespace(name=f"x.{place}", low=0.0, high=1.0, kind="real", choices=()) for place in range(5)]
+
+
+HINT = "drawn from outside the seed: within `seeded`, after `import random`, use `random.gauss(...)`"
 
 
 def search(algorithm, seed=7, **changes):
@@ -54,9 +61,29 @@ def test_it_keeps_its_budget_and_ranks(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_its_operators_are_known(algorithm):
+    """A checkpoint with an unknown one is refused."""
+    for each in carry_on(search(algorithm), random.Random(1)).population:
+        made = each.candidate.to_dict()
+        try:
+            Candidate.from_dict(made)
+        except ValueError as refused:
+            pytest.fail(f"{refused}; add it to `operators` of the line of {algorithm!r} in antennaopt/settings.py")
+
+
+def test_an_algorithm_may_have_operators_of_its_own(monkeypatch):
+    (one,) = search("random").ask(1)
+    made = {**one.to_dict(), "operator": "gaussian+made_up"}
+    with pytest.raises(ValueError, match=r"'gaussian\+made_up' is no operator; known are .*gaussian"):
+        Candidate.from_dict(made)
+    monkeypatch.setitem(ALGORITHMS, "random", replace(ALGORITHMS["random"], operators=("made_up",)))
+    assert Candidate.from_dict(made).operator == "gaussian+made_up"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_order_of_results_matters_only_where_it_is_said(algorithm):
     one, same, other = (carry_on(search(algorithm), random.Random(order)) for order in (1, 1, 2))
-    assert one.state() == same.state()
+    assert one.state() == same.state(), HINT
     assert (one.state() != other.state()) == one.by_order
 
 
@@ -85,7 +112,7 @@ def test_the_driver_carries_it_through(algorithm):
         design=lambda values: {"feed.inner_radius": 12e-3, **values},
         farm=farm,
         store=store,
-        progress=Quiet(),
+        progress=Progress(),
         signals=StopSignals(),
     )
     assert Driver(one, interfaces).run() == "all 4 generations done"
