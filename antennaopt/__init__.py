@@ -30,6 +30,7 @@ __all__ = [
     "ResumeRefusedError",
     "Run",
     "RunInUseError",
+    "Simulation",
     "StorageError",
     "TooManyFailuresError",
     "families",
@@ -43,7 +44,12 @@ __all__ = [
 ]
 
 
+_EARLIER = {"Outcome": "Simulation"}
+"""Earlier names of what `simulate` and others return; both work."""
+
+
 def __getattr__(name: str) -> Any:
+    name = _EARLIER.get(name, name)
     if name in ("families", "metrics"):
         return import_module(f"antennaopt.{name}")
     if name not in __all__:

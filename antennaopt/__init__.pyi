@@ -10,8 +10,8 @@ from antennaopt.errors import StorageError as StorageError
 from antennaopt.errors import TooManyFailuresError as TooManyFailuresError
 from antennaopt.experiment import Experiment as Experiment
 from antennaopt.interface import Antenna as Antenna
-from antennaopt.interface import Outcome as Outcome
 from antennaopt.interface import Run as Run
+from antennaopt.interface import Simulation as Simulation
 from antennaopt.interface import load as load
 from antennaopt.interface import open_run as open_run
 from antennaopt.interface import optimise as optimise
@@ -20,3 +20,5 @@ from antennaopt.interface import simulate as simulate
 from antennaopt.interface import to_xarray as to_xarray
 
 __version__: str
+
+Outcome = Simulation

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from antennaopt.report.canvas import Figure
-    from antennaopt.run import GenerationReport
+    from antennaopt.run.progress import GenerationReport
     from antennaopt.run.stores import Individual
     from antennaopt.solve.outcome import AtFrequency
 
@@ -68,11 +68,12 @@ class Antenna:
         return f"<Antenna {self.title!r}, {self.family}, {len(self.design)} parameters>"
 
 
-class Outcome:
+class Simulation:
     """One simulated antenna; the keys of `antennaopt simulate --json` are attributes.
 
-    `outcome.results` has one entry a frequency, in the order of the file; its metrics are attributes too, as in
-    `outcome.results[0].directivity_dbi`. `outcome.certificate` has the checks of the numbers and the verdict.
+    `results` has one entry a frequency, in the order of the file; its metrics are attributes too, as in
+    `results[0].directivity_dbi`. `certificate` has the checks of the numbers and the verdict. `ao.Outcome` is an
+    earlier name of this class.
     """
 
     def __init__(self, simulated: Simulated) -> None:
@@ -95,7 +96,7 @@ class Outcome:
         if not name.startswith("_") and name in self._object:
             return self._object[name]
         keys = "" if name.startswith("_") else f"; it has {', '.join(sorted(self._object))}"
-        raise AttributeError(f"an outcome has no attribute {name!r}{keys}")
+        raise AttributeError(f"a simulation has no attribute {name!r}{keys}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._object})
@@ -105,7 +106,7 @@ class Outcome:
         grid = " x ".join(map(str, found["grid"]))
         gains = ", ".join(f"{one.directivity_dbi:.2f}" for one in self.results if one.directivity_dbi is not None)
         return (
-            f"<Outcome of {self._simulated.title!r}: {found['status']}, {found['certificate']['verdict']}; "
+            f"<Simulation of {self._simulated.title!r}: {found['status']}, {found['certificate']['verdict']}; "
             f"directivity {gains or 'none'} dBi; {grid} cells of {found['cell'] * 1e3:.4g} mm>"
         )
 
@@ -198,7 +199,7 @@ def simulate(
     cells_per_wavelength: float | None = None,
     extrapolate: bool = False,
     backend: str = "auto",
-) -> Outcome:
+) -> Simulation:
     """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
 
     Args:
@@ -221,7 +222,7 @@ def simulate(
 
     subject = _subject(antenna, cells_per_wavelength, cell)
     name = chosen_backend(subject.backend if backend == "auto" and subject.backend else backend)
-    return Outcome(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
+    return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
 
 
 def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float | None) -> Subject:
@@ -248,8 +249,8 @@ def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float
     )
 
 
-def plot(outcome: Outcome, *, frequency: float | None = None) -> Figure:
-    """Draw an outcome: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
+def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
+    """Draw a simulation: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
     Args:
         outcome: From `simulate`.
@@ -261,7 +262,7 @@ def plot(outcome: Outcome, *, frequency: float | None = None) -> Figure:
     Raises:
         ConfigurationError: The antenna was not solved.
     """
-    from antennaopt.report import draw_simulation
+    from antennaopt.report.simulation import draw_simulation
 
     simulated = outcome._simulated
     if not outcome.results:
@@ -269,11 +270,12 @@ def plot(outcome: Outcome, *, frequency: float | None = None) -> Figure:
     return draw_simulation(simulated.outcome, title=simulated.title, frequency=frequency)
 
 
-def to_xarray(outcome: Outcome) -> xr.Dataset:
-    """Return an outcome as an xarray dataset.
+def to_xarray(outcome: Simulation) -> xr.Dataset:
+    """Return a simulation as an xarray dataset.
 
     Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric, `s11` (complex,
-    time convention exp(+jwt)), and the cuts `e_plane_dbi` and `h_plane_dbi`. Attributes hold units and labels.
+    time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, and the complex ones `e_plane` and `h_plane`.
+    Attributes hold units and labels.
 
     Raises:
         ConfigurationError: xarray is not installed, or the antenna was not solved.
@@ -285,17 +287,16 @@ def to_xarray(outcome: Outcome) -> xr.Dataset:
     import numpy as np
 
     from antennaopt.metrics import METRICS
+    from antennaopt.solve.cuts import CUTS, LEVELS, amplitudes
 
     results = outcome.results
     if not results or results[0].theta_deg is None:
         raise ConfigurationError(f"there is no data: the antenna was not solved ({outcome.status})")
-    variables: dict[str, Any] = {
-        "s11": ("frequency", [complex(*one.s11) for one in results if one.s11 is not None]),
-        **{
-            plane: (("frequency", "theta"), np.array([getattr(one, plane) for one in results]), {"units": "dBi"})
-            for plane in ("e_plane_dbi", "h_plane_dbi")
-        },
-    }
+    variables: dict[str, Any] = {"s11": ("frequency", [complex(*one.s11) for one in results if one.s11 is not None])}
+    for names, array, unit in ((LEVELS, np.array, "dBi"), (CUTS[1:], amplitudes, "1")):
+        for name in names:
+            values = array([getattr(one, name) for one in results])
+            variables[name] = (("frequency", "theta"), values, {"units": unit})
     for key, metric in METRICS.items():
         if key in results[0].metrics:
             values = [np.nan if one.metrics[key] is None else one.metrics[key] for one in results]
@@ -339,7 +340,8 @@ def optimise(
         Interrupted: Ctrl-C; `antennaopt resume` continues.
     """
     _require_guard()
-    from antennaopt.run import Quiet, run
+    from antennaopt.run.progress import Progress
+    from antennaopt.run.start import run
     from antennaopt.solve.device import chosen_backend
 
     given = load(experiment) if isinstance(experiment, (str, Path, Mapping)) else experiment
@@ -348,7 +350,7 @@ def optimise(
     if not given.objectives:
         raise ConfigurationError("objective is missing; add an [[objective]] table with metric and at_least or at_most")
 
-    class Told(Quiet):
+    class Told(Progress):
         def generation_done(self, report: GenerationReport) -> None:
             if on_generation is not None:
                 on_generation(report)

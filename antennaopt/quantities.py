@@ -163,6 +163,21 @@ def frequency_span(frequencies_hz: Sequence[float]) -> str:
     return gigahertz(low) if low == high else f"{low / 1e9:.6g} to {gigahertz(high)}"
 
 
+def duration(seconds: float, *, tenths: bool = False) -> str:
+    """Write a span of time: `45 s`, `3 min 20 s`, `2 h 05 min`.
+
+    Args:
+        seconds: Its length.
+        tenths: Whether to write tenths of a second below 10 s: `4.2 s`.
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if tenths and seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
 def number(value: float, decimals: int = 2) -> str:
     """Write a number with `decimals` digits after the point and a real minus sign, never `-0.00`."""
     if math.isnan(value):

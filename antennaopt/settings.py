@@ -80,11 +80,13 @@ class Algorithm:
         module: Module of `antennaopt.search`.
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
+        operators: Names of its own operators, as the column `operator` of its rows has them; letters, digits and `_`.
     """
 
     module: str
     search: str
     keeps_elites: bool = True
+    operators: tuple[str, ...] = ()
 
 
 ALGORITHMS = {

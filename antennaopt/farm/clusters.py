@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Cluster
 
 
+SAME = ("workers", "dispatch", "target_time", "threads", "dashboard", "dashboard_hosts")
+"""Entries of `[cluster]` that are taken as they are."""
+
 NO_DEVICE = "none"
 """In place of a device's UUID, where workers on cores shall see none of those that there are."""
 
@@ -32,7 +35,7 @@ class ClusterSettings:
 
     Attributes:
         kind: `local`, `address`, `slurm` or `kubernetes`.
-        workers: How many, or `auto`; on mixed hardware so many of each backend, `{"cuda": "auto", "cpu": 2}`.
+        workers: Number of workers, or `auto`; on mixed hardware one for each backend, `{"cuda": "auto", "cpu": 2}`.
         dispatch: How batches are dealt out: `greedy` or `assignment`.
         target_time: For how long `assignment` keeps a worker busy at a time, s.
         threads: Of a local worker: batches that it takes at a time, each on a stream of its own where it has a device;
@@ -63,12 +66,7 @@ class ClusterSettings:
 
     @classmethod
     def of(
-        cls,
-        table: Cluster,
-        *,
-        scheduler: str | None = None,
-        tls: str | None = None,
-        insecure: bool = False,
+        cls, table: Cluster, *, scheduler: str | None = None, tls: str | None = None, insecure: bool = False
     ) -> ClusterSettings:
         """Return the settings of an experiment's table, or of the command line in its place.
 
@@ -81,18 +79,13 @@ class ClusterSettings:
         kind = "address" if scheduler else table.kind
         job = {"slurm": table.slurm, "kubernetes": table.kubernetes}.get(kind)
         return cls(
+            **{name: getattr(table, name) for name in SAME},
             kind=kind,
-            workers=table.workers,
-            dispatch=table.dispatch,
-            target_time=table.target_time,
-            threads=table.threads,
             least=table.workers_least,
             address=scheduler or table.address,
             listen=table.listen if kind in ("local", "slurm") else None,
             tls=TlsFiles.of(tls or (table.tls and table.tls.model_dump())),
             insecure=insecure,
-            dashboard=table.dashboard,
-            dashboard_hosts=table.dashboard_hosts,
             job=job and job.model_dump(),
         )
 

@@ -170,7 +170,7 @@ class InFlight:
         evaluate, family, backend = self._task
         designs = Designs.of(batch.designs)
         future = self._client.submit(
-            solve_on_worker, token, limit_s, evaluate, family, designs, plan, backend,
+            solve_on_worker, token, limit_s, evaluate, family, designs, plan, backend, assignment.known,
             key=token, workers=[address], allow_other_workers=True, pure=False, retries=0,
         )  # fmt: skip
         self.batches[token] = InFlightBatch(

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 from antennaopt.errors import ClusterError
 from antennaopt.farm.batches import SOLO_ATTEMPTS, Batch, Job, Queue, cut, cut_into_waves
 from antennaopt.farm.dispatch import Dispatcher, Policy
-from antennaopt.farm.interface import Assignment, OnEvent, Outcome, Pool, Result, Worker, WorkerLost
+from antennaopt.farm.interface import Assignment, Known, OnEvent, Outcome, Pool, Result, Worker, WorkerLost
 from antennaopt.farm.retries import ResultHandler
 from antennaopt.farm.task import Evaluate, solve_alone_on_worker, solve_batch
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME, largest_batch
@@ -60,6 +59,7 @@ class PoolFarm:
         self.pool: Any = pool
         self._task, self._own_plan = task, dict(plan)
         self._plan: Mapping[str, Any] = self._own_plan
+        self._known: Known | None = None
         self._time_limit_s = time_limit_s
         self._waiting = Queue()
         self._in_flight: dict[int, Batch] = {}
@@ -122,11 +122,11 @@ class PoolFarm:
         raise AssertionError
 
     def run(  # noqa: D102
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         self._handler.draining = False
         self._handler.begin()
-        self._plan = self._own_plan if plan is None else dict(plan)
+        self._plan, self._known = self._own_plan if plan is None else dict(plan), known
         self.submit(batches)
         self.pool.scale(len(self._waiting))
         self._launch()
@@ -166,9 +166,7 @@ class PoolFarm:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _launch(self) -> None:
@@ -210,7 +208,8 @@ class PoolFarm:
         return assignments
 
     def _assignment(self, batch: Batch, address: str) -> Assignment:
-        return Assignment(batch=batch, address=address, limit_s=self._handler.limit_s(batch))
+        known = None if self._known is None else self._known()
+        return Assignment(batch=batch, address=address, limit_s=self._handler.limit_s(batch), known=known)
 
     def _handle(self, result: Result) -> Iterator[tuple[str, Outcome]]:
         """Note that a batch came back, and turn it into outcomes or what is tried next."""
@@ -255,7 +254,7 @@ class SerialPool(Pool):
             return []
         one, plan = self._submitted.pop(0)
         evaluate, family, backend = self._task
-        reply = solve_batch(evaluate, family, one.batch.designs, plan, backend)
+        reply = solve_batch(evaluate, family, one.batch.designs, plan, backend, one.known)
         return [Result(batch=one.batch, address=one.address, reply={**reply, "worker": "driver"})]
 
     def cancel(self, batches: Iterable[Batch]) -> None:  # noqa: D102

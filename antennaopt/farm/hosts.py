@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import dask.config
@@ -95,12 +96,25 @@ def serve_scheduler(
     _until_stopped(serve)
 
 
+@dataclass(frozen=True, kw_only=True)
+class HostWorkers:
+    """Worker processes of this host.
+
+    Attributes:
+        backend: With "cuda" a process a device, each of which sees that device alone; else a process a core.
+        count: Number of processes; one each device or core when None.
+        name: First part of their names; this host's when None.
+    """
+
+    backend: str
+    count: int | None = None
+    name: str | None = None
+
+
 def serve_workers(
     address: str,
+    workers: HostWorkers,
     *,
-    backend: str,
-    count: int | None = None,
-    name: str | None = None,
     listen: str | None = None,
     tls: str | None = None,
     insecure: bool = False,
@@ -112,9 +126,7 @@ def serve_workers(
 
     Args:
         address: Of the scheduler.
-        backend: With "cuda" a process a device, each of which sees that device alone; else a process a core.
-        count: Number of processes; one each device or core when None.
-        name: First part of their names; this host's when None.
+        workers: Which.
         listen: Host that other workers and the scheduler reach these at; the one that leads to the scheduler when None.
         tls: Folder of certificates.
         insecure: Whether the way there may be open.
@@ -128,11 +140,11 @@ def serve_workers(
         DeviceError: No device.
     """
     security = security_for(address, TlsFiles.of(tls), insecure=insecure)
-    devices: Sequence[str] = enough_devices(count) if backend == "cuda" else ()
-    count = len(devices) or count or usable_cores()
+    devices: Sequence[str] = enough_devices(workers.count) if workers.backend == "cuda" else ()
+    count = len(devices) or workers.count or usable_cores()
     host = listen or _way_to(address)
     security_for_listening(host, TlsFiles.of(tls), insecure=insecure)
-    first = name or socket.gethostname()
+    first = workers.name or socket.gethostname()
     if security is None:
         warn([_warning("these workers", host)])
 
@@ -140,7 +152,7 @@ def serve_workers(
         nannies = [
             SilentNanny(
                 address,
-                name=first if count == 1 and name else f"{first}-{place}",
+                name=first if count == 1 and workers.name else f"{first}-{place}",
                 nthreads=BATCHES_AT_A_TIME if devices else 1,
                 host=host,
                 security=security,

@@ -16,22 +16,14 @@ from antennaopt.solve.outcome import Outcome
 OnEvent = Callable[..., None]
 """Callback for failures and what was done about them: `on_event(event, **details)`, details JSON-able."""
 
+Known = Callable[[], bytes]
+"""Returns the cells that are known now, see `antennaopt.solve.recognition.beginnings`."""
+
 FailureKind = Literal["error", "timeout", "lost", "killed", "returned"]
 
 
-class Farm(Protocol):
-    """Solves batches somewhere.
-
-    Attributes:
-        on_event: Callback, called in the driver's thread; or None.
-    """
-
-    on_event: OnEvent | None
-
-    @property
-    def dashboard_link(self) -> str | None:
-        """Address of the dashboard for a browser, or None."""
-        ...
+class Solving(Protocol):
+    """Solves batches: what a search needs of a farm."""
 
     @property
     def device(self) -> Mapping[str, Any] | None:
@@ -39,22 +31,8 @@ class Farm(Protocol):
         ...
 
     @property
-    def backends(self) -> tuple[str, ...]:
-        """Backends of the workers; more than one on mixed hardware."""
-        ...
-
-    @property
-    def worker_count(self) -> int:
-        """Number of batches that are stepped at a time: one a core, or one a device."""
-        ...
-
-    @property
     def places(self) -> int:
         """Number of batches that may be in flight."""
-        ...
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call a module-level function in every worker and return the answers; empty if one gives none."""
         ...
 
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
@@ -62,13 +40,15 @@ class Farm(Protocol):
         ...
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         """Submit batches, then yield each individual's outcome once, in order of completion.
 
         Args:
             batches: Lists of (key, design); keys are unique. The first are on their way when this returns.
             plan: Grid and times, JSON-able; the farm's own when None.
+            known: Called for every batch that is sent, see `antennaopt.solve.options.SolveOptions.known`; None to
+                solve all.
 
         Returns:
             Iterator of key and outcome: `evaluate`'s with `worker`, `device`, `attempt` and `batch_seconds`
@@ -84,6 +64,39 @@ class Farm(Protocol):
         """Add batches while outcomes are being read."""
         ...
 
+    def drain(self) -> None:
+        """Submit no more batches; those in flight still come back. Only sets a flag: safe in a signal handler."""
+        ...
+
+
+class Farm(Solving, Protocol):
+    """Workers somewhere that solve batches.
+
+    Attributes:
+        on_event: Callback, called in the driver's thread; or None.
+    """
+
+    on_event: OnEvent | None
+
+    @property
+    def dashboard_link(self) -> str | None:
+        """Address of the dashboard for a browser, or None."""
+        ...
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Backends of the workers; more than one on mixed hardware."""
+        ...
+
+    @property
+    def worker_count(self) -> int:
+        """Number of batches that are stepped at a time: one a core, or one a device."""
+        ...
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a module-level function in every worker and return the answers; empty if one gives none."""
+        ...
+
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:
         """Solve one antenna in a worker with further options of `evaluate`; arrays come back as they are.
 
@@ -93,63 +106,32 @@ class Farm(Protocol):
         """
         ...
 
-    def drain(self) -> None:
-        """Submit no more batches; those in flight still come back. Only sets a flag: safe in a signal handler."""
-        ...
-
     def show(self, event: Mapping[str, Any]) -> None:
         """Publish an event of the study on the dashboard; does not wait."""
         ...
 
 
 class ForwardingFarm:
-    """A farm in front of another one, for subclasses that answer part of the work themselves.
+    """Something that solves batches in front of a farm, for subclasses that answer part of the work themselves."""
 
-    Attributes:
-        on_event: Not used; the farm behind has its own.
-    """
-
-    on_event: OnEvent | None = None
-
-    def __init__(self, farm: Farm) -> None:
+    def __init__(self, farm: Solving) -> None:
         self._farm = farm
         self._batch_size: int | str = "auto"
-
-    @property
-    def dashboard_link(self) -> str | None:  # noqa: D102
-        return self._farm.dashboard_link
 
     @property
     def device(self) -> Mapping[str, Any] | None:  # noqa: D102
         return self._farm.device
 
     @property
-    def backends(self) -> tuple[str, ...]:  # noqa: D102
-        return self._farm.backends
-
-    @property
-    def worker_count(self) -> int:  # noqa: D102
-        return self._farm.worker_count
-
-    @property
     def places(self) -> int:  # noqa: D102
         return self._farm.places
-
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:  # noqa: D102
-        return self._farm.ask(question, *arguments)
 
     def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:  # noqa: D102
         self._batch_size = batch_size
         return self._farm.cut(jobs, batch_size)
 
-    def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:  # noqa: D102
-        return self._farm.solve_alone(design, plan, **options)
-
     def drain(self) -> None:  # noqa: D102
         self._farm.drain()
-
-    def show(self, event: Mapping[str, Any]) -> None:  # noqa: D102
-        self._farm.show(event)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,11 +196,13 @@ class Assignment:
         batch: To solve.
         address: Of the worker. When that has just gone another one may take it.
         limit_s: How long it may take once started, s.
+        known: Cells that need not be solved, see `antennaopt.solve.options.SolveOptions.known`.
     """
 
     batch: Batch
     address: str
     limit_s: float
+    known: bytes | None = None
 
 
 class WorkerLost(Exception):  # noqa: N818 - not a failure of ours

@@ -178,12 +178,6 @@ class OwnScheduler(Cluster):
         """Whether the scheduler has ended; a new one, with new workers, can take its place."""
         return self._cluster.scheduler.status.name != "running"
 
-    def workers(self) -> dict[str, int]:
-        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
-        with suppress(TimeoutError):
-            self.client.wait_for_workers(self.worker_count, timeout=20.0)
-        return threads_of(self.client)
-
     def _await_first(self, timeout_s: float) -> None:
         """Wait for the first worker.
 
@@ -280,6 +274,12 @@ class LocalWorkers(OwnScheduler):
             not_begun=none_came,
         )
 
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by its address, once all are there or the first has waited long enough for them."""
+        with suppress(TimeoutError):
+            self.client.wait_for_workers(self.worker_count, timeout=20.0)
+        return threads_of(self.client)
+
     def mend(self) -> list[tuple[str, str]]:
         """Wake worker processes that were stopped (SIGSTOP), and replace those that Dask has given up.
 
@@ -289,10 +289,8 @@ class LocalWorkers(OwnScheduler):
         for name, nanny in list(self._cluster.workers.items()):
             if nanny.status.name in ("closed", "failed"):
                 self._cluster.workers.pop(name, None)
-            elif nanny.pid and is_stopped(nanny.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(nanny.pid, signal.SIGCONT)
-                    done.append(("worker_woken", str(nanny.worker_address)))
+            elif nanny.pid and is_stopped(nanny.pid) and _signalled(nanny, signal.SIGCONT):
+                done.append(("worker_woken", str(nanny.worker_address)))
         missing = self._cluster.worker_spec.keys() - self._cluster.workers.keys()
         if missing:
             self._cluster.scale(len(self._cluster.worker_spec))
@@ -300,12 +298,8 @@ class LocalWorkers(OwnScheduler):
 
     def kill_worker(self, address: str) -> bool:
         """Kill the worker process at an address; a new one takes its place. False when there is none."""
-        for nanny in list(self._cluster.workers.values()):
-            if nanny.worker_address == address and nanny.pid:
-                with suppress(ProcessLookupError):
-                    os.kill(nanny.pid, signal.SIGKILL)
-                    return True
-        return False
+        nannies = [one for one in list(self._cluster.workers.values()) if one.worker_address == address]
+        return any(_signalled(nanny, signal.SIGKILL) for nanny in nannies)
 
     def _kill_processes(self, cluster: Any, ending: Thread) -> None:
         """Kill worker processes until the cluster has ended.
@@ -316,9 +310,7 @@ class LocalWorkers(OwnScheduler):
         while ending.is_alive() and time.monotonic() < until:
             with suppress(RuntimeError):  # the set grew meanwhile
                 for nanny in list(cluster._created):
-                    if nanny.pid:
-                        with suppress(ProcessLookupError):
-                            os.kill(nanny.pid, signal.SIGKILL)
+                    _signalled(nanny, signal.SIGKILL)
             ending.join(PAUSE_S)
 
 
@@ -356,10 +348,6 @@ class QueuedWorkers(OwnScheduler):
         self._least = least or most
         super().__init__(cluster, dashboard=dashboard, timeout_s=timeout_s, none_came=none_came, not_begun=not_begun)
 
-    def workers(self) -> dict[str, int]:
-        """Threads of each worker by its address; of those that are there, the others may be queued for hours."""
-        return threads_of(self.client)
-
     def scale(self, batches: int) -> None:
         """Keep as many workers as there are batches, within the bounds; replace those that ended."""
         self._cluster.scale(min(max(batches, self._least), self._most))
@@ -375,6 +363,15 @@ def _with_all_workers(cluster: Callable[[], FiguresCluster]) -> FiguresCluster:
         with suppress(RuntimeError):
             return cluster()
     return cluster()
+
+
+def _signalled(nanny: Any, number: signal.Signals) -> bool:
+    """Send a signal to the worker process of a nanny; return whether there was one."""
+    with suppress(ProcessLookupError):
+        if nanny.pid:
+            os.kill(nanny.pid, number)
+            return True
+    return False
 
 
 def is_stopped(pid: int) -> bool:

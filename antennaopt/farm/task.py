@@ -23,11 +23,16 @@ import msgpack
 import numpy as np
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
-from antennaopt.solve.outcome import CUTS, FIELDS, KEYS, Outcome, listed
+from antennaopt.solve.options import SolveOptions
+from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, listed
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
-"""`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker."""
+"""`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker.
+
+In a study with an evaluation cache it gets `options` too, see `antennaopt.solve.options.SolveOptions.known`.
+"""
 
 STARTED = "antennaopt-batch-started"
 """Topic on which a worker reports that it began a batch."""
@@ -73,7 +78,7 @@ _EQUAL = ("status", "error", "cells", "frequency_hz", "device")
 
 
 def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a batch's outcomes as a message: a column a key, cuts as arrays of float32, which is how they are stored.
+    """Return a batch's outcomes as a message: a column a key, cuts as arrays of single precision, as they are stored.
 
     Args:
         outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones.
@@ -94,14 +99,16 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         of_shape: dict[tuple[int, ...], tuple[list[int], list[np.ndarray]]] = {}
         for place, one in enumerate(ones):
             if one.__dict__[key] is not None:
-                values = np.asarray(one.__dict__[key], dtype=np.float32)
+                given = one.__dict__[key]
+                angles = key == CUTS[0]
+                values = np.asarray(given, np.float32) if angles else amplitudes(given).astype(np.complex64, copy=False)
                 found = of_shape.setdefault(values.shape, ([], []))
                 found[0].append(place)
                 found[1].append(values)
         for at, values in of_shape.values():
-            angles = key == CUTS[0] and all(np.array_equal(one, values[0]) for one in values)
+            shared_angles = key == CUTS[0] and all(np.array_equal(one, values[0]) for one in values)
             places.append((key, at))
-            arrays.append(np.stack(values[:1] if angles else values))  # angles are the same for all
+            arrays.append(np.stack(values[:1] if shared_angles else values))
     head = {"count": len(ones), "shared": shared, "columns": columns, "metrics": metrics, "cuts": places}
     solved = sum(1 for one in ones if one.steps)
     return {"outcomes": msgpack.packb(head, default=_plain), "cuts": arrays, "solved": solved}
@@ -162,8 +169,17 @@ def solve_batch(
     designs: list[dict[str, float]],
     plan: Mapping[str, Any],
     backend: str,
+    known: bytes | None = None,
 ) -> dict[str, Any]:
     """Evaluate a batch and return plain data.
+
+    Args:
+        evaluate: The function.
+        family: Antenna family.
+        designs: Full designs.
+        plan: What all antennas share.
+        backend: What solves.
+        known: Cells that need not be solved; `evaluate` gets no options when None.
 
     Returns:
         Either what `unpack_outcomes` turns into one outcome a design, and `solved`, the number of antennas that took
@@ -172,7 +188,7 @@ def solve_batch(
     """
     start = time.perf_counter()
     try:
-        outcomes = [Outcome.of(one) for one in _evaluated(evaluate, family, designs, plan, backend)]
+        outcomes = [Outcome.of(one) for one in _evaluated(evaluate, family, designs, plan, known, backend=backend)]
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
         packed = pack_outcomes([one if one.device else one.changed(device=backend) for one in outcomes])
@@ -183,14 +199,21 @@ def solve_batch(
 
 
 def _evaluated(
-    evaluate: Evaluate, family: str, designs: list[dict[str, float]], plan: Mapping[str, Any], backend: str
+    evaluate: Evaluate,
+    family: str,
+    designs: list[dict[str, float]],
+    plan: Mapping[str, Any],
+    known: bytes | None,
+    *,
+    backend: str,
 ) -> Sequence[Mapping[str, Any]]:
     """Evaluate; on a device in as many parts as its memory asks for."""
+    options = {} if known is None else {"options": SolveOptions(known=known)}
     if backend != "cuda":
-        return evaluate(family, designs, plan, backend=backend)
+        return evaluate(family, designs, plan, backend=backend, **options)
     from antennaopt.solve.device import evaluate_within_memory, release_memory
 
-    return evaluate_within_memory(evaluate, family, designs, plan, release=release_memory, backend=backend)
+    return evaluate_within_memory(evaluate, family, designs, plan, release=release_memory, backend=backend, **options)
 
 
 def is_broken(error: BaseException) -> bool:
@@ -199,7 +222,14 @@ def is_broken(error: BaseException) -> bool:
 
 
 def solve_on_worker(
-    token: str, limit_s: float, evaluate: Evaluate, family: str, designs: Designs, plan: Mapping, backend: str
+    token: str,
+    limit_s: float,
+    evaluate: Evaluate,
+    family: str,
+    designs: Designs,
+    plan: Mapping,
+    backend: str,
+    known: bytes | None = None,
 ) -> dict[str, Any]:
     """Do `solve_batch` in a Dask worker, under a watchdog that ends the process when the batch takes too long.
 
@@ -213,7 +243,7 @@ def solve_on_worker(
     if _BROKEN.is_set():
         time.sleep(2.0 * GOODBYE_S)  # what came too late is lost with this process, and tried again in the next
     with watchdog(limit_s):
-        reply = solve_batch(evaluate, family, designs.to_list(), plan, _resolved(backend))
+        reply = solve_batch(evaluate, family, designs.to_list(), plan, _resolved(backend), known)
     if reply.get("broken"):  # another process, with another context, takes this one's place
         _BROKEN.set()
         threading.Timer(GOODBYE_S, os._exit, [1]).start()

@@ -21,8 +21,8 @@ from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.run.planning import search_of
 from antennaopt.search import Scored, Search, decode, encode
 from antennaopt.solve.outcome import fault_of
-from antennaopt.store import Checkpoint, RunFolder
-from antennaopt.store.checkpoint import canonical, digest
+from antennaopt.store.checkpoint import Checkpoint, canonical, digest
+from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment, Gene

@@ -18,14 +18,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
-from antennaopt.run.interfaces import Evaluation, Interfaces, Job, Outcome, fits_json
+from antennaopt.farm.batches import Job
+from antennaopt.run.interfaces import Evaluation, Interfaces, fits_json
 from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
 from antennaopt.search.objectives import shortfalls
-from antennaopt.solve.outcome import REPEATABLE
-from antennaopt.store import generation_of
+from antennaopt.solve.outcome import REPEATABLE, Outcome
+from antennaopt.store.generations import generation_of
 
 
 class Driver:
@@ -87,12 +88,8 @@ class Driver:
         number, genome = self.search.generation, (0.5,) * len(self.search.genes)
         slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
         values = decode(self.search.genes, genome)
-        return [
-            self._evaluation(
-                Candidate(individual=name, generation=number, slot=slots[name], genome=genome), values, outcome
-            )
-            for name, outcome in self._partial.items()
-        ]
+        bred = [Candidate(individual=one, generation=number, slot=slots[one], genome=genome) for one in self._partial]
+        return [self._evaluation(one, values, self._partial[one.individual]) for one in bred]
 
     def run(self) -> str:
         """Go on until a stop; return its reason.

@@ -6,33 +6,21 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from antennaopt.farm import Farm
-from antennaopt.farm.batches import Job
+from antennaopt.farm.interface import Solving
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, Result, Scored
 from antennaopt.search.objectives import Objective
-from antennaopt.solve.outcome import CUTS, Outcome
-from antennaopt.store import Row
-
-__all__ = [
-    "NOT_KEPT",
-    "Evaluation",
-    "Farm",
-    "Interfaces",
-    "Job",
-    "Outcome",
-    "Recalled",
-    "Store",
-    "fits_json",
-]
+from antennaopt.solve.cuts import PATTERN
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store.rows import Row
 
 Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
 
-NOT_KEPT = (*CUTS, "cells", "batch_seconds")
+NOT_KEPT = (*PATTERN, "cells", "batch_seconds")
 """What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
 
 
@@ -61,16 +49,8 @@ class Evaluation:
     @property
     def row(self) -> Row:
         """What is stored of it."""
-        one = self.candidate
         return Row(
-            individual=one.individual,
-            generation=one.generation,
-            slot=one.slot,
-            genome=one.genome,
-            parents=one.parents,
-            operator=one.operator,
-            birth=one.birth,
-            bred_after=one.bred_after,
+            **vars(self.candidate),
             values=self.values,
             outcome=self.outcome,
             shortfalls=self.shortfalls,
@@ -99,44 +79,35 @@ def fits_json(outcome: Mapping[str, Any]) -> bool:
     return True
 
 
-class Store(Protocol):
-    """Keeps rows, patterns, checkpoints and a log."""
+class Store:
+    """Keeps rows, patterns, checkpoints and a log; this one keeps nothing."""
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Store a generation's rows and patterns; done again, it replaces them."""
-        ...
 
     def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
         """Return id, genome and status of all individuals of the first `generations` generations, in order."""
-        ...
+        return ()
 
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome of individuals; those that are not there are left out."""
-        ...
-
-    def patterns(self, individual: str) -> Mapping[str, Any]:
-        """Return the pattern part of an individual's outcome."""
-        ...
+        return {}
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
         """Store the state after a generation, or in the middle of it; the one before stays too."""
-        ...
 
     def completed(self, place: int, name: str, births: int) -> None:
         """Note at once which individual is complete in a steady state, its place, and how many were bred by then."""
-        ...
 
     def order(self, place: int) -> Sequence[tuple[str, int]]:
         """Return the individuals that `completed` noted from a place on, with how many were bred by then."""
-        ...
+        return ()
 
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to the run's log."""
-        ...
 
     def flush(self) -> None:
         """Wait until all that was handed in is stored."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +128,7 @@ class Interfaces:
 
     objectives: Sequence[Objective]
     design: Callable[[Mapping[str, float]], dict[str, float]]
-    farm: Farm
+    farm: Solving
     store: Store
     progress: Progress
     signals: StopSignals

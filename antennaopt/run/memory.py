@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from antennaopt.errors import TooManyFailuresError
-from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Outcome, Recalled, Store
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Recalled, Store
 from antennaopt.run.progress import GenerationReport
 from antennaopt.search import Scored, Search, decode, individual_id
-from antennaopt.solve.outcome import REPEATABLE
+from antennaopt.solve.outcome import REPEATABLE, Outcome
 
 MOST_LOOSE = 8192
 """Entries that are kept loose, some 250 bytes each, before they are sorted into the table."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.farm import ClusterSettings
-from antennaopt.run.progress import duration
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.quantities import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
 from antennaopt.settings import SolverSettings
 from antennaopt.solve.device import usable_cores
+from antennaopt.solve.options import PLAIN, SolveOptions
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -23,7 +24,14 @@ class Evaluate(Protocol):
     """Solves a batch: the only crossing from the optimiser to the solver."""
 
     def __call__(
-        self, family: str, designs: list[dict[str, float]], plan: dict[str, Any], *, backend: str, fields: bool = False
+        self,
+        family: str,
+        designs: list[dict[str, float]],
+        plan: dict[str, Any],
+        *,
+        backend: str,
+        fields: bool = False,
+        options: SolveOptions = PLAIN,
     ) -> Sequence[Mapping[str, Any]]:
         """Return one outcome a design."""
         ...
@@ -74,7 +82,7 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None) -> di
     lower = experiment.design({gene.name: gene.low for gene in genes})
     upper = experiment.design({gene.name: gene.high for gene in genes})
     settings = solver or experiment.solver.settings
-    return plan(experiment.family, lower, upper, settings.in_a_search()).to_dict()
+    return plan(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
 
 
 def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] = ()) -> Search:
@@ -103,48 +111,33 @@ class DryRun:
     """Cost of a run.
 
     Attributes:
-        nr: Cells along r, absorbing layer included.
-        nz: Cells along z, absorbing layers included.
-        cell: Cell size, m.
-        time_step: Seconds of field time a step.
-        max_steps: Steps after which an antenna is given up as `undecayed`; most stop earlier, by their energy.
-        memory_bytes: Fields and coefficients of one antenna.
+        plan: Of an antenna, from `plan_for`; most antennas stop before its `max_steps`, by their energy.
         evaluations: Antennas solved at most.
-        certified: Antennas solved once more at the end, with half the cell, at most.
-        certificate_grid: Cells along r and z of those; None when there are none.
+        finer: Plan of the antennas that are solved once more at the end; None when there are none.
+        certified: Number of those, at most.
         workers: Cores or devices, each of which solves by itself.
         cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device; with devices and
             cores, of a device.
-        seconds_per_antenna: All that it takes, at `max_steps`, on that worker; of a device its share of the batch's.
         kinds: With devices and cores: of each backend its number of workers and what one of them does a second.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
 
-    nr: int
-    nz: int
-    cell: float
-    time_step: float
-    max_steps: int
-    memory_bytes: int
+    plan: Mapping[str, Any]
     evaluations: int
+    finer: Mapping[str, Any] | None
     certified: int
-    certificate_grid: tuple[int, int] | None
     workers: int
     cell_steps_per_s: float
-    seconds_per_antenna: float
     seconds: float
     kinds: dict[str, tuple[int, float]] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able data."""
-        return asdict(self)
-
     def lines(self) -> list[str]:
         """Return the estimate as lines for people."""
+        plan = self.plan
         return [
-            f"grid         {self.nr} x {self.nz} cells (r x z) of {self.cell * 1e3:.4g} mm, absorbing layers included",
-            f"time step    {self.time_step * 1e12:.4g} ps, at most {self.max_steps} steps an antenna",
-            f"memory       {self.memory_bytes / 2**20:.1f} MiB an antenna",
+            f"{grid_lines(plan)[0]}, absorbing layers included",
+            f"time step    {plan['time_step'] * 1e12:.4g} ps, at most {plan['max_steps']} steps an antenna",
+            grid_lines(plan)[1],
             f"evaluations  at most {self.evaluations}, {self.workers} at a time",
             *self._certificate_lines(),
             *self._speed_lines(),
@@ -161,13 +154,18 @@ class DryRun:
         ]
 
     def _certificate_lines(self) -> list[str]:
-        if self.certificate_grid is None:
+        if self.finer is None:
             return []
-        nr, nz = self.certificate_grid
-        return [
-            f"certificate  at most {self.certified} antennas once more, on {nr} x {nz} cells of "
-            f"{self.cell * 0.5e3:.4g} mm"
-        ]
+        grid = f"{self.finer['nr']} x {self.finer['nz']} cells of {self.plan['cell'] * 0.5e3:.4g} mm"
+        return [f"certificate  at most {self.certified} antennas once more, on {grid}"]
+
+
+def grid_lines(plan: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a plan's grid and memory as lines for people."""
+    return (
+        f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
+        f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
+    )
 
 
 def estimate(
@@ -204,18 +202,12 @@ def estimate(
     if finer:
         seconds += _seconds(timed, certified, finer["max_steps"], growth=finer["nr"] * finer["nz"] / cells)
     return DryRun(
-        nr=plan["nr"],
-        nz=plan["nz"],
-        cell=plan["cell"],
-        time_step=plan["time_step"],
-        max_steps=plan["max_steps"],
-        memory_bytes=plan["memory_bytes"],
+        plan=plan,
         evaluations=evaluations,
+        finer=finer,
         certified=certified,
-        certificate_grid=(finer["nr"], finer["nz"]) if finer else None,
         workers=sum(one.workers for one in timed),
         cell_steps_per_s=cells / timed[0].step,
-        seconds_per_antenna=timed[0].each(plan["max_steps"]),
         seconds=seconds,
         kinds={one.backend: (one.workers, cells / one.step) for one in timed} if len(timed) > 1 else {},
     )
@@ -253,7 +245,7 @@ def _calibrate(
     """Return seconds a step and seconds beside stepping of one of a batch; the first call compiles the kernels."""
     timed = []
     for limit in (CALIBRATION_STEPS[0], *CALIBRATION_STEPS):
-        outcome = solve(family, designs, {**plan, "max_steps": limit}, backend=backend)[0]
+        outcome = solve(family, designs, plan, backend=backend, options=SolveOptions(max_steps=limit))[0]
         if not outcome.get("steps") or not outcome.get("seconds"):
             raise ConfigurationError(
                 f"the design in the middle of all ranges cannot be solved: {outcome['status']}, "

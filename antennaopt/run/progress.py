@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
+from antennaopt.quantities import duration
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store import RunFolder
+from antennaopt.store.run_folder import RunFolder
 from antennaopt.terminal import drawn, visible
 
 LOG_EVERY_S = 5.0
@@ -71,64 +72,32 @@ class GenerationReport:
         return "  ".join(parts)
 
 
-class Progress(Protocol):
-    """What the driver tells while it works."""
+class Progress:
+    """What the driver tells while it works; this one keeps silent."""
 
     def note(self, text: str) -> None:
         """Say one line: the dashboard's link, the reason of a stop."""
-        ...
 
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Begin a generation with `to_solve` antennas."""
-        ...
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count one antenna as solved, with its outcome."""
-        ...
 
     def generation_done(self, report: GenerationReport) -> None:
         """Close a generation."""
-        ...
 
     def certification_started(self, to_solve: int) -> None:
         """Begin to certify `to_solve` antennas."""
-        ...
 
     def certified(self, individual: str, *, trusted: bool) -> None:
         """Count one antenna as certified."""
-        ...
 
     def close(self) -> None:
         """Put the terminal back in order."""
-        ...
 
 
-class Quiet:
-    """Says nothing."""
-
-    def note(self, text: str) -> None:
-        """Keep silent."""
-
-    def generation_started(self, generation: int, to_solve: int) -> None:
-        """Keep silent."""
-
-    def evaluated(self, outcome: Outcome | None = None) -> None:
-        """Keep silent."""
-
-    def generation_done(self, report: GenerationReport) -> None:
-        """Keep silent."""
-
-    def certification_started(self, to_solve: int) -> None:
-        """Keep silent."""
-
-    def certified(self, individual: str, *, trusted: bool) -> None:
-        """Keep silent."""
-
-    def close(self) -> None:
-        """Keep silent."""
-
-
-class Lines(Quiet):
+class Lines(Progress):
     """One line a generation; for logs and pipes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -154,7 +123,7 @@ class Lines(Quiet):
         self.note(f"certificate {self._certified}/{self._to_certify}  {individual} {verdict}")
 
 
-class Bar(Quiet):
+class Bar(Progress):
     """A bar for the generation or the certificates under way, and the line of each generation done above it."""
 
     def __init__(self) -> None:
@@ -211,7 +180,7 @@ class Bar(Quiet):
 def for_terminal(*, quiet: bool = False) -> Progress:
     """Choose by where stderr goes: a bar on a terminal, lines elsewhere, nothing when quiet."""
     if quiet:
-        return Quiet()
+        return Progress()
     return Bar() if sys.stderr.isatty() else Lines()
 
 
@@ -228,17 +197,7 @@ def number(value: float | None) -> str:
     return "none" if value is None else f"{value:.4g}"
 
 
-def duration(seconds: float) -> str:
-    """Write a span of time for people: `45 s`, `3 min 20 s`, `2 h 05 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-class EventPublisher:
+class EventPublisher(Progress):
     """Passes on what the driver tells of its progress, and makes events of it now and then."""
 
     def __init__(

@@ -14,21 +14,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.farm import ForwardingFarm
+from antennaopt.farm.batches import Job
+from antennaopt.farm.interface import ForwardingFarm, Known, Solving
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
-from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Farm, Interfaces, Job, Recalled
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
 from antennaopt.run.planning import search_of
 from antennaopt.run.process import StopSignals
-from antennaopt.run.progress import Quiet
+from antennaopt.run.progress import Progress
 from antennaopt.run.stores import outcome_of_row
 from antennaopt.search import individual_id
-from antennaopt.search.objectives import Objective
 from antennaopt.solve.outcome import REPEATABLE, STATUSES, Outcome
-from antennaopt.store import Checkpoint, RunFolder, generation_of
-from antennaopt.store.checkpoint import canonical
-from antennaopt.store.generations import SINGLE, first_generation
+from antennaopt.store.checkpoint import Checkpoint, canonical
+from antennaopt.store.generations import SINGLE, first_generation, generation_of
 from antennaopt.store.reading import Damage, damaged_files
+from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -39,8 +39,7 @@ def repair(
     checkpoint: Checkpoint | None,
     *,
     experiment: Experiment,
-    objectives: Sequence[Objective],
-    farm: Farm,
+    farm: Solving,
     signals: StopSignals,
     told: Callable[[str], None],
     exact: bool,
@@ -51,7 +50,6 @@ def repair(
         folder: Open for writing.
         checkpoint: The newest whole one, None before the first.
         experiment: The run's.
-        objectives: What fitness is made of.
         farm: Solves.
         signals: Say when to stop.
         told: Takes lines for people.
@@ -78,7 +76,7 @@ def repair(
     solved: dict[int, Sequence[Evaluation]] = {}
     if checkpoint is not None and any(one.generations for one in found):
         replay = _Replay(folder, found, done, experiment=experiment, exact=exact)
-        solved = replay.carry_out(checkpoint, objectives=objectives, farm=farm, signals=signals)
+        solved = replay.carry_out(checkpoint, farm=farm, signals=signals)
     _write(folder, found, solved)
     folder.log("repaired", files=[str(one) for one in found], generations=sorted(solved), exact=exact)
     told(f"repaired: {len(found)} file{'' if len(found) == 1 else 's'}, {_listed(solved)} solved again")
@@ -102,7 +100,7 @@ def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequ
             folder.write_rows(number, [one.row for one in evaluations])
 
 
-class _Replay:
+class _Replay(Store):
     """A search carried out again on recorded rows. It is the store of its driver too, and writes nothing."""
 
     def __init__(
@@ -119,16 +117,16 @@ class _Replay:
         self._state: Mapping[str, Any] | None = None
 
     def carry_out(
-        self, checkpoint: Checkpoint, *, objectives: Sequence[Objective], farm: Farm, signals: StopSignals
+        self, checkpoint: Checkpoint, *, farm: Solving, signals: StopSignals
     ) -> dict[int, Sequence[Evaluation]]:
         """Replay all generations that are done; return those of damaged files."""
         search = search_of(self._experiment, genomes_of(self._folder))
         interfaces = Interfaces(
-            objectives=objectives,
+            objectives=self._experiment.goals,
             design=self._experiment.design,
             farm=_RecordedFarm(farm, self._recorded),
             store=self,
-            progress=Quiet(),
+            progress=Progress(),
             signals=signals,
             batch_size=self._experiment.cluster.batch_size,
         )
@@ -236,34 +234,17 @@ class _Replay:
         """Return the recorded order of completion."""
         return self._order[place:]
 
-    def history(self, generations: int) -> Iterable[tuple[str, tuple[float, ...], str]]:
-        """Return nothing: a replay begins at the beginning."""
-        return ()
-
-    def patterns(self, individual: str) -> Mapping[str, Any]:
-        """Return nothing: no driver asks."""
-        return {}
-
-    def completed(self, place: int, name: str, births: int) -> None:
-        """Do nothing."""
-
-    def log(self, event: str, **fields: Any) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
 
 class _RecordedFarm(ForwardingFarm):
     """A farm that answers from records, and gives another farm the rest."""
 
-    def __init__(self, farm: Farm, recorded: Callable[[str], tuple[Outcome | None, bool]]) -> None:
+    def __init__(self, farm: Solving, recorded: Callable[[str], tuple[Outcome | None, bool]]) -> None:
         super().__init__(farm)
         self._recorded = recorded
         self._ready: deque[tuple[str, Outcome]] = deque()
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         asked = list(batches)
         self._ready.clear()

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.farm import ForwardingFarm
-from antennaopt.run.interfaces import Farm, Job, Outcome
+from antennaopt.farm.batches import Job
+from antennaopt.farm.interface import Farm, ForwardingFarm, Known
 from antennaopt.solve.arithmetic import arithmetic
-from antennaopt.solve.outcome import REPEATABLE
-from antennaopt.solve.recognition import KNOWN, REUSE, beginnings
+from antennaopt.solve.outcome import REPEATABLE, Outcome
+from antennaopt.solve.recognition import KNOWN, beginnings
 from antennaopt.store.cache import Entry, EvaluationCache
 
 MOST_SENT = 32_768
@@ -64,6 +64,7 @@ class ReusingFarm(ForwardingFarm):
             clock: Seconds.
         """
         super().__init__(farm)
+        self._ask_workers = farm.ask
         self._cache, self._clock, self._told = cache, clock, told
         self._family, self._plan, self._backend = family, dict(plan), backend
         self._contexts: dict[str, list[str]] = {}
@@ -73,6 +74,7 @@ class ReusingFarm(ForwardingFarm):
         self._written = clock()
         self._here: set[bytes] = set()
         self._ready: deque[tuple[str, Outcome]] = deque()
+        self._known = b""
 
     @property
     def dropped(self) -> int:
@@ -80,19 +82,26 @@ class ReusingFarm(ForwardingFarm):
         return self._cache.damaged
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None
+        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
     ) -> Iterator[tuple[str, Outcome]]:
-        """Set to work on what is not known, then yield each individual's outcome once."""
+        """Set to work on what is not known, then yield each individual's outcome once.
+
+        What is solved now is known to the next batch that is sent.
+
+        Args:
+            batches: As for any farm.
+            plan: Grid and times; the study's when None.
+            known: Not used: what is known is the cache's.
+        """
         plan = dict(self._plan if plan is None else plan)
         self._look_up = _LookUp(self._family, self._ask(plan))
-        # The farm sends this very table with every batch, so what is solved now is known to the next one.
-        self._sent = {"known": beginnings(self._recent())}
+        self._known = beginnings(self._recent())
         self._warn()
         self._frequencies = tuple(plan.get("frequencies", ()))
         self._ready.clear()
         self._under_way = {}
         left = self._unanswered(batches)
-        return self._completed(self._farm.run(left, plan={**plan, REUSE: self._sent}))
+        return self._completed(self._farm.run(left, plan=plan, known=lambda: self._known))
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches while outcomes are being read."""
@@ -171,7 +180,7 @@ class ReusingFarm(ForwardingFarm):
         kept = outcome.without("batch_seconds", "origin")
         self._here.add(digest)
         self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
-        self._sent["known"] = _with(self._sent["known"], digest)
+        self._known = _with(self._known, digest)
         if len(self._fresh) >= WRITE_AFTER or self._clock() - self._written > WRITE_AFTER_S:
             self._write()
 
@@ -181,8 +190,8 @@ class ReusingFarm(ForwardingFarm):
             self._names[self._look_up.key(identity["context"], self._under_way[individual])] = digest
 
     def _forget(self, digest: bytes) -> None:
-        known = np.frombuffer(self._sent["known"], dtype="<u8")
-        self._sent["known"] = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
+        known = np.frombuffer(self._known, dtype="<u8")
+        self._known = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
 
     def _write(self) -> None:
         """Hand what waits to the cache. The names are kept while they wait."""
@@ -204,7 +213,7 @@ class ReusingFarm(ForwardingFarm):
         """Return the contexts of the workers on a plan; they are asked once."""
         name = hashlib.sha256(repr(sorted(plan.items())).encode()).hexdigest()
         if name not in self._contexts:
-            answers = self._farm.ask(arithmetic, plan, self._backend)
+            answers = self._ask_workers(arithmetic, plan, self._backend)
             self._contexts[name] = sorted({one.context for one in answers})
         return self._contexts[name]
 

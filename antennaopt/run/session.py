@@ -12,22 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
+from antennaopt.farm.interface import Farm
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
-from antennaopt.run.interfaces import Farm, Interfaces
+from antennaopt.run.interfaces import Interfaces
 from antennaopt.run.planning import halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
 from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
-from antennaopt.run.stores import FolderStore, WriteBehind
+from antennaopt.run.stores import WriteBehind
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object
-from antennaopt.store import Checkpoint, RunFolder, stepping_of
 from antennaopt.store.cache import EvaluationCache
+from antennaopt.store.checkpoint import Checkpoint
+from antennaopt.store.reading import stepping_of
+from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -36,6 +39,12 @@ MIXED = (
     "mixed hardware ({}): the worker that solves an antenna decides its last bits, so the seed does not repeat "
     "this run to the bit; each row's device names it, and the rows replay it. The evaluation cache is left alone"
 )
+
+
+LOGGED = (
+    "reason", "search_seconds", "solver_fraction", "stepping_fraction", "cell_steps_per_s", "counts", "cache_dropped",
+)  # fmt: skip
+"""Entries of a summary that the log's event `stopped` has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +87,7 @@ class Session:
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = place.backend, dict(place.plan)
         self._signals = signals
-        self._objectives = experiment.goals
-        self._store = FolderStore(folder)
-        self._behind = WriteBehind(self._store)
+        self._store = WriteBehind(folder)
         self._solving = farm
         if is_mixed(farm):
             progress.note(MIXED.format(" and ".join(farm.backends)))
@@ -90,10 +97,10 @@ class Session:
                 farm, cache, family=experiment.family, plan=place.plan, backend=place.backend, told=self._warn_of_cache
             )
         interfaces = Interfaces(
-            objectives=self._objectives,
+            objectives=experiment.goals,
             design=experiment.design,
             farm=self._solving,
-            store=self._behind,
+            store=self._store,
             progress=progress,
             signals=signals,
             batch_size=experiment.cluster.batch_size,
@@ -122,7 +129,6 @@ class Session:
             self._folder,
             checkpoint,
             experiment=self._experiment,
-            objectives=self._objectives,
             farm=self._solving,
             signals=self._signals,
             told=self._progress.note,
@@ -160,7 +166,7 @@ class Session:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
-            self._behind.close()
+            self._store.close()
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True
             self._progress.close()
@@ -176,7 +182,6 @@ class Session:
         summary = summarise(
             self.driver,
             experiment=self._experiment,
-            objectives=self._objectives,
             folder=self._folder.path,
             reason=reason,
             search_seconds=time.monotonic() - began,
@@ -189,14 +194,8 @@ class Session:
     def _log_stop(self, summary: RunSummary) -> None:
         self._folder.log(
             "stopped",
-            reason=summary.reason,
+            **{name: getattr(summary, name) for name in LOGGED},
             run_seconds=summary.wall_seconds,
-            search_seconds=summary.search_seconds,
-            solver_fraction=summary.solver_fraction,
-            stepping_fraction=summary.stepping_fraction,
-            cell_steps_per_s=summary.cell_steps_per_s,
-            counts=summary.counts,
-            cache_dropped=summary.cache_dropped,
             crowned=summary.best.individual if summary.best else None,
         )
 
@@ -206,8 +205,7 @@ class Session:
         if summary.best is None or mode == "off":
             return summary
         hall = [
-            finalist(self.driver, self._experiment, self._objectives, one.candidate.individual)
-            for one in self.driver.search.hall_of_fame
+            finalist(self.driver, self._experiment, one.candidate.individual) for one in self.driver.search.hall_of_fame
         ]
         certificates = certify_best(
             hall,
@@ -237,7 +235,7 @@ class Session:
         title = self._experiment.title or self._experiment.name
         text = antenna_toml(
             title=f"{title}: best of {self._folder.run_id}",
-            family=self._experiment.family,
+            family=self._experiment.kind,
             design=best.design,
             solver=self._experiment.solver.settings.to_dict(),
             comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}"
@@ -275,7 +273,7 @@ class Session:
         return write_field_map(self._folder.path / "best" / "field.npz", outcome, individual=best.individual)
 
     def _write_report(self) -> Path:
-        from antennaopt.report import write_report
+        from antennaopt.report.page import write_report
 
         return Path(write_report(self._folder.path))
 

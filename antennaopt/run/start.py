@@ -10,17 +10,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from antennaopt.farm.interface import Farm
 from antennaopt.run.continuation import Ancestry, experiment_to_resume, plan_digest, plan_to_resume, restore, written
-from antennaopt.run.interfaces import Farm
 from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.run.process import StopSignals
-from antennaopt.run.progress import Progress, Quiet
+from antennaopt.run.progress import Progress
 from antennaopt.run.session import Session, Workplace, is_mixed
 from antennaopt.run.summary import RunSummary
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
-from antennaopt.store import RunColumns, RunFolder
 from antennaopt.store.cache import EvaluationCache, usual_folder
+from antennaopt.store.manifest import ExperimentRecord
+from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import RunColumns
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def open_farm(
         ConfigurationError: Connections to other machines would be open.
         ClusterError: No scheduler, no worker.
     """
-    from antennaopt.farm import ClusterSettings, DaskFarm
+    from antennaopt.farm.clusters import ClusterSettings
+    from antennaopt.farm.dask_pool import DaskFarm
 
     return DaskFarm(
         evaluate or standard_evaluate(),
@@ -170,7 +173,7 @@ def run(
         TooManyFailuresError: The search has nothing to go on.
     """
     means, shared = Means(**options), dict(plan or plan_for(experiment))
-    told = means.progress or Quiet()
+    told = means.progress or Progress()
     with (
         StopSignals(opening=True) as signals,
         means.workplace(experiment, shared, means.backend or "cpu", told) as place,
@@ -182,16 +185,15 @@ def run(
             **_about(experiment, place),
             **lineage,
         }
-        with RunFolder.create(
-            root,
+        record = ExperimentRecord(
             name=experiment.name,
             source=source,
             resolved=experiment.resolved(),
             config_hash=experiment.config_hash,
-            columns=_columns(experiment),
-            manifest=about,
-            texts=files,
-            now=now,
+        )
+        texts = {**files, **experiment.antenna.profiles}
+        with RunFolder.create(
+            root, record, columns=_columns(experiment), manifest=about, texts=texts, now=now
         ) as folder:
             told.note(f"run folder {folder.path}")
             for line in ancestry.lines(experiment.evolution.population) if ancestry else ():
@@ -219,7 +221,7 @@ def resume(
         Interrupted: A signal came.
     """
     means = Means(**options)
-    told = means.progress or Quiet()
+    told = means.progress or Progress()
     with StopSignals(opening=True) as signals, RunFolder.open(path, write=True) as folder:
         experiment = experiment_to_resume(folder, overrides)
         checkpoint = folder.load_checkpoint()
@@ -259,6 +261,7 @@ def _columns(experiment: Experiment) -> RunColumns:
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
         feed_radius=experiment.bounds()[0]["feed.inner_radius"],
+        outline=experiment.antenna.digest,
     )
 
 

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.run.interfaces import Evaluation, Recalled, Store
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store import RunColumns, RunFolder, crowned_best, damage_lines, generation_of, pattern
 from antennaopt.store.files import check_run_folder, read_events
-from antennaopt.store.generations import restoring
-from antennaopt.store.schema import PARTS_OF_S11
+from antennaopt.store.generations import generation_of, restoring
+from antennaopt.store.reading import crowned_best, damage_lines
+from antennaopt.store.rows import pattern_part
+from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import PARTS_OF_S11, RunColumns
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 
 
-class FolderStore:
+class FolderStore(Store):
     """Keeps evaluations in a run folder.
 
     Attributes:
@@ -79,16 +82,8 @@ class FolderStore:
         }
 
     def patterns(self, individual: str) -> dict[str, Any]:
-        """Return the pattern part of an individual's outcome, empty when it has none; float32 values."""
-        table = pattern(self.folder, individual)
-        if table.empty:
-            return {}
-        ordered = [table[table["frequency_hz"] == hz] for hz in self.folder.columns.frequencies]
-        return {
-            "theta_deg": ordered[0]["theta_deg"].tolist(),
-            "e_plane_dbi": [cut["e_plane_dbi"].tolist() for cut in ordered],
-            "h_plane_dbi": [cut["h_plane_dbi"].tolist() for cut in ordered],
-        }
+        """Return the pattern part of an individual's outcome, empty when it has none."""
+        return pattern_part(self.folder.pattern_of(individual), self.folder.columns.frequencies)
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
         """Write the state."""
@@ -105,9 +100,6 @@ class FolderStore:
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to `logs/run.jsonl`."""
         self.folder.log(event, **fields)
-
-    def flush(self) -> None:
-        """Do nothing: everything is stored when it is handed in."""
 
     def seconds_before(self) -> float:
         """Return the wall time of earlier sessions; it is in the log so that checkpoints hold the search only."""
@@ -154,7 +146,7 @@ def _failure(one: Evaluation) -> dict[str, Any]:
     }
 
 
-class WriteBehind:
+class WriteBehind(FolderStore):
     """A store that returns at once and writes in the background.
 
     Everything is written in the order in which it was asked for, so a process that is killed leaves what it would have
@@ -162,46 +154,33 @@ class WriteBehind:
     fault of writing is raised by the next call.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(folder)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._last: list[Future[None]] = []
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Store a generation's rows and patterns, in the background."""
         self.flush()
-        self._queue(self._store.write_generation, generation, evaluations)
+        self._queue(super().write_generation, generation, evaluations)
 
     def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
         """Store a state, in the background; it must not change any more."""
-        self._queue(self._store.checkpoint, generation, state)
+        self._queue(super().checkpoint, generation, state)
 
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to the run's log, in the background."""
-        self._queue(lambda: self._store.log(event, **fields))
-
-    def completed(self, place: int, name: str, births: int) -> None:
-        """Note who is complete, at once."""
-        self._store.completed(place, name, births)
-
-    def order(self, place: int) -> Sequence[tuple[str, int]]:
-        """Return what `completed` noted from a place on."""
-        return self._store.order(place)
+        self._queue(partial(super().log, event, **fields))
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
         """Yield id, genome and status of the first `generations` generations, in order."""
         self.flush()
-        yield from self._store.history(generations)
+        return super().history(generations)
 
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome of individuals."""
         self.flush()
-        return self._store.recall(individuals)
-
-    def patterns(self, individual: str) -> Mapping[str, Any]:
-        """Return the pattern part of an individual's outcome."""
-        self.flush()
-        return self._store.patterns(individual)
+        return super().recall(individuals)
 
     def flush(self) -> None:
         """Wait until all is written.

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
-from antennaopt.families import FAMILIES, Parameter
+from antennaopt.families import Family, Parameter, kind
+from antennaopt.farm.interface import Solving
 from antennaopt.report.goals import Findings
 from antennaopt.run.driver import Driver
-from antennaopt.run.interfaces import Farm, Outcome
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import decode, individual_id
-from antennaopt.search.objectives import Objective, shortfalls
+from antennaopt.search.objectives import shortfalls
 from antennaopt.solve.certificate import certify, is_trusted
-from antennaopt.solve.outcome import REPEATABLE
-from antennaopt.store import RunFolder, mark_rows, read_certificates, write_certificates
+from antennaopt.solve.outcome import REPEATABLE, Outcome
+from antennaopt.store.reading import mark_rows, read_certificates, write_certificates
+from antennaopt.store.run_folder import RunFolder
 from antennaopt.terminal import visible
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def antenna_toml(
-    *, title: str, family: str, design: Mapping[str, float], solver: Mapping[str, Any], comment: str = ""
+    *, title: str, family: str | Family, design: Mapping[str, float], solver: Mapping[str, Any], comment: str = ""
 ) -> str:
     """Write one fully specified antenna as a file for `antennaopt simulate`.
 
@@ -36,16 +37,27 @@ def antenna_toml(
 
     Args:
         title: For people.
-        family: Antenna family.
+        family: Antenna family, with its bodies where the file draws them.
         design: Every parameter, SI, by dotted name.
         solver: The resolved solver table, SI.
         comment: Lines for the top of the file.
     """
+    known = kind(family)
     lines = [f"# {line}" for line in visible(comment).splitlines()]  # TOML refuses control characters there
-    lines += [f"title = {_text(title)}", "", "[antenna]", f"family = {_text(family)}"]
-    for table, entries in _tables(family, design).items():
+    lines += [f"title = {_text(title)}", "", "[antenna]", f"family = {_text(known.name)}"]
+    tables = _tables(known, design)
+    drawn = [(body, tables.pop(f"body.{place}", None)) for place, body in enumerate(known.bodies)]
+    for table, entries in tables.items():
         lines += ["", f"[antenna.{table}]"]
         lines += [f"{name} = {value}" for name, value in entries.items()]
+    for body, material in drawn:
+        lines += ["", "[[antenna.body]]"]
+        lines += ['material = "metal"'] if material is None else [f"{key} = {value}" for key, value in material.items()]
+        lines += [
+            "points = [",
+            *(f"  [{_quantity(r, 'mm', 3)}, {_quantity(z, 'mm', 3)}]," for r, z in body.points),
+            "]",
+        ]
     lines += ["", "[solver]"]
     lines += [f"{name} = {_solver_value(name, value)}" for name, value in solver.items() if value is not None]
     return "\n".join(lines) + "\n"
@@ -56,17 +68,16 @@ def to_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
-def _tables(family: str, design: Mapping[str, float]) -> dict[str, dict[str, str]]:
+def _tables(family: Family, design: Mapping[str, float]) -> dict[str, dict[str, str]]:
     """Group dotted names by table; numbered entries become lists."""
     tables: dict[str, dict[str, Any]] = {}
     for name, value in design.items():
-        table, leaf, *place = name.split(".")
-        text = _parameter(FAMILIES[family].parameter(name), value)
-        entries = tables.setdefault(table, {})
-        if place:
-            entries.setdefault(leaf, {})[int(place[0])] = text
+        parameter = family.parameter(name)
+        text, entries = _parameter(parameter, value), tables.setdefault(parameter.table, {})
+        if name == parameter.name:
+            entries[parameter.key] = text
         else:
-            entries[leaf] = text
+            entries.setdefault(parameter.key, {})[int(name.rpartition(".")[2])] = text
     return {
         table: {leaf: _list(text) if isinstance(text, dict) else text for leaf, text in entries.items()}
         for table, entries in tables.items()
@@ -76,6 +87,8 @@ def _tables(family: str, design: Mapping[str, float]) -> dict[str, dict[str, str
 def _parameter(parameter: Parameter, value: float) -> str:
     if parameter.unit == "m":
         return _quantity(value, "mm", 3)
+    if parameter.choices:
+        return _text(parameter.choices[round(value)])
     return repr(round(value)) if parameter.kind == "integer" else repr(float(value))
 
 
@@ -195,7 +208,6 @@ def summarise(
     driver: Driver,
     *,
     experiment: Experiment,
-    objectives: Sequence[Objective],
     folder: Path,
     reason: str,
     search_seconds: float,
@@ -206,7 +218,6 @@ def summarise(
     Args:
         driver: After its last generation.
         experiment: Whose run it was.
-        objectives: What fitness is made of.
         folder: The run folder.
         reason: Why it stopped.
         search_seconds: Wall time of the generations of this session.
@@ -214,11 +225,11 @@ def summarise(
     """
     best = driver.search.best()
     available = search_seconds * worker_count
-    first, drawn = _first_best(driver, experiment, objectives)
+    first, drawn = _first_best(driver, experiment)
     return RunSummary(
         folder=folder,
         reason=reason,
-        best=finalist(driver, experiment, objectives, best.candidate.individual) if best else None,
+        best=finalist(driver, experiment, best.candidate.individual) if best else None,
         first_best=first,
         first_drawn=drawn,
         generations=driver.search.generation,
@@ -231,10 +242,10 @@ def summarise(
     )
 
 
-def finalist(driver: Driver, experiment: Experiment, objectives: Sequence[Objective], individual: str) -> Finalist:
+def finalist(driver: Driver, experiment: Experiment, individual: str) -> Finalist:
     """Return all that is known of an individual."""
     genome, outcome = driver.memory.recall([individual])[individual]
-    values, missed = decode(driver.search.genes, genome), shortfalls(outcome, objectives)
+    values, missed = decode(driver.search.genes, genome), shortfalls(outcome, experiment.goals)
     return Finalist(
         individual=individual,
         fitness=driver.search.fitness_of(outcome.status, missed),
@@ -245,9 +256,7 @@ def finalist(driver: Driver, experiment: Experiment, objectives: Sequence[Object
     )
 
 
-def _first_best(
-    driver: Driver, experiment: Experiment, objectives: Sequence[Objective]
-) -> tuple[Finalist | None, bool]:
+def _first_best(driver: Driver, experiment: Experiment) -> tuple[Finalist | None, bool]:
     """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
     population = experiment.evolution.population
     first = driver.memory.recall(individual_id(0, slot) for slot in range(population))
@@ -256,9 +265,9 @@ def _first_best(
     drawn = [name for name in ok if first[name][0] not in planted]
     if not ok:
         return None, False
-    fitness = {name: driver.search.fitness_of("ok", shortfalls(ok[name], objectives)) for name in drawn or ok}
+    fitness = {name: driver.search.fitness_of("ok", shortfalls(ok[name], experiment.goals)) for name in drawn or ok}
     best = min(fitness, key=lambda name: (fitness[name], name))
-    return finalist(driver, experiment, objectives, best), bool(drawn)
+    return finalist(driver, experiment, best), bool(drawn)
 
 
 Certificates = dict[str, dict[str, Any]]
@@ -269,7 +278,7 @@ def certify_best(
     *,
     driver: Driver,
     folder: RunFolder,
-    farm: Farm,
+    farm: Solving,
     plan: Mapping[str, Any],
     backend: str,
     signals: StopSignals,

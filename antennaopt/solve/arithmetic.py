@@ -66,8 +66,12 @@ def arithmetic(plan: Mapping[str, Any], backend: str) -> Arithmetic:
     Raises:
         DeviceError: The backend has no device here.
     """
-    solver = SolverPlan.from_dict(plan)
-    return _of(json.dumps(solver.layout.to_dict(), sort_keys=True), backend, solver.precision)
+    return arithmetic_of(SolverPlan.from_dict(plan), backend)
+
+
+def arithmetic_of(plan: SolverPlan, backend: str) -> Arithmetic:
+    """Return what results of this process rest on; see `arithmetic`."""
+    return _of(json.dumps(plan.layout.to_dict(), sort_keys=True), backend, plan.precision)
 
 
 @lru_cache(maxsize=8)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from antennaopt.families import FAMILIES, stack
+from antennaopt.families import kind, stack
 from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import left_over
+from antennaopt.solve.cuts import normalised
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
+from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
-from antennaopt.solve.plan import SolverPlan, misfit
-from antennaopt.solve.recognition import REUSE, Recognition
+from antennaopt.solve.plan import SolverPlan, misfits
+from antennaopt.solve.recognition import Recognition
 from fdtd.axisymmetric.layout import Layout
-from fdtd.axisymmetric.simulation import PATTERN_DEG, Hooks, Keep, Solution, solve
+from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
 from fdtd.farfield import decibels, directivity
@@ -33,9 +35,7 @@ def evaluate(
     backend: str = "cpu",
     fields: bool = False,
     film: bool = False,
-    threads: int = 1,
-    stages: dict[str, float] | None = None,
-    watch: Callable[[int, float], None] | None = None,
+    options: SolveOptions = PLAIN,
 ) -> list[Outcome]:
     """Solve a batch of antennas.
 
@@ -44,14 +44,12 @@ def evaluate(
     Args:
         family: Antenna family.
         designs: Full designs, SI, by dotted name.
-        plan: As `SolverPlan.to_dict` wrote it; with a key `reuse`, antennas are recognised by their cells (see
-            `antennaopt.solve.recognition`).
+        plan: As `SolverPlan.to_dict` wrote it.
         backend: One of `fdtd.backends.BACKENDS`; "cuda" solves the whole batch at once.
         fields: Add the electric field at the frequencies (`field`) and S11 across the band (`sweep`).
         film: Add the first antenna's field over time (`film`).
-        threads: Antennas solved at the same time.
-        stages: Where to add the seconds of each stage (see `fdtd.axisymmetric.simulation.solve`).
-        watch: Called at every test of an antenna's energy with the steps done and the energy over its peak.
+        options: Step limit, known cells, threads, and where to report. With `fields` or `film` all antennas are solved,
+            known or not.
 
     Returns:
         One outcome a design, in order.
@@ -61,33 +59,35 @@ def evaluate(
     """
     if backend not in BACKENDS:
         raise Unsuitable(f"backend = {backend!r} is unknown (allowed: {', '.join(BACKENDS)})")
-    solver = SolverPlan.from_dict(plan)
-    refusals = [
-        refusal or misfit(solver.layout, family, design)
-        for refusal, design in zip(FAMILIES[family].refusal(stack(designs)), designs, strict=True)
-    ]
+    solver = SolverPlan.from_dict(plan).within(options.max_steps)
+    drawn = kind(family, solver.bodies)
+    refusals = drawn.refusal(stack(designs))
+    buildable = [place for place, refusal in enumerate(refusals) if refusal is None]
+    for place, found in zip(buildable, misfits(solver.layout, drawn, [designs[one] for one in buildable]), strict=True):
+        refusals[place] = found
     cells = solver.layout.grid.cells
     outcomes = [
         Outcome(status="infeasible", error=refusal, seconds=0.0, stepping_seconds=0.0, steps=0, cells=cells)
         for refusal in refusals
     ]
-    recognition = None if fields or film or REUSE not in plan else Recognition(plan, backend)
+    known = None if fields or film else options.known
+    recognition = None if known is None else Recognition(known, solver, backend)
     sound = [place for place, refusal in enumerate(refusals) if refusal is None]
-    together = len(sound) if backend == "cuda" else max(_AT_ONCE, threads)
+    together = len(sound) if backend == "cuda" else max(_AT_ONCE, options.threads)
     for first in range(0, len(sound), together or 1):
         places = sound[first : first + together]
         spent: dict[str, float] = {}
         snapshots = frames_wanted(solver.layout) if film and first == 0 else None
         start = time.perf_counter()
-        scene = FAMILIES[family].scene(stack([designs[place] for place in places]))
+        scene = drawn.scene(stack([designs[place] for place in places]))
         solutions = solve(
             solver.layout,
             scene,
             backend=backend,
             precision=solver.precision,
-            threads=threads,
+            threads=options.threads,
             keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots),
-            hooks=Hooks(stages=spent, watch=watch, choose=recognition and recognition.choose),
+            hooks=Hooks(stages=spent, watch=options.watch, choose=recognition and recognition.choose),
         )
         made = _outcomes(solver.layout, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
@@ -103,9 +103,9 @@ def evaluate(
             made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
         for place, outcome in zip(places, made, strict=True):
             outcomes[place] = outcome
-        if stages is not None:
+        if options.stages is not None:
             for name, value in spent.items():
-                stages[name] = stages.get(name, 0.0) + value
+                options.stages[name] = options.stages.get(name, 0.0) + value
     return outcomes
 
 
@@ -113,9 +113,9 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     """Whether the fields came to rest."""
     if not solution.finite:
         return "diverged", f"the fields are not finite after {solution.steps} steps"
-    if layout.decay and solution.energy >= layout.decay:
-        if solution.energy == 1.0 and solution.steps >= layout.settled:
-            return "diverged", f"the energy still grows after {solution.steps} steps"
+    if layout.decay and solution.energy == 1.0 and solution.steps >= layout.settled:
+        return "diverged", f"the energy still grows after {solution.steps} steps"
+    if layout.decay and solution.residual >= layout.decay:
         return "undecayed", _left_over(layout, solution)
     if not np.isfinite(solution.s11).all():
         return "diverged", f"S11 is not finite after {solution.steps} steps"
@@ -130,7 +130,7 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     The steps are those at which the energy would be gone had it fallen evenly since the pulse's end; it may fall more
     slowly later.
     """
-    left = solution.energy
+    left = solution.residual
     in_db = 10 * float(np.log10(left))
     text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: {left_over(in_db)}"
     if left >= 1.0 or solution.steps <= layout.settled:
@@ -154,23 +154,24 @@ def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[Outcome]:
         if outcome.status not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
     ]
     if measured:
-        figures = _figures([solutions[place] for place in measured])
+        figures = _figures(layout, [solutions[place] for place in measured])
         for place, found in zip(measured, figures, strict=True):
             outcomes[place] = outcomes[place].changed(**found)
     return outcomes
 
 
-def _figures(solutions: Sequence[Solution]) -> list[dict[str, Any]]:
+def _figures(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
     """Return the figures of merit of a batch: of each antenna what an outcome holds of them."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(solution, name) for solution in solutions])
 
     a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
-    e_plane, h_plane, _ = directivity(a, b)
+    e_plane, h_plane, power = directivity(a, b)
+    cuts = normalised(a, b, power, np.stack([one.incident / np.abs(one.incident) for one in solutions]))
     found = Quantities(
         reflected=np.abs(s11) ** 2,
-        theta_deg=PATTERN_DEG,
+        theta_deg=layout.theta_deg,
         e_plane_dbi=decibels(e_plane),
         h_plane_dbi=decibels(h_plane),
         efficiency=radiated / accepted,
@@ -184,15 +185,15 @@ def _figures(solutions: Sequence[Solution]) -> list[dict[str, Any]]:
     metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
     figures = {
         "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
-        "decay_db": decibels(np.array([solution.energy for solution in solutions])).tolist(),
-        "e_plane_dbi": found.e_plane_dbi,
-        "h_plane_dbi": found.h_plane_dbi,
+        "decay_db": decibels(np.array([solution.residual for solution in solutions])).tolist(),
+        "e_plane": cuts[0],
+        "h_plane": cuts[1],
     }
     return [
         {
             **{key: values[place] for key, values in figures.items()},
             "metrics": {key: values[place] for key, values in metrics.items()},
-            "theta_deg": PATTERN_DEG,
+            "theta_deg": found.theta_deg,
         }
         for place in range(len(solutions))
     ]

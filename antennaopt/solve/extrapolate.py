@@ -8,6 +8,7 @@ the field, so that an error of order p in the field is one of order p in the fig
 - Directivity and patterns as power ratios at each angle, not in dB: power is a polynomial in the field and stays
   smooth through a null, where dB and amplitudes are not. The integral of directivity over the sphere is linear in it
   and the same on both meshes, so the result is still normalised.
+- Phases of the cuts from complex amplitudes, which belong to the incident wave and to z = 0 on both meshes.
 - Every other metric as `antennaopt.metrics` says: computed from these, as it is, or as a power ratio.
 """
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from antennaopt.families import FAMILIES
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
+from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome, result_object
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
@@ -90,6 +92,7 @@ def extrapolate(
     """
     if coarse["frequency_hz"] != fine["frequency_hz"]:
         raise ConfigError("extrapolation needs both meshes at the same frequencies")
+    coarse, fine = Outcome.of(coarse), Outcome.of(fine)
     orders = order if isinstance(order, Mapping) else dict.fromkeys(QUANTITIES, order)
 
     def limit(key: str, quantity: str) -> np.ndarray:
@@ -99,6 +102,11 @@ def extrapolate(
         first, second = (10 ** (np.array(outcome[key]) / 10) for outcome in (coarse, fine))
         found = richardson(first, second, ratio, orders["pattern"])
         return decibels(np.where(found > 0, found, second))
+
+    def cut(key: str, levels: np.ndarray) -> np.ndarray:
+        first, second = (amplitudes(outcome[key]) for outcome in (coarse, fine))
+        phase = np.angle(richardson(first, second, ratio, orders["pattern"]))
+        return 10 ** (levels / 20) * np.exp(1j * phase)
 
     s11, theta = limit("s11", "s11"), np.array(fine["theta_deg"])
     found = Quantities(
@@ -118,9 +126,9 @@ def extrapolate(
         frequency_hz=list(fine["frequency_hz"]),
         s11=s11.tolist(),
         metrics={metric.key: metric.plain(limits[metric.extrapolation](metric)) for metric in METRICS.values()},
-        theta_deg=theta.tolist(),
-        e_plane_dbi=found.e_plane_dbi.tolist(),
-        h_plane_dbi=found.h_plane_dbi.tolist(),
+        theta_deg=theta,
+        e_plane=cut("e_plane", found.e_plane_dbi),
+        h_plane=cut("h_plane", found.h_plane_dbi),
     )
 
 
@@ -210,10 +218,10 @@ def plan_two_meshes(experiment: Experiment, design: Mapping[str, float], cell: f
     own = solver if cell is None else solver.with_cell(cell)
     steps = given.step_counts()
     own = replace(own, **{name: math.ceil(count * slower) for name, count in steps.items()})
-    first = plan(experiment.family, design, design, own).to_dict()
+    first = plan(experiment.kind, design, design, own).to_dict()
     finer = finer_cell(first["cell"], design["feed.inner_radius"])
     more = {name: math.ceil(count * slower * first["cell"] / finer) for name, count in steps.items()}
-    return first, plan(experiment.family, design, design, replace(solver.with_cell(finer), **more)).to_dict()
+    return first, plan(experiment.kind, design, design, replace(solver.with_cell(finer), **more)).to_dict()
 
 
 def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[Plan], Outcome]) -> Meshes:
@@ -231,7 +239,7 @@ def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[
             why = f"with cells of {plan['cell'] * 1e3:.4g} mm: {outcome.error or 'no reason given'}"
             outcome = outcome.changed(error=why)
         solved.append((plan, outcome))
-        if outcome.e_plane_dbi is None:
+        if outcome.e_plane is None:
             return Meshes(family=family, outcome=outcome, solved=tuple(solved))
     (first, coarse), (second, fine) = solved
     outcome = _extrapolated(coarse, fine, first["cell"] / second["cell"], orders_of(family)[0])

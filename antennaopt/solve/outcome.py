@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
 
 STATUSES = (*REPEATABLE, "lost", "timeout", "error")
 """All that a complete outcome can have."""
-
-CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
-"""Keys of the pattern: angles (T,), and directivity in dBi (frequencies, T)."""
 
 SHARED = ("status", "error", "steps", "seconds", "decay_db")
 """Keys of the object that `simulate --json` writes, next to `results`."""
@@ -46,6 +44,8 @@ class AtFrequency:
         theta_deg: Angles of the cuts; None without patterns.
         e_plane_dbi: Directivity in the E plane, dBi; None without patterns.
         h_plane_dbi: Directivity in the H plane, dBi; None without patterns.
+        e_plane: Real and imaginary part of the amplitude in the E plane; None without, and of runs that stored none.
+        h_plane: Complex amplitude in the H plane, the same.
     """
 
     frequency_hz: float
@@ -54,6 +54,8 @@ class AtFrequency:
     theta_deg: Sequence[float] | None = None
     e_plane_dbi: Sequence[float] | None = None
     h_plane_dbi: Sequence[float] | None = None
+    e_plane: Sequence[Sequence[float]] | None = None
+    h_plane: Sequence[Sequence[float]] | None = None
 
     def __getattr__(self, name: str) -> float | None:
         if name in METRICS:
@@ -68,6 +70,8 @@ class AtFrequency:
         entry |= {key: self.metrics[key] for key in METRICS if key in self.metrics}
         if self.e_plane_dbi is not None:
             entry |= {"e_plane_dbi": self.e_plane_dbi, "h_plane_dbi": self.h_plane_dbi}
+        if self.e_plane is not None:
+            entry |= {"e_plane": self.e_plane, "h_plane": self.h_plane}
         return entry | {"theta_deg": self.theta_deg}
 
 
@@ -87,8 +91,10 @@ class Outcome(Mapping[str, Any]):
         s11: Real and imaginary part a frequency.
         metrics: By key, one value a frequency; None where a metric is not defined.
         theta_deg: Angles of the cuts, degrees, array (angles,) or list.
-        e_plane_dbi: Directivity in the E plane, dBi, array (frequencies, angles) or list of lists.
-        h_plane_dbi: Directivity in the H plane, the same.
+        e_plane: Complex amplitude in the E plane, array (frequencies, angles), see `antennaopt.solve.cuts`; complex64
+            once it was sent or stored. Lists of pairs where it was read from JSON.
+        h_plane: The same in the H plane.
+        older_dbi: Directivity in both planes, dBi, of a run that stored no complex cuts.
         worker: Name of the worker that solved it.
         device: What it solved it with.
         attempt: Which attempt succeeded, from 1.
@@ -109,8 +115,9 @@ class Outcome(Mapping[str, Any]):
     metrics: Mapping[str, Sequence[float | None]] = attribute(default_factory=dict)
     decay_db: float | None = None
     theta_deg: Any = None
-    e_plane_dbi: Any = None
-    h_plane_dbi: Any = None
+    e_plane: Any = None
+    h_plane: Any = None
+    older_dbi: Any = None
     seconds: float | None = None
     stepping_seconds: float | None = None
     batch_seconds: float | None = None
@@ -136,8 +143,10 @@ class Outcome(Mapping[str, Any]):
             raise ValueError(f"it has {odd[0]!r:.40}, which no outcome has")
         if not isinstance(plain.get("status"), str):
             raise ValueError("it has no status")
-        metrics = {key: plain[key] for key in METRICS if key in plain}
-        return cls.made({**{key: value for key, value in plain.items() if key not in METRICS}, "metrics": metrics})
+        values = {key: value for key, value in plain.items() if key not in METRICS and key not in LEVELS}
+        if "e_plane" not in plain and all(key in plain for key in LEVELS):
+            values[OLDER] = [plain[key] for key in LEVELS]
+        return cls.made(values | {"metrics": {key: plain[key] for key in METRICS if key in plain}})
 
     @classmethod
     def made(cls, values: Mapping[str, Any]) -> Outcome:
@@ -148,8 +157,8 @@ class Outcome(Mapping[str, Any]):
         return one
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is there by key, for a file: cuts as lists."""
-        return {key: listed(value) if key in CUTS else value for key, value in self.items()}
+        """Return what is there by key, for a file: cuts as lists, complex values as pairs."""
+        return {key: _PLAIN[key](value) if key in _PLAIN else value for key, value in self.items()}
 
     def changed(self, **changes: Any) -> Outcome:
         """Return a copy with other values.
@@ -171,17 +180,33 @@ class Outcome(Mapping[str, Any]):
         return self.status == "ok"
 
     @cached_property
+    def e_plane_dbi(self) -> Any:
+        """Directivity in the E plane, dBi, (frequencies, angles); None without patterns."""
+        return self._levels(0)
+
+    @cached_property
+    def h_plane_dbi(self) -> Any:
+        """Directivity in the H plane, the same."""
+        return self._levels(1)
+
+    def _levels(self, plane: int) -> Any:
+        stored = (self.e_plane, self.h_plane)[plane]
+        if stored is not None:
+            return directivity_dbi(stored)
+        return None if self.older_dbi is None else self.older_dbi[plane]
+
+    @cached_property
     def results(self) -> tuple[AtFrequency, ...]:
         """One entry a frequency; none when the antenna was not solved."""
-        theta, e_plane, h_plane = (listed(getattr(self, key)) for key in CUTS)
+        cuts = {key: listed(getattr(self, key)) for key in LEVELS}
+        cuts |= {key: pairs(amplitudes(self.__dict__[key])) for key in CUTS[1:] if self.__dict__[key] is not None}
         return tuple(
             AtFrequency(
                 frequency_hz=hz,
                 s11=None if self.s11 is None else self.s11[place],
                 metrics={key: values[place] for key, values in self.metrics.items()},
-                theta_deg=theta,
-                e_plane_dbi=None if e_plane is None else e_plane[place],
-                h_plane_dbi=None if h_plane is None else h_plane[place],
+                theta_deg=listed(self.theta_deg),
+                **{key: values[place] for key, values in cuts.items() if values is not None},
             )
             for place, hz in enumerate(self.frequency_hz or ())
         )
@@ -189,7 +214,7 @@ class Outcome(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         if key in METRICS:
             return self.metrics[key]
-        value = self.__dict__[key] if key in KEYS else None
+        value = getattr(self, key) if key in KEYS else None
         if value is None and key != "error":
             raise KeyError(key)
         return value
@@ -198,7 +223,7 @@ class Outcome(Mapping[str, Any]):
         """Return what is there by key, else the default; without the exception that a mapping's own `get` raises."""
         if key in METRICS:
             return self.metrics.get(key, default)
-        value = self.__dict__[key] if key in KEYS else None
+        value = getattr(self, key) if key in KEYS else None
         return default if value is None and key != "error" else value
 
     def __iter__(self) -> Iterator[str]:
@@ -227,8 +252,8 @@ class Outcome(Mapping[str, Any]):
 FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
 """Attributes of an outcome other than its metrics."""
 
-KEYS = frozenset((*FIELDS, *METRICS))
-"""All keys of an outcome."""
+KEYS = frozenset((*FIELDS, *METRICS, *LEVELS))
+"""All keys of an outcome; `LEVELS` follow from others, so that its own iterator leaves them out."""
 
 _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
 
@@ -236,6 +261,13 @@ _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
 def listed(value: Any) -> Any:
     """Return an array as lists, all else as it is."""
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "theta_deg": listed,
+    **dict.fromkeys(CUTS[1:], lambda values: pairs(amplitudes(values))),
+    OLDER: lambda planes: [listed(one) for one in planes],
+}
 
 
 def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:
@@ -289,7 +321,7 @@ def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
     if ok and solved and (len(present) <= len(METRICS) or len(cuts) < len(CUTS)):
         missing = next(name for name in ("s11", *METRICS, *CUTS) if name not in outcome)
         return f"it has no {missing}"
-    if not (ok or present or cuts or "frequency_hz" in outcome):
+    if not (ok or present or cuts or OLDER in outcome or "frequency_hz" in outcome):
         return None
     frequencies = outcome.get("frequency_hz")
     if not (_is_list(frequencies, _is_positive) and frequencies and len(set(frequencies)) == len(frequencies)):
@@ -298,23 +330,7 @@ def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
         fits = _is_pair if name == "s11" else _is_metric
         if not _is_list(outcome[name], fits) or len(outcome[name]) != len(frequencies):
             return f"its {name} has not one value a frequency"
-    return _fault_of_cuts(outcome, cuts, len(frequencies))
-
-
-def _fault_of_cuts(outcome: Mapping[str, Any], present: Sequence[str], frequencies: int) -> str | None:
-    if not present:
-        return None
-    if len(present) < len(CUTS):
-        return f"it has {present[0]} without the other cuts"
-    try:
-        theta, *planes = (np.asarray(outcome[name], dtype=np.float32) for name in CUTS)
-    except (TypeError, ValueError, OverflowError):
-        return "its cuts are not numbers"
-    if theta.ndim != 1 or not theta.size or not np.isfinite(theta).all():
-        return "its theta_deg are not angles"
-    if any(plane.shape != (frequencies, theta.size) for plane in planes):
-        return "its cuts have not one value an angle and frequency"
-    return None
+    return fault_of_cuts(outcome, len(frequencies))
 
 
 def _is_number(value: Any) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from antennaopt.families import FAMILIES, SHARED, stack
+from antennaopt.families import SHARED, Body, Family, kind, stack
+from antennaopt.families.sections import lowest_within
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.errors import ConfigError
@@ -19,26 +20,29 @@ CELLS_ACROSS_A_LENS = 1
 _SLACK = 1e-6  # cells
 
 
-def misfit(layout: Layout, family: str, design: Mapping[str, float]) -> str | None:
-    """Say why an antenna cannot be solved on a lattice, and what would be accepted; None when it can.
+def misfits(layout: Layout, family: Family, designs: Sequence[Mapping[str, float]]) -> list[str | None]:
+    """Say why antennas cannot be solved on a lattice, and what would be accepted; None for one that can.
 
     Args:
         layout: The lattice, perhaps made for other antennas.
-        family: Antenna family.
-        design: Every parameter, SI, by dotted name.
+        family: Antenna family, with its bodies where the file draws them.
+        designs: Every parameter, SI, by dotted name.
     """
-    return next(_misfits(layout, family, design), None)
+    if not designs:
+        return []
+    sizes = zip(*(size.tolist() for size in family.size(stack(designs))), strict=True)
+    return [next(_misfits(layout, family, one, size), None) for one, size in zip(designs, sizes, strict=True)]
 
 
-def _misfits(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
-    yield from _too_large(layout, family, design)
+def _misfits(layout: Layout, family: Family, design: Mapping[str, float], size: tuple[float, float]) -> Iterator[str]:
+    yield from _too_large(layout, design, *size)
     yield from _too_thin(layout, family, design)
+    yield from _in_the_way(layout, family, design)
 
 
-def _too_large(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
+def _too_large(layout: Layout, design: Mapping[str, float], radius: float, height: float) -> Iterator[str]:
     """What passes the contour, on which the far field rests, or even reaches the absorbing layers."""
     cell, n = layout.cell, layout.layer_cells
-    radius, height = (float(size[0]) for size in FAMILIES[family].size(stack([design])))
     depth = design["feed.length"] + design["feed.outer_radius"] - design["feed.inner_radius"]
     reaches = (
         ("radius", radius, layout.contour_column, layout.nr - n),
@@ -54,14 +58,39 @@ def _too_large(layout: Layout, family: str, design: Mapping[str, float]) -> Iter
             )
 
 
-def _too_thin(layout: Layout, family: str, design: Mapping[str, float]) -> Iterator[str]:
-    for part in FAMILIES[family].thin_parts(design):
+def _too_thin(layout: Layout, family: Family, design: Mapping[str, float]) -> Iterator[str]:
+    for part in family.thin_parts(design):
         thickness = part.thickness * part.slope
         fewest = CELLS_ACROSS_A_WALL if part.metal else CELLS_ACROSS_A_LENS
         if thickness < fewest * layout.cell * (1 - _SLACK):
             yield (
                 f"{part.what} is {_mm(thickness)} thick, too thin for cells of {_mm(layout.cell)} "
                 f"(needs cells <= {_mm(thickness / fewest)}); use smaller cells or make it thicker"
+            )
+
+
+def lowest_in_feed(layout: Layout) -> float:
+    """Return the height z, m, below which nothing may stand inside the feed: a cell in front of the port."""
+    return (layout.port_plane - layout.origin + 1) * layout.cell
+
+
+def _in_the_way(layout: Layout, family: Family, design: Mapping[str, float]) -> Iterator[str]:
+    """Bodies of the file inside the feed where its wave is excited, measured and absorbed, or behind the feed."""
+    inner, back = design["feed.inner_radius"], -design["feed.length"] - design["feed.outer_radius"]
+    back += design["feed.inner_radius"]
+    port = lowest_in_feed(layout)
+    for place, body in enumerate(family.bodies):
+        lowest = min(z for _, z in body.points)
+        if lowest < back - _SLACK * layout.cell:
+            yield (
+                f"antenna.body.{place} reaches down to z = {_mm(lowest)}, behind the feed's back wall at "
+                f"z = {_mm(back)}; lengthen feed.length or end the body there"
+            )
+        within = lowest_within(body.points, inner)
+        if within is not None and within < port - _SLACK * layout.cell:
+            yield (
+                f"antenna.body.{place} reaches down to z = {_mm(within)} inside the feed, at or behind the port "
+                f"(must end at z >= {_mm(port)}); lengthen feed.length or end the body there"
             )
 
 
@@ -81,10 +110,12 @@ class SolverPlan:
     Attributes:
         layout: Lattice, source, monitors, frequencies.
         precision: "float32" or "float64".
+        bodies: Sections that the antenna file draws; empty where the family's parameters say all.
     """
 
     layout: Layout
     precision: str
+    bodies: tuple[Body, ...] = ()
 
     @property
     def memory_bytes(self) -> int:
@@ -94,12 +125,10 @@ class SolverPlan:
         return self.layout.grid.cells * _ARRAYS_PER_CELL * bytes_each + samples * self.layout.contour.size * bytes_each
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the keys beside `layout` and `precision` are for reading.
-
-        `max_steps` may be lowered for a call: `evaluate` stops there.
-        """
+        """Plain data for JSON; the keys beside `layout` and `precision` are for reading only."""
         layout = self.layout
         return {
+            **({"bodies": [body.to_dict() for body in self.bodies]} if self.bodies else {}),
             "layout": layout.to_dict(),
             "precision": self.precision,
             "nr": layout.nr,
@@ -114,17 +143,24 @@ class SolverPlan:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SolverPlan:
         """The plan that `to_dict` wrote."""
-        layout = {**data["layout"], "steps": data.get("max_steps", data["layout"]["steps"])}
-        return cls(layout=Layout.from_dict(layout), precision=data["precision"])
+        bodies = tuple(Body.of(body) for body in data.get("bodies", ()))
+        return cls(layout=Layout.from_dict(data["layout"]), precision=data["precision"], bodies=bodies)
+
+    def within(self, max_steps: int | None) -> SolverPlan:
+        """Return the same plan with another step limit; None for its own."""
+        return self if max_steps is None else replace(self, layout=replace(self.layout, steps=max_steps))
 
 
 def plan(
-    family: str, lower: Mapping[str, float], upper: Mapping[str, float], solver: SolverSettings | Mapping[str, Any]
+    family: str | Family,
+    lower: Mapping[str, float],
+    upper: Mapping[str, float],
+    solver: SolverSettings | Mapping[str, Any],
 ) -> SolverPlan:
     """Choose the lattice that holds every antenna between two designs.
 
     Args:
-        family: Antenna family.
+        family: Antenna family, with its bodies where the file draws them.
         lower: Design at the lower ends of all ranges, SI, by dotted name.
         upper: The same at the upper ends.
         solver: The experiment's settings, or a table of them.
@@ -137,7 +173,8 @@ def plan(
             raise ConfigError(
                 f"antenna.{name} is a range, but one source drives all antennas of a study; give it one value"
             )
-    radius, height = FAMILIES[family].size(stack([upper]))
+    known = kind(family)
+    radius, height = known.size(stack([upper]))
     wall = upper["feed.outer_radius"] - upper["feed.inner_radius"]
     extent = Extent(
         r_max=float(radius[0]),
@@ -145,7 +182,7 @@ def plan(
         z_max=float(height[0]),
         feed_radius=upper["feed.inner_radius"],
         feed_length=upper["feed.length"],
-        permittivity=FAMILIES[family].densest(upper),
+        permittivity=known.densest(upper),
     )
     settings = SolverSettings.of(solver)
     layout = lay_out(
@@ -166,7 +203,7 @@ def plan(
         ),
     )
     # Of several antennas those that do not fit become rows; one alone is refused.
-    refusal = misfit(layout, family, upper) if lower == upper else None
+    refusal = misfits(layout, known, [upper])[0] if lower == upper else None
     if refusal is not None:
         raise ConfigError(refusal)
-    return SolverPlan(layout=layout, precision=settings.precision)
+    return SolverPlan(layout=layout, precision=settings.precision, bodies=known.bodies)

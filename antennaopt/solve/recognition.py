@@ -1,22 +1,23 @@
 """Which antennas of a batch need not be solved, because the same cells were solved before.
 
 The worker rasterises and so knows an antenna's digest; the driver owns what is known and sends the beginnings of those
-digests along with the plan. An antenna whose digest may be known comes back unsolved, as `known`, and the driver puts
+digests along with each batch. An antenna whose digest may be known comes back unsolved, as `known`, and the driver puts
 in what it has, or sends the antenna again.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from antennaopt.solve.arithmetic import arithmetic
+from antennaopt.solve.arithmetic import arithmetic_of
 from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.plan import SolverPlan
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.media import Media
 
@@ -81,9 +82,6 @@ def _weights(xp: Any, words: int) -> Any:
     return xp.asarray(generator.integers(0, 2**64, (SUMS, words), dtype=np.uint64))
 
 
-REUSE = "reuse"
-"""Key of a plan whose antennas are to be recognised: a table with `known`, from `beginnings`."""
-
 KNOWN = "known"
 """Status of an antenna that the driver should know; no outcome ever ends with it."""
 
@@ -96,9 +94,16 @@ def beginnings(known: Sequence[bytes]) -> bytes:
 class Recognition:
     """Looks at one call's antennas, group by group."""
 
-    def __init__(self, plan: Mapping[str, Any], backend: str) -> None:
-        self._known = np.frombuffer(plan[REUSE]["known"], dtype="<u8")
-        self._about = arithmetic(plan, backend)
+    def __init__(self, known: bytes, plan: SolverPlan, backend: str) -> None:
+        """Recognise what is known.
+
+        Args:
+            known: From `beginnings`.
+            plan: That the antennas are solved by.
+            backend: What solves.
+        """
+        self._known = np.frombuffer(known, dtype="<u8")
+        self._about = arithmetic_of(plan, backend)
         self._context = bytes.fromhex(self._about.context)
         self._solved: dict[bytes, Outcome] = {}
         self._digests: list[bytes] = []

@@ -11,13 +11,14 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.solve.certificate import certify
 from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome, finite, result_object
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 Working = Callable[[str, Mapping[str, Any]], AbstractContextManager[Callable[..., None] | None]]
-"""Called with a line and a plan before each solution; its context yields what `evaluate` takes as `watch`."""
+"""Called with a line and a plan before each solution; its context yields the `watch` of `SolveOptions`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +124,9 @@ def simulate(
         line = f"{mesh}solving {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm with {backend}"
         family = subject.experiment.family
         with shown(line, plan) as watch:
+            options = SolveOptions(watch=watch)
             (outcome,) = evaluate(
-                family, [subject.design], plan, backend=backend, fields=fields, film=film, watch=watch
+                family, [subject.design], plan, backend=backend, fields=fields, film=film, options=options
             )
         return Outcome.of(outcome)
 
@@ -155,7 +157,7 @@ def own_plan(subject: Subject) -> dict[str, Any]:
     from antennaopt.solve.plan import plan
 
     experiment, design = subject.experiment, subject.design
-    return plan(experiment.family, design, design, experiment.solver.settings).to_dict()
+    return plan(experiment.kind, design, design, experiment.solver.settings).to_dict()
 
 
 def with_cell(

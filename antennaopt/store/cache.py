@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from antennaopt.solve.outcome import Outcome, fault_of
-from antennaopt.store.outcome import MALFORMED, packed, unpacked
+from antennaopt.store.packing import MALFORMED, packed, unpacked
 from fdtd.cache_folder import cache_folder
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,23 @@ PACKAGES = (
     "cupy-cuda12x",
     "cupy-cuda13x",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentRecord:
+    """An experiment as its run folder keeps it.
+
+    Attributes:
+        name: Its name.
+        source: Text of the experiment file as given.
+        resolved: The experiment with every default written back, JSON-able.
+        config_hash: SHA-256 of what decides the numbers, hexadecimal.
+    """
+
+    name: str
+    source: str
+    resolved: Mapping[str, Any]
+    config_hash: str
 
 
 def provenance() -> dict[str, Any]:

@@ -28,7 +28,7 @@ from antennaopt.store.generations import (
     generation_file,
     generation_of,
 )
-from antennaopt.store.rows import certificate_cells
+from antennaopt.store.rows import certificate_cells, pattern_frame
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import CERTIFICATE
 
@@ -92,14 +92,11 @@ def damaged_files(folder: RunFolder, done: int, *, begun: bool = False) -> list[
         begun: Whether the checkpoint holds a part of the next one, so that its file must be there.
     """
     found: list[Damage] = []
-    with_patterns: dict[int, bool] = {}
-    for number, table in _sound(folder, "evals", done, found):
-        with_patterns[number] = "ok" in table["status"].to_pylist()
+    evals = _sound(folder, "evals", done, found)
+    with_patterns = {number: "ok" in table["status"].to_pylist() for number, table in evals}
     if begun and done < SINGLE and not (folder.path / "evals" / generation_file(done)).exists():
         found.append(_gone(folder, "evals", range(done, done)))
-    rows: dict[int, int] = {}
-    for number, table in _sound(folder, "patterns", done, found):
-        rows[number] = table.num_rows
+    rows = {number: table.num_rows for number, table in _sound(folder, "patterns", done, found)}
     if any(rows.values()):
         lost = [one for one, ok in with_patterns.items() if ok and one >= SINGLE and rows.get(one, 0) == 0]
         known = {number for one in found if one.kind == "patterns" for number in one.generations}
@@ -186,20 +183,13 @@ def pattern(run: RunFolder | Path | str, individual: str) -> pd.DataFrame:
         individual: Id as in the column `individual`, `g0003-s012`.
 
     Returns:
-        Columns `frequency_hz`, `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; empty when it has no pattern.
+        Columns `frequency_hz`, `theta_deg`, `e_plane_dbi`, `h_plane_dbi`, and the complex amplitudes `e_plane` and
+        `h_plane`, which runs of schema version 4 and earlier do not have; empty when it has no pattern.
     """
     folder = _opened(run)
-    table = folder.pattern_table(generation_of(individual))
+    table = folder.pattern_of(individual)
     _warn([run], [folder])
-    columns = ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi"]
-    if table is None:
-        cut = pa.list_(pa.float32())
-        kinds = [pa.float64(), cut, cut, cut]
-        rows = pa.schema(list(zip(columns, kinds, strict=True))).empty_table()
-    else:
-        rows = table.filter(pc.equal(table["individual"], individual)).select(columns)  # type: ignore[attr-defined]
-    frame = rows.to_pandas().explode(columns[1:], ignore_index=True)
-    return frame.astype(dict.fromkeys(columns, "float64"))
+    return pattern_frame(table)
 
 
 def _opened(run: RunFolder | Path | str) -> RunFolder:

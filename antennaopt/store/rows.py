@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from antennaopt.solve.certificate import TRUSTED, certify, passes, reason
-from antennaopt.solve.outcome import CUTS, Outcome
+from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, joined
+from antennaopt.solve.outcome import Outcome
 from antennaopt.store.generations import damaged
-from antennaopt.store.schema import CERTIFICATE, PARTS_OF_S11, RunColumns
+from antennaopt.store.schema import (
+    CERTIFICATE,
+    CUT_COLUMNS,
+    OLDER_CUT_COLUMNS,
+    OUTLINE,
+    PARTS_OF_S11,
+    RunColumns,
+    cut_columns,
+    patterns_schema,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) -> pa.Table:
@@ -26,11 +39,14 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
         outcomes: By individual; cuts as lists or arrays, (frequencies, angles).
         schema: Of `patterns_schema`.
     """
-    names = sorted(name for name, one in outcomes.items() if one.ok and one.e_plane_dbi is not None)
+    columns = cut_columns(schema)
+    names = sorted(name for name, one in outcomes.items() if one.ok and one.theta_deg is not None)
+    if columns == CUT_COLUMNS:
+        names = [name for name in names if outcomes[name].e_plane is not None]
     individuals: list[str] = []
     frequencies: list[float] = []
     angles: list[int] = []
-    values: dict[str, list[np.ndarray]] = {name: [] for name in CUTS}
+    values: dict[str, list[np.ndarray]] = {name: [] for name in columns}
     orders: dict[tuple[float, ...], list[int] | slice] = {}
     for name in names:
         outcome = outcomes[name]
@@ -44,19 +60,70 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
         frequencies += sorted(hz)
         angles += [len(theta)] * len(hz)
         values["theta_deg"] += [theta] * len(hz)
-        for plane in CUTS[1:]:
-            cuts = np.asarray(getattr(outcome, plane), dtype=np.float32)
+        for column, cuts in _planes(outcome, columns):
             if cuts.shape != (len(hz), len(theta)):
-                raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
-            values[plane].append(cuts[order].ravel())
+                raise ValueError(f"{column} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
+            values[column].append(cuts[order].ravel())
     offsets = pa.array(np.concatenate([[0], np.cumsum(angles, dtype=np.int32)]).astype(np.int32))
-    columns = [
+    arrays = [
         pa.array([run] * len(individuals), pa.string()),
         pa.array(individuals, pa.string()),
         pa.array(frequencies, pa.float64()),
-        *(pa.ListArray.from_arrays(offsets, pa.array(_joined(values[name]))) for name in CUTS),
+        *(pa.ListArray.from_arrays(offsets, pa.array(_joined(values[name]))) for name in columns),
     ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _planes(outcome: Outcome, columns: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the columns after that of the angles with their values, float32 (frequencies, angles)."""
+    if columns == CUT_COLUMNS:
+        planes = [amplitudes(getattr(outcome, name)) for name in CUTS[1:]]
+        parts = [part for one in planes for part in (np.real(one), np.imag(one))]
+    else:
+        parts = [getattr(outcome, name) for name in LEVELS]
+    for column, part in zip(columns[1:], parts, strict=True):
+        yield column, np.asarray(part, dtype=np.float32)
+
+
+def pattern_frame(table: pa.Table | None) -> pd.DataFrame:
+    """Return patterns with one row a frequency and angle.
+
+    Args:
+        table: Of one individual; None for no pattern.
+
+    Returns:
+        Columns `frequency_hz`, `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; where amplitudes are stored, `e_plane` and
+        `h_plane` too, complex.
+    """
+    found: pa.Table = patterns_schema().empty_table() if table is None else table
+    lists = cut_columns(found.schema)
+    names = ["frequency_hz", *lists]
+    frame = found.select(names).to_pandas().explode(list(lists), ignore_index=True)
+    frame = frame.astype(dict.fromkeys(names, "float64"))
+    if lists != CUT_COLUMNS:
+        return frame
+    planes = {name: joined(frame[f"{name[0]}_re"], frame[f"{name[0]}_im"]) for name in CUTS[1:]}
+    levels = {name: directivity_dbi(planes[plane]) for name, plane in zip(LEVELS, CUTS[1:], strict=True)}
+    return frame[["frequency_hz", "theta_deg"]].assign(**levels, **planes)
+
+
+def pattern_part(table: pa.Table | None, frequencies: Sequence[float]) -> dict[str, Any]:
+    """Return what an outcome holds of an individual's pattern, by key; empty when it has none.
+
+    Args:
+        table: Of the individual alone; None for no pattern.
+        frequencies: Hz, in the order of the outcome.
+    """
+    if table is None or not table.num_rows:
+        return {}
+    rows = {row["frequency_hz"]: row for row in table.to_pylist()}
+    cuts = {
+        name: np.array([rows[hz][name] for hz in frequencies], dtype=np.float32) for name in cut_columns(table.schema)
+    }
+    theta = cuts.pop("theta_deg")[0]
+    if OLDER_CUT_COLUMNS[1] in cuts:
+        return {"theta_deg": theta, OLDER: list(cuts.values())}
+    return {"theta_deg": theta} | {name: joined(cuts[f"{name[0]}_re"], cuts[f"{name[0]}_im"]) for name in CUTS[1:]}
 
 
 def under_other_names(table: pa.Table, names: Sequence[tuple[str, str]], schema: pa.Schema) -> pa.Table:
@@ -92,7 +159,7 @@ def whole_cuts(table: pa.Table, path: Path) -> pa.Table:
     Raises:
         ResumeRefusedError: One has not; the file is named.
     """
-    angles, *levels = (pc.list_value_length(table[name]) for name in CUTS)  # type: ignore[attr-defined]
+    angles, *levels = (pc.list_value_length(table[name]) for name in cut_columns(table.schema))  # type: ignore[attr-defined]
     if not all(angles.equals(one) for one in levels):
         problem = ValueError("a cut has not as many values as angles")
         raise damaged(path, problem) from problem
@@ -136,10 +203,6 @@ class Row:
     shortfalls: Sequence[float]
     fitness: float
     cached: bool = False
-
-    def cells(self, columns: RunColumns, run: str) -> dict[str, Any]:
-        """Return its values by column; see `table_of`."""
-        return {name: values[0] for name, values in table_of(columns, run, [self]).items()}
 
 
 def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Sequence[Any]]:
@@ -186,6 +249,8 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         table["birth"] = [one.birth for one in rows]
         table["bred_after"] = [one.bred_after for one in rows]
         table["stepping_seconds"] = [outcome.stepping_seconds for outcome in outcomes]
+    if columns.outline:
+        table[OUTLINE] = [columns.outline] * len(rows)
     return table
 
 

@@ -34,7 +34,15 @@ from antennaopt.store.generations import (
     read_rows,
     write_generation,
 )
-from antennaopt.store.manifest import columns_of, pretty, provenance, read_manifest, read_object, read_source
+from antennaopt.store.manifest import (
+    ExperimentRecord,
+    columns_of,
+    pretty,
+    provenance,
+    read_manifest,
+    read_object,
+    read_source,
+)
 from antennaopt.store.rows import Row, in_order, pattern_table, table_of, under_other_names, whole_cuts
 from antennaopt.store.schema import SCHEMA_VERSION, RunColumns, patterns_schema, plain_name
 
@@ -71,18 +79,15 @@ class RunFolder:
         self.order = OrderLog(path / "logs" / "order.jsonl")
         self._schemas = {
             "evals": columns.evals_schema(config_hash=self.config_hash),
-            "patterns": patterns_schema(config_hash=self.config_hash),
+            "patterns": patterns_schema(config_hash=self.config_hash, complex_cuts=columns.complex_cuts),
         }
 
     @classmethod
     def create(
         cls,
         root: Path | str,
+        experiment: ExperimentRecord,
         *,
-        name: str,
-        source: str,
-        resolved: Mapping[str, Any],
-        config_hash: str,
         columns: RunColumns,
         manifest: Mapping[str, Any] | None = None,
         texts: Mapping[str, str] | None = None,
@@ -92,10 +97,7 @@ class RunFolder:
 
         Args:
             root: `results/` usually; made when missing.
-            name: The experiment's name.
-            source: Text of the experiment file as given.
-            resolved: The experiment with every default written back, JSON-able.
-            config_hash: SHA-256 of what decides the numbers, hexadecimal.
+            experiment: Whose run it is.
             columns: The run's columns, kept in the manifest for readers.
             manifest: More for `manifest.json`: seed, backend, device, arithmetic class. Versions, commit, Python and
                 the machine are added here.
@@ -106,14 +108,14 @@ class RunFolder:
             StorageError: The folder cannot be made or written; nothing is left behind.
         """
         stamp = now or datetime.now(UTC)
-        parent = Path(root) / (plain_name(name) or "run")
-        path = new_folder(parent, f"{stamp:%Y%m%dT%H%M%SZ}-{plain_name(name) or 'run'}-{config_hash[:8]}")
+        name = plain_name(experiment.name) or "run"
+        path = new_folder(Path(root) / name, f"{stamp:%Y%m%dT%H%M%SZ}-{name}-{experiment.config_hash[:8]}")
         entries = {
             "schema_version": SCHEMA_VERSION,
             "run": path.name,
-            "name": name,
+            "name": experiment.name,
             "created": stamp.isoformat(timespec="seconds"),
-            "config_hash": config_hash,
+            "config_hash": experiment.config_hash,
             "columns": columns.to_dict(),
             **provenance(),
             **(manifest or {}),
@@ -121,8 +123,8 @@ class RunFolder:
         lock = None
         try:
             lock = FolderLock(path)
-            write_text(path / "experiment.toml", source)
-            write_text(path / "resolved.json", pretty(resolved))
+            write_text(path / "experiment.toml", experiment.source)
+            write_text(path / "resolved.json", pretty(experiment.resolved))
             for file, text in (texts or {}).items():
                 write_text(path / file, text)
             write_text(path / "manifest.json", pretty(entries))
@@ -270,9 +272,10 @@ class RunFolder:
             table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
         return [] if table is None else table.to_pylist()
 
-    def pattern_table(self, generation: int) -> pa.Table | None:
-        """Return the patterns of one generation's individuals, None when it was not written."""
-        return self._generation("patterns", generation)
+    def pattern_of(self, individual: str) -> pa.Table | None:
+        """Return the pattern of an individual, a row a frequency; None when its generation was not written."""
+        table = self._generation("patterns", generation_of(individual))
+        return None if table is None else table.filter(pc.equal(table["individual"], individual))  # type: ignore[attr-defined]
 
     def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
         """Yield every generation's number and rows, in order; each file is read once.

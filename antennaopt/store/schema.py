@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.cuts import LEVELS
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """2 since rows have the columns of `CERTIFICATE`, 3 since they have those of `ORIGIN`, 4 since the manifest names the
-metrics; older runs are read, and resumed without them."""
+metrics, 5 since patterns are complex; older runs are read, and resumed without them."""
 
 FIRST_METRICS = (
     "s11_db",
@@ -79,6 +80,8 @@ class RunColumns:
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
         feed_radius: Inner radius of the feed that all antennas share, m, for their certificates; older runs have none.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
+        complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
+        outline: SHA-256 of the sections that the file draws, hexadecimal, a column; empty where the family draws none.
     """
 
     genes: tuple[GeneColumn, ...]
@@ -88,10 +91,18 @@ class RunColumns:
     origin: bool = True
     feed_radius: float | None = None
     metrics: tuple[str, ...] = tuple(METRICS)
+    complex_cuts: bool = True
+    outline: str = ""
 
     @classmethod
     def of(
-        cls, genes: Iterable[Any], frequencies: Iterable[float], objectives: Iterable[str], *, feed_radius: float
+        cls,
+        genes: Iterable[Any],
+        frequencies: Iterable[float],
+        objectives: Iterable[str],
+        *,
+        feed_radius: float,
+        outline: str = "",
     ) -> RunColumns:
         """Build the columns from anything whose genes have a `name` and a `dimension`."""
         return cls(
@@ -99,6 +110,7 @@ class RunColumns:
             frequencies=tuple(float(hz) for hz in frequencies),
             objectives=tuple(objectives),
             feed_radius=float(feed_radius),
+            outline=outline,
         )
 
     @classmethod
@@ -115,19 +127,14 @@ class RunColumns:
             origin=bool(table.get("origin", False)),
             feed_radius=None if radius is None else float(radius),
             metrics=tuple(str(name) for name in table.get("metrics", FIRST_METRICS)),
+            complex_cuts=bool(table.get("complex_cuts", False)),
+            outline=str(table.get("outline", "")),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
-        return {
-            "genes": [{"name": gene.name, "dimension": gene.dimension} for gene in self.genes],
-            "frequencies": list(self.frequencies),
-            "objectives": list(self.objectives),
-            "certificate": self.certificate,
-            "origin": self.origin,
-            "feed_radius": self.feed_radius,
-            "metrics": list(self.metrics),
-        }
+        data = asdict(self)
+        return data if self.outline else {name: value for name, value in data.items() if name != "outline"}
 
     @property
     def shortfall_columns(self) -> tuple[str, ...]:
@@ -158,9 +165,13 @@ class RunColumns:
             *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
             *(pa.field(name, kind) for name, kind in ACCOUNT),
             *(pa.field(name, kind) for name, kind in ORIGIN if self.origin),
+            *([pa.field(OUTLINE, pa.string())] if self.outline else []),
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
+
+OUTLINE = "outline_sha256"
+"""Column of the digest of the sections that a file draws."""
 
 IDENTITY: Sequence[tuple[str, pa.DataType]] = (
     ("run", pa.string()),
@@ -209,17 +220,27 @@ ORIGIN: Sequence[tuple[str, pa.DataType]] = (
 then; `generation` and `slot` are the order of completion."""
 
 
-def patterns_schema(*, config_hash: str = "") -> pa.Schema:
-    """Return the schema of `patterns/gen-*.parquet`: one row an individual and frequency, cuts as lists, dBi."""
+CUT_COLUMNS = ("theta_deg", "e_re", "e_im", "h_re", "h_im")
+"""Columns of a pattern, lists: angles, and the parts of both planes' amplitudes; see `antennaopt.solve.cuts`."""
+
+OLDER_CUT_COLUMNS = ("theta_deg", *LEVELS)
+"""The same of runs of schema versions 1 to 4: angles, and directivity in dBi."""
+
+
+def cut_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """Return which of `CUT_COLUMNS` and `OLDER_CUT_COLUMNS` a table of patterns has."""
+    return CUT_COLUMNS if CUT_COLUMNS[1] in schema.names else OLDER_CUT_COLUMNS
+
+
+def patterns_schema(*, config_hash: str = "", complex_cuts: bool = True) -> pa.Schema:
+    """Return the schema of `patterns/gen-*.parquet`: one row an individual and frequency, cuts as lists."""
     cut = pa.list_(pa.float32())
     return pa.schema(
         [
             pa.field("run", pa.string()),
             pa.field("individual", pa.string()),
             pa.field("frequency_hz", pa.float64()),
-            pa.field("theta_deg", cut),
-            pa.field("e_plane_dbi", cut),
-            pa.field("h_plane_dbi", cut),
+            *(pa.field(name, cut) for name in (CUT_COLUMNS if complex_cuts else OLDER_CUT_COLUMNS)),
         ],
         metadata=file_metadata(config_hash),
     )

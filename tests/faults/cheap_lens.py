@@ -65,8 +65,8 @@ def solved(design):
         "frequency_hz": [30e9],
         "directivity_dbi": [directivity],
         "theta_deg": THETA,
-        "e_plane_dbi": [cut],
-        "h_plane_dbi": [cut],
+        "e_plane": [[[10 ** (level / 20), 0.1] for level in cut]],
+        "h_plane": [[[10 ** (level / 20), 0.1] for level in cut]],
     }
 
 
@@ -225,7 +225,8 @@ def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler
     import cheap_lens  # workers find the function by the module's name, which is not __main__
 
     from antennaopt.experiment import Experiment
-    from antennaopt.run import Lines, run
+    from antennaopt.run.progress import Lines
+    from antennaopt.run.start import run
 
     evolution = EXPERIMENT["evolution"] | (evolution or {})
     experiment = Experiment.parse(EXPERIMENT | {"seed": seed, "evolution": evolution})
@@ -247,7 +248,8 @@ def go_on(folder, *, farm=None, scheduler=None):
     """Resume a run."""
     import cheap_lens
 
-    from antennaopt.run import Lines, resume
+    from antennaopt.run.progress import Lines
+    from antennaopt.run.start import resume
 
     more = {} if farm is None else {"farm": farm}
     return resume(folder, evaluate=cheap_lens.bowl, progress=Lines(), report=False, scheduler=scheduler, **more)
@@ -262,7 +264,7 @@ def serial(experiment, *, plan, backend, scheduler=None, evaluate):
 
 def with_a_mortal_scheduler(experiment, **given):
     """Open the experiment's farm; SIGUSR1 then ends its scheduler, which is a part of this process."""
-    from antennaopt.run import open_farm
+    from antennaopt.run.start import open_farm
 
     farm = open_farm(experiment, **given)
 

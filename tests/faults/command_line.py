@@ -10,9 +10,9 @@ from functools import partial
 
 import cheap_lens
 
-from antennaopt import run as study
 from antennaopt.cli import main
 from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.run import start as study
 
 if __name__ == "__main__":
     more = {"evaluate": cheap_lens.bowl, "report": False}

@@ -182,7 +182,7 @@ def full(top, mount):
 
 def read_all(folder):
     """Every file of rows there is must be whole."""
-    from antennaopt.store import RunFolder
+    from antennaopt.store.run_folder import RunFolder
 
     opened = RunFolder.open(folder)
     for generation in opened.generations():

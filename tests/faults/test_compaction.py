@@ -9,7 +9,8 @@ import bits
 import pandas as pd
 import pytest
 
-from antennaopt.store import RunFolder, generations
+from antennaopt.store import generations
+from antennaopt.store.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 SIZES = (6, 5, 5, 5, 5)

@@ -26,7 +26,8 @@ from watched import watched
 
 from antennaopt.errors import AntennaoptError
 from antennaopt.experiment import load_experiment
-from antennaopt.store import RunFolder, load
+from antennaopt.store import load
+from antennaopt.store.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 

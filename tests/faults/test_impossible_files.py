@@ -71,7 +71,7 @@ def test_a_checkpoint_that_no_search_can_have_written_is_refused(runs, tmp_path,
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("plane", ["theta_deg", "h_plane_dbi"])
+@pytest.mark.parametrize("plane", ["theta_deg", "h_im"])
 def test_a_cut_that_has_not_as_many_values_as_angles_is_refused(runs, tmp_path, plane):
     """In the pattern of the best of a whole run, which is written once more at its end; it was a traceback."""
     folder = tmp_path / runs[ALL].name
@@ -88,7 +88,7 @@ def test_numbers_that_are_not_finite_are_not_in_the_result(runs, tmp_path):
     """JSON has none: rows and patterns of the best with NaN and infinity give null there; it was a traceback."""
     folder = tmp_path / runs[ALL].name
     shutil.copytree(runs[ALL].parent / "other", folder)
-    for kind, name, value in (("evals", "gain_dbi_30000mhz", math.nan), ("patterns", "e_plane_dbi", [-math.inf] * 13)):
+    for kind, name, value in (("evals", "gain_dbi_30000mhz", math.nan), ("patterns", "e_im", [-math.inf] * 13)):
         for path in (folder / kind).iterdir():
             table = pq.read_table(path, partitioning=None)
             rows = [row | {name: value} for row in table.to_pylist()]
@@ -97,3 +97,4 @@ def test_numbers_that_are_not_finite_are_not_in_the_result(runs, tmp_path):
     (result,) = json.loads((folder / "best" / "result.json").read_text())["results"]
     assert result["gain_dbi"] is None
     assert result["e_plane_dbi"] == [None] * 13
+    assert all(len(pair) == 2 and pair[1] is None for pair in result["e_plane"])

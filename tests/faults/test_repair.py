@@ -12,19 +12,20 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from antennaopt import run as study
 from antennaopt.cli import main
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.run import Quiet
+from antennaopt.run import start as study
+from antennaopt.run.progress import Progress
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import certify
-from antennaopt.store import RunFolder, generations, load
+from antennaopt.store import generations, load
 from antennaopt.store.reading import damaged_files
+from antennaopt.store.run_folder import RunFolder
 
 STEADY = {"algorithm": "steady_state", "generations": 4}
 
 
-class Told(Quiet):
+class Told(Progress):
     def __init__(self):
         self.notes = []
 

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 from required import skip_without
 
-from antennaopt import run as study
 from antennaopt.cli import main
+from antennaopt.run import start as study
 from antennaopt.store.checkpoint import canonical, digest
 
 HERE = Path(__file__).parent
@@ -155,7 +155,7 @@ def test_a_row_without_what_every_row_has_is_damage(stopped, command, column):
 
 def test_a_second_writer_is_refused(stopped):
     holder = subprocess.Popen(
-        [sys.executable, "-c", "import sys, time; from antennaopt.store import RunFolder\n"
+        [sys.executable, "-c", "import sys, time; from antennaopt.store.run_folder import RunFolder\n"
          "with RunFolder.open(sys.argv[1], write=True):\n print('held', flush=True)\n time.sleep(600)", str(stopped)],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -204,7 +204,7 @@ mode = "off"
 
 def begun(toml, root):
     from antennaopt.experiment import load_experiment
-    from antennaopt.run import run
+    from antennaopt.run.start import run
 
     return run(
         load_experiment(toml), root=root, source=toml.read_text(), plan=cheap_lens.PLAN | {"sleep_s": 0.0},

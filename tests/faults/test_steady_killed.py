@@ -23,7 +23,7 @@ from waiting import SAFETY_S, wait_until
 from antennaopt.experiment import Experiment
 from antennaopt.search import Candidate, EvolutionSettings, Result, new_search
 from antennaopt.search.objectives import Ranking, build
-from antennaopt.store import RunFolder
+from antennaopt.store.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 STEADY = json.dumps({"algorithm": "steady_state", "population": 8, "generations": 5})

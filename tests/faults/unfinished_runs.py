@@ -8,7 +8,8 @@ import pytest
 
 from antennaopt.errors import Interrupted
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run import Quiet, resume
+from antennaopt.run.progress import Progress
+from antennaopt.run.start import resume
 from antennaopt.store.checkpoint import canonical, digest
 
 EVOLUTION = {"population": 4, "generations": 3, "elites": 1}
@@ -72,7 +73,7 @@ def unfinished(root):
 
 
 def go_on(folder):
-    return resume(folder, farm=weary, evaluate=at_once, progress=Quiet(), report=False)
+    return resume(folder, farm=weary, evaluate=at_once, progress=Progress(), report=False)
 
 
 def dumped(tree):

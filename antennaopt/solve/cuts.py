@@ -1,0 +1,116 @@
+"""Complex cuts of an outcome: their keys and forms, and the directivity that follows from them.
+
+An amplitude's square is directivity in its plane, so both planes start with the same value. Its phase is that of
+exp(+jwt) r exp(jkr) E, r from the axis's point z = 0, over that of the feed's incident wave in the same plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fdtd.farfield import decibels
+
+CUTS = ("theta_deg", "e_plane", "h_plane")
+"""Keys of the pattern: angles (T,), and complex amplitudes (frequencies, T)."""
+
+LEVELS = ("e_plane_dbi", "h_plane_dbi")
+"""Directivity, dBi, (frequencies, T): follows from the cuts."""
+
+OLDER = "older_dbi"
+"""Key of both `LEVELS` of an outcome of a run of schema version 4 or earlier, which has no complex cuts."""
+
+PATTERN = (*CUTS, OLDER)
+"""Keys of all that belongs to the pattern."""
+
+NOT_NUMBERS = (TypeError, ValueError, OverflowError)
+"""Exceptions of `amplitudes` for what holds none."""
+
+
+def amplitudes(values: Any) -> np.ndarray:
+    """Return amplitudes as a complex array (frequencies, T); an array that is one as it is.
+
+    Args:
+        values: Complex numbers, or pairs of real and imaginary part; arrays or lists.
+
+    Raises:
+        TypeError, ValueError: It holds something else.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        return values
+    found = np.asarray(values)
+    if found.dtype.kind == "c":
+        return found
+    parts = found.astype(float)
+    if parts.ndim != 3 or parts.shape[-1] != 2:
+        raise ValueError(f"amplitudes of shape {parts.shape} are not complex (must end in real and imaginary part)")
+    return np.ascontiguousarray(parts).view(complex)[..., 0]
+
+
+def pairs(values: Any) -> list:
+    """Return complex values of any shape as lists of [real, imaginary]."""
+    found = np.asarray(values)
+    return np.stack([np.real(found), np.imag(found)], axis=-1).tolist()
+
+
+def joined(real: Any, imaginary: Any) -> np.ndarray:
+    """Return complex values of two real parts, of their precision, also where one is not finite."""
+    parts = np.stack([real, imaginary], axis=-1)
+    return parts.view(np.complex64 if parts.dtype == np.float32 else np.complex128)[..., 0]
+
+
+def directivity_dbi(values: Any) -> np.ndarray:
+    """Return the directivity of amplitudes, dBi, float64 of the same shape; not below -120."""
+    found = amplitudes(values)
+    return decibels(np.real(found).astype(float) ** 2 + np.imag(found).astype(float) ** 2)
+
+
+def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cuts of a far field; an antenna's bits do not depend on the others in its batch.
+
+    Args:
+        a: Far field A, complex, (..., F, T); see `fdtd.farfield`.
+        b: Far field B.
+        power: Third value of `fdtd.farfield.directivity`, (..., F).
+        incident: Incident wave in the plane z = 0 over its modulus, (..., F).
+
+    Returns:
+        Amplitudes in the E plane and the H plane.
+    """
+    scale = 2 / np.sqrt(np.maximum(power, np.finfo(float).tiny))
+    real, imaginary = ((scale * part)[..., None] for part in (np.real(incident), np.imag(incident)))
+
+    def turned(field: np.ndarray) -> np.ndarray:  # products of complex arrays round differently for other shapes
+        x, y = np.real(field), np.imag(field)
+        return joined(x * real + y * imaginary, y * real - x * imaginary)
+
+    return turned(a), -turned(b)
+
+
+def fault_of_cuts(outcome: Mapping[str, Any], frequencies: int) -> str | None:
+    """Return what is wrong with the pattern of an outcome of a file; None with a sound one, or with none.
+
+    Args:
+        outcome: What the file held.
+        frequencies: Number of the outcome's frequencies.
+    """
+    older = OLDER in outcome
+    wanted = ("theta_deg", OLDER) if older else CUTS
+    present = [name for name in wanted if name in outcome]
+    if not present:
+        return None
+    if len(present) < len(wanted):
+        return f"it has {present[0]} without the other cuts"
+    try:
+        theta = np.asarray(outcome["theta_deg"], dtype=np.float32)
+        levels: Sequence[Any] = outcome[OLDER] if older else ()
+        planes = [np.asarray(one, dtype=np.float32) for one in levels] or [amplitudes(outcome[one]) for one in CUTS[1:]]
+    except NOT_NUMBERS:
+        return "its cuts are not numbers"
+    if theta.ndim != 1 or not theta.size or not np.isfinite(theta).all():
+        return "its theta_deg are not angles"
+    if len(planes) != len(LEVELS) or any(plane.shape != (frequencies, theta.size) for plane in planes):
+        return "its cuts have not one value an angle and frequency"
+    return None
