@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, Strict, ValidationInfo
 
+from antennaopt.experiment.bodies import Drawn, read_bodies
 from antennaopt.experiment.fields import (
     MISSING,
     Bounds,
@@ -25,7 +29,7 @@ from antennaopt.experiment.fields import (
     read_range,
     unknown_key,
 )
-from antennaopt.families import FAMILIES, Family, Parameter
+from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 
@@ -42,10 +46,25 @@ class Antenna:
     Attributes:
         family: Name of the family.
         values: Values by parameter, SI, in the family's order; ranges are genes.
+        bodies: Sections that the file draws, where the family is one of drawn bodies.
+        profiles: Text of the files that they were read from, by name.
     """
 
     family: str
     values: Mapping[str, Value | tuple[Value, ...]]
+    bodies: tuple[Body, ...] = ()
+    profiles: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def kind(self) -> Family:
+        """The family, with the file's bodies."""
+        return kind(self.family, self.bodies)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the drawn bodies, hexadecimal; empty without any."""
+        text = json.dumps([body.to_dict() for body in self.bodies])
+        return hashlib.sha256(text.encode()).hexdigest() if self.bodies else ""
 
     def parameters(self) -> Iterator[tuple[str, Value]]:
         """Yield each entry's dotted name and value, in the order of the tables; a list's by `lens.radii.0`."""
@@ -58,13 +77,20 @@ class Antenna:
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a resolved file writes it."""
         data: dict[str, Any] = {"family": self.family}
-        for table, parameters in FAMILIES[self.family].tables.items():
+        for table, parameters in self.kind.tables.items():
             values = ((parameter.key, self.values[parameter.name]) for parameter in parameters)
             data[table] = {
                 key: [plain(one) for one in value] if isinstance(value, tuple) else plain(value)
                 for key, value in values
             }
+        if self.bodies:
+            data["body"] = [self._body(data.pop(f"body.{place}", None), body) for place, body in enumerate(self.bodies)]
         return data
+
+    @staticmethod
+    def _body(material: Mapping[str, Any] | None, body: Body) -> dict[str, Any]:
+        points = [list(point) for point in body.points]
+        return {"material": "metal", "points": points} if material is None else {**material, "points": points}
 
 
 def bounds_of(parameter: Parameter) -> Bounds:
@@ -74,7 +100,8 @@ def bounds_of(parameter: Parameter) -> Bounds:
         lowest=parameter.lowest,
         highest=parameter.highest,
         above=parameter.above,
-        whole=parameter.kind == "integer",
+        whole=parameter.kind in ("integer", "choice"),
+        choices=parameter.choices,
     )
 
 
@@ -88,32 +115,42 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
         return data
     if not isinstance(data, Mapping):
         raise EntryError("is not a table; write its keys below [antenna]", value=data)
-    family = _family(data)
-    check_keys(data, ["family", *family.tables])
+    family, si = _family(data), is_resolved(info)
+    check_keys(data, ["family", *family.tables, *(("body",) if family.draws else ())])
+    drawn = Drawn(bodies=(), materials=(), profiles={})
+    if family.draws:
+        if "body" not in data:
+            raise EntryError("is missing; add a table [[antenna.body]]", path=("body",), value=MISSING)
+        drawn = read_bodies(data["body"], Path((info.context or {}).get("folder", ".")), si=si)
+        family = kind(family, drawn.bodies)
     values: dict[str, Value | tuple[Value, ...]] = {}
     missing: list[EntryError] = []
     for table, parameters in family.tables.items():
-        if table not in data:
-            missing.append(EntryError(f"is missing; add a table [antenna.{table}]", path=(table,), value=MISSING))
+        path: tuple[str | int, ...] = (table,)
+        given = data.get(table)
+        if table.startswith("body."):
+            path = ("body", int(table.partition(".")[2]))
+            given = drawn.materials[path[1]]
+        elif table not in data:
+            missing.append(EntryError(f"is missing; add a table [antenna.{table}]", path=path, value=MISSING))
             continue
-        given = data[table]
         if not isinstance(given, Mapping):
-            raise EntryError("is not a table; write its keys below a [header] or in { }", path=(table,), value=given)
-        with below(table):
+            raise EntryError("is not a table; write its keys below a [header] or in { }", path=path, value=given)
+        with below(*path):
             check_keys(given, [parameter.key for parameter in parameters])
         for parameter in parameters:
             if parameter.key in given:
                 read = _list if parameter.kind == "list" else _entry
-                with below(table, parameter.key):
-                    values[parameter.name] = read(parameter, given[parameter.key], si=is_resolved(info))
+                with below(*path, parameter.key):
+                    values[parameter.name] = read(parameter, given[parameter.key], si=si)
             elif parameter.default is not None:
                 values[parameter.name] = parameter.default
             else:
                 text = f"is missing; add for example {parameter.key} = {parameter.example}"
-                missing.append(EntryError(text, path=(table, parameter.key), value=MISSING))
+                missing.append(EntryError(text, path=(*path, parameter.key), value=MISSING))
     if missing:
         raise missing[0]
-    return Antenna(family=family.name, values=values)
+    return Antenna(family=family.name, values=values, bodies=drawn.bodies, profiles=drawn.profiles)
 
 
 def _family(data: Mapping[str, Any]) -> Family:

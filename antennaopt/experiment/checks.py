@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
-from antennaopt.families import FAMILIES, SHARED, parameter_of
+from antennaopt.families import SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.metrics import GOALS, METRICS, Metric
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
@@ -39,7 +39,7 @@ def check(experiment: Experiment) -> None:
     _check_start(experiment)
     lower, upper = experiment.bounds()
     _check_shared(lower, upper)
-    _check_shape(FAMILIES[experiment.family], lower, upper)
+    _check_shape(experiment.kind, lower, upper)
     _check_modes(experiment, upper)
     _check_cell(experiment, lower)
     _check_design_frequency(experiment, upper)
@@ -220,7 +220,7 @@ def cell_size(experiment: Experiment) -> float:
 
 
 def _densest(experiment: Experiment) -> float:
-    return FAMILIES[experiment.family].densest(experiment.bounds()[1])
+    return experiment.kind.densest(experiment.bounds()[1])
 
 
 def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
@@ -336,10 +336,10 @@ def _sphere_limit(experiment: Experiment, hz: float) -> tuple[float, float, floa
     """
     from scipy.constants import c
 
-    from antennaopt.families import FAMILIES, stack
+    from antennaopt.families import stack
 
     lower, upper = experiment.bounds()
-    sizes = [FAMILIES[experiment.family].size(stack([design])) for design in (lower, upper)]
+    sizes = [experiment.kind.size(stack([design])) for design in (lower, upper)]
     radius, height = (max(float(size[at][0]) for size in sizes) for at in (0, 1))
     sphere = math.hypot(radius, 0.5 * (height + upper["feed.length"]))
     modes = 2.0 * math.pi * hz / c * sphere

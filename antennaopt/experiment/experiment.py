@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, Field, Strict, ValidationError, model_validator
@@ -19,7 +20,7 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
-from antennaopt.families import FAMILIES
+from antennaopt.families import Family
 from antennaopt.search.objectives import Objective, build
 
 BUDGET = ("generations", "stop")
@@ -78,18 +79,19 @@ class Experiment(Table):
         return self
 
     @classmethod
-    def parse(cls, data: Mapping[str, Any], *, si: bool = False) -> Experiment:
+    def parse(cls, data: Mapping[str, Any], *, si: bool = False, folder: Path | str = ".") -> Experiment:
         """Build from a table.
 
         Args:
             data: As tomllib reads a file.
             si: Bare numbers are SI already.
+            folder: Where paths in the file begin.
 
         Raises:
             ConfigurationError: One line, the first fault.
         """
         try:
-            return cls.model_validate(data, context={"si": si})
+            return cls.model_validate(data, context={"si": si, "folder": str(folder)})
         except ValidationError as error:
             raise ConfigurationError(_one_line(error)) from None
 
@@ -118,7 +120,7 @@ class Experiment(Table):
                 low=value.low,
                 high=value.high,
                 kind=value.kind,
-                dimension=FAMILIES[self.family].parameter(name).dimension,
+                dimension=self.kind.parameter(name).dimension,
                 choices=value.choices,
             )
             for name, value in self.antenna.parameters()
@@ -149,6 +151,11 @@ class Experiment(Table):
     def family(self) -> str:
         """Name of the antenna's family."""
         return self.antenna.family
+
+    @property
+    def kind(self) -> Family:
+        """The antenna's family, with the bodies that the file draws."""
+        return self.antenna.kind
 
     @property
     def start(self) -> tuple[dict[str, float], ...]:
@@ -202,8 +209,9 @@ class Experiment(Table):
 
     @property
     def physics_hash(self) -> str:
-        """SHA-256 of what decides one antenna's numbers: family and solver."""
-        return _digest({"family": self.family, "solver": self.solver.model_dump(mode="json")})
+        """SHA-256 of what decides one antenna's numbers: family, drawn bodies and solver."""
+        drawn = {"bodies": self.antenna.digest} if self.antenna.bodies else {}
+        return _digest({"family": self.family, **drawn, "solver": self.solver.model_dump(mode="json")})
 
     @property
     def config_hash(self) -> str:

@@ -159,6 +159,7 @@ class Bounds:
         highest: Largest value allowed, SI.
         above: The lowest itself is not allowed.
         whole: Whether only whole numbers are allowed.
+        choices: Words, of which the number of one is read; empty for quantities and numbers.
     """
 
     dimension: Dimension | None = LENGTH
@@ -166,6 +167,7 @@ class Bounds:
     highest: float = math.inf
     above: bool = False
     whole: bool = False
+    choices: tuple[str, ...] = ()
 
     def read(self, value: Any, *, si: bool) -> float:
         """Read one value, SI.
@@ -177,6 +179,10 @@ class Bounds:
         Raises:
             EntryError: Not such a value, or out of bounds.
         """
+        if self.choices and isinstance(value, str) and value in self.choices:
+            return float(self.choices.index(value))
+        if self.choices and not si:
+            raise EntryError(f"is not one of {', '.join(self.choices)}; use one of them", value=value)
         number = self._number(value, si=si)
         high_enough = number > self.lowest if self.above else number >= self.lowest
         if not (high_enough and number <= self.highest):
@@ -233,6 +239,8 @@ def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
     check_keys(table, known)
     if "choices" in table:
         return _read_choices(table, bounds, si=si)
+    if bounds.choices:
+        raise EntryError(f'has no range; write {{ choices = ["{bounds.choices[0]}", ...] }}', value=table)
     for key in ("min", "max"):
         if key not in table:
             raise EntryError("is missing; a range needs min and max", path=(key,), value=MISSING)

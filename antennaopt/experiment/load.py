@@ -51,7 +51,7 @@ def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
     if "name" not in data:
         data["name"] = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._")[:100] or "experiment"
     try:
-        return Experiment.parse(data)
+        return Experiment.parse(data, folder=path.parent)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 

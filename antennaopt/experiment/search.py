@@ -40,6 +40,8 @@ def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
     for name, one in _leaves("", value):
         parameter = parameter_of(name)
         bounds = Bounds(dimension=None) if parameter and parameter.dimension == "number" else LENGTH_BOUNDS
+        if parameter and parameter.choices:
+            bounds = Bounds(dimension=None, choices=parameter.choices)
         with below(name):
             found[name] = bounds.read(one, si=is_resolved(info))
     return found

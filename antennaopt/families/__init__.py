@@ -5,9 +5,23 @@ A family's file is all that the program knows of it: parameters, scene, size, li
 
 from __future__ import annotations
 
-from antennaopt.families import conical_horn, dielectric_rod, hemispherical_lens, open_waveguide, shaped_lens
-from antennaopt.families.family import Designs, Family, stack
-from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from antennaopt.families import (
+    conical_horn,
+    corrugated_horn,
+    dielectric_rod,
+    dual_mode_horn,
+    hemispherical_lens,
+    open_waveguide,
+    outline,
+    profile_horn,
+    shaped_lens,
+    spline_horn,
+)
+from antennaopt.families.family import Body, Designs, Family, stack
+from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part, material
 from antennaopt.registry import read_as
 
 FAMILIES: dict[str, Family] = {
@@ -17,9 +31,26 @@ FAMILIES: dict[str, Family] = {
         hemispherical_lens,
         shaped_lens,
         conical_horn,
+        profile_horn,
+        spline_horn,
+        dual_mode_horn,
+        corrugated_horn,
         dielectric_rod,
+        outline,
     )
 }
+
+
+def kind(family: str | Family, bodies: Iterable[Body | Mapping[str, Any]] = ()) -> Family:
+    """Return a family by name, with the bodies that the file draws where it draws any.
+
+    Args:
+        family: Name, or the family itself.
+        bodies: `Body`, or what its `to_dict` wrote.
+    """
+    known = FAMILIES[family] if isinstance(family, str) else family
+    drawn = tuple(one if isinstance(one, Body) else Body.of(one) for one in bodies)
+    return known.draws(drawn) if known.draws is not None and drawn else known
 
 
 def parameter_of(name: str) -> Parameter | None:
@@ -27,10 +58,24 @@ def parameter_of(name: str) -> Parameter | None:
 
     Families that share a name give it the same unit.
     """
-    every = (parameter for family in FAMILIES.values() for parameter in family.parameters)
+    every = [parameter for family in FAMILIES.values() for parameter in family.parameters]
+    every += material(name.rpartition(".")[0]) if name.startswith("body.") else ()
     return next((parameter for parameter in every if parameter.holds(name)), None)
 
 
-__all__ = ["FAMILIES", "SHARED", "AtLeast", "Designs", "Family", "Orders", "Parameter", "Part", "parameter_of", "stack"]
+__all__ = [
+    "FAMILIES",
+    "SHARED",
+    "AtLeast",
+    "Body",
+    "Designs",
+    "Family",
+    "Orders",
+    "Parameter",
+    "Part",
+    "kind",
+    "parameter_of",
+    "stack",
+]
 
 read_as(__name__, FAMILIES)

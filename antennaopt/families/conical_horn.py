@@ -8,6 +8,7 @@ import numpy as np
 
 from antennaopt.families.family import Designs, Family, Outline, back_rim, feed, feed_outline, polygon
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, length
+from antennaopt.families.sections import SMALLEST_RIM_DEG
 from fdtd.axisymmetric.scene import Rim, Scene, cone_shell
 
 
@@ -24,16 +25,24 @@ def _scene(designs: Designs) -> Scene:
     return Scene(batch=len(aperture), conductors=(*feed(designs), shell), rims=(*_rims(designs), back_rim(designs)))
 
 
-def _rims(designs: Designs) -> tuple[Rim, Rim]:
-    """Inner and outer edge of the aperture, between the flare's walls and the flat rim."""
+def _rims(designs: Designs) -> tuple[Rim, Rim, Rim]:
+    """Inner and outer edge of the aperture, between the flare's walls and the flat rim; and the throat's edge."""
     aperture, height = designs["horn.aperture_radius"], designs["horn.length"]
     outer = aperture + designs["horn.wall"]
     inner_slope = np.arctan2(aperture - designs["feed.inner_radius"], height)
     outer_slope = np.arctan2(outer - designs["feed.outer_radius"], height)
     level = np.zeros_like(aperture)
+    turns = np.where(inner_slope > np.radians(SMALLEST_RIM_DEG), 1.0, np.nan)  # NaN: no rim
+    throat = Rim(
+        r=designs["feed.inner_radius"] * turns,
+        z=level * turns,
+        wall=(0.5 * np.pi - inner_slope) * turns,
+        opening=(np.pi + inner_slope) * turns,
+    )
     return (
         Rim(r=aperture, z=height, wall=level, opening=1.5 * np.pi - inner_slope),
         Rim(r=outer, z=height, wall=-0.5 * np.pi - outer_slope, opening=1.5 * np.pi + outer_slope),
+        throat,
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from antennaopt.families.parameters import AtLeast, Orders, Parameter, Part, entries
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
+from fdtd.axisymmetric.scene import polygon as section
 
 CHORD_ERROR = 1e-7
 """Largest distance from a curved surface to the polygon's chords, m."""
@@ -18,30 +20,67 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Body:
+    """A body of revolution whose section stands in the antenna file.
+
+    Attributes:
+        points: Corners (r, z), m, not closed by a repeated one.
+        metal: Perfect metal; else a dielectric, whose permittivity and loss tangent are the design's.
+    """
+
+    points: tuple[Point, ...]
+    metal: bool
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Body:
+        """Return what `to_dict` wrote."""
+        return cls(points=tuple((float(r), float(z)) for r, z in data["points"]), metal=bool(data["metal"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"metal": self.metal, "points": [list(point) for point in self.points]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solid:
+    """A dielectric's section.
+
+    Attributes:
+        corners: (r, z), m, not closed by a repeated corner, (corners, 2).
+        permittivity: Relative.
+        loss_tangent: At the design frequency.
+    """
+
+    corners: np.ndarray
+    permittivity: float
+    loss_tangent: float = 0.0
+
+    @classmethod
+    def of(cls, design: Mapping[str, float], table: str, corners: np.ndarray) -> Solid:
+        """Return a section of the material that a table of a design gives."""
+        return cls(
+            corners=corners,
+            permittivity=design[f"{table}.permittivity"],
+            loss_tangent=design.get(f"{table}.loss_tangent", 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outline:
     """The section r >= 0 of one antenna.
 
     Attributes:
-        conductors: Polygons (r, z), m, not closed by a repeated corner, each (corners, 2); their union.
-        dielectric: The lens as such a polygon, or None.
-        permittivity: Of the lens, relative.
-        loss_tangent: Of the lens, at the design frequency.
+        conductors: Polygons (r, z), m, not closed by a repeated corner, each (corners, 2), the feed first; their union.
+        dielectrics: Dielectric bodies; where two overlap the later one counts, and metal counts before both.
     """
 
     conductors: tuple[np.ndarray, ...]
-    dielectric: np.ndarray | None = None
-    permittivity: float = 1.0
-    loss_tangent: float = 0.0
+    dielectrics: tuple[Solid, ...] = ()
 
     @classmethod
     def on_feed(cls, design: Mapping[str, float], table: str, dielectric: np.ndarray) -> Outline:
         """Return the feed with a dielectric whose material a table of the design gives."""
-        return cls(
-            conductors=(feed_outline(design),),
-            dielectric=dielectric,
-            permittivity=design[f"{table}.permittivity"],
-            loss_tangent=design.get(f"{table}.loss_tangent", 0.0),
-        )
+        return cls(conductors=(feed_outline(design),), dielectrics=(Solid.of(design, table, dielectric),))
 
 
 def polygon(*corners: Point) -> np.ndarray:
@@ -95,6 +134,8 @@ class Family:
         limits: What cannot be built.
         parts: The thinnest places of one design, its feed aside.
         orders: Orders of convergence; None while none are known.
+        draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
+        bodies: The file's bodies.
     """
 
     name: str
@@ -106,6 +147,8 @@ class Family:
     limits: tuple[AtLeast, ...] = ()
     parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
     orders: Orders | None = None
+    draws: Callable[[tuple[Body, ...]], Family] | None = None
+    bodies: tuple[Body, ...] = ()
 
     @cached_property
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
@@ -138,6 +181,37 @@ class Family:
         """Return the thinnest places of a design, the feed's wall first."""
         wall = Part(what="the feed's wall", thickness=design["feed.outer_radius"] - design["feed.inner_radius"])
         return wall, *self.parts(design)
+
+
+def polygon_scene(
+    designs: Designs, metal: Sequence[np.ndarray], solids: Sequence[tuple[np.ndarray, str]], rims: tuple[Rim, ...]
+) -> Scene:
+    """Return a scene of polygons and the feed.
+
+    Args:
+        designs: The batch.
+        metal: Polygons (batch, corners, 2) or (1, corners, 2), m.
+        solids: Polygons of dielectrics and the table of each one's material; later ones replace earlier ones.
+        rims: Sharp edges of the metal, the feed's included.
+    """
+    nothing = np.zeros(len(designs["feed.length"]))
+    return Scene(
+        batch=len(nothing),
+        dielectrics=tuple(
+            Dielectric(
+                distance=section(corners),
+                permittivity=designs[f"{table}.permittivity"],
+                loss_tangent=designs.get(f"{table}.loss_tangent", nothing),
+                r_max=float(corners[..., 0].max()),
+                z_min=float(corners[..., 1].min()),
+                z_max=float(corners[..., 1].max()),
+            )
+            for corners, table in solids
+        ),
+        conductors=(*feed(designs), *map(section, metal)),
+        rims=rims,
+        embedded=bool(solids),
+    )
 
 
 def _mm(value: float) -> str:

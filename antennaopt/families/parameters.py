@@ -18,32 +18,34 @@ class Parameter:
         about: One line, with the place that it measures.
         example: As a file writes it.
         unit: `m`, or empty for a number without one.
-        kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`.
+        kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`; `choice`.
         default: Value of a file that does not give it, SI; None where it must.
         lowest: Smallest value allowed, SI.
         highest: Largest value allowed, SI.
         above: Whether the smallest value itself is not allowed.
+        choices: Of a `choice`: the words that a file may write. A design holds the number of one, from 0.
     """
 
     name: str
     about: str
     example: str
     unit: Literal["m", ""] = ""
-    kind: Literal["scalar", "list", "integer"] = "scalar"
+    kind: Literal["scalar", "list", "integer", "choice"] = "scalar"
     default: float | None = None
     lowest: float = 0.0
     highest: float
     above: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def table(self) -> str:
-        """Name of the table that holds it."""
-        return self.name.partition(".")[0]
+        """Name of the table that holds it; of a material of a body `body.0`."""
+        return self.name.rpartition(".")[0]
 
     @property
     def key(self) -> str:
         """Name in its table."""
-        return self.name.partition(".")[2]
+        return self.name.rpartition(".")[2]
 
     @property
     def dimension(self) -> str:
@@ -62,6 +64,19 @@ def length(
     """Return a length above 0 and up to 1 km."""
     return Parameter(
         name=name, about=about, example=example, unit="m", kind=kind, default=default, highest=1000.0, above=True
+    )
+
+
+def choice(name: str, about: str, *choices: str) -> Parameter:
+    """Return a choice between words, the first of which is the default."""
+    return Parameter(
+        name=name,
+        about=about,
+        example=f'"{choices[-1]}"',
+        kind="choice",
+        default=0.0,
+        highest=float(len(choices) - 1),
+        choices=choices,
     )
 
 

@@ -15,6 +15,8 @@ from antennaopt.families.family import LENS_BASE, Designs, Family, Outline, curv
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, entries, length, material
 from fdtd.axisymmetric.scene import Scene, polar_profile
 
+_SAMPLES = 33  # a piece; between two the surface is 0.1 um further out at most
+
 
 def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     """Angles from the axis, rad (pieces + 1,), and cubics of R between, m (4, pieces, batch), highest power first."""
@@ -25,17 +27,25 @@ def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     return theta, np.asarray(cubic.c)[:, len(theta) - 1 :]
 
 
+def _reach(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+    """Return largest radius and height of the surface, m, each (batch,)."""
+    theta, coefficients = profile(designs)
+    step = np.linspace(0.0, theta[1], _SAMPLES)[:, None, None]
+    c3, c2, c1, c0 = coefficients
+    rho = ((c3 * step + c2) * step + c1) * step + c0
+    angle = theta[:-1, None] + step
+    return tuple((rho * part).max(axis=(0, 1)) for part in (np.sin(angle), np.cos(angle)))
+
+
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
-    radii = numbered(designs, "lens.radii")
-    largest = radii.max(axis=0)  # a monotone cubic stays between its points
-    return np.maximum(largest, designs["feed.outer_radius"]), largest
+    radius, height = _reach(designs)
+    return np.maximum(radius, designs["feed.outer_radius"]), height
 
 
 def _scene(designs: Designs) -> Scene:
     theta, coefficients = profile(designs)
-    largest = numbered(designs, "lens.radii").max(axis=0)
-    shape = polar_profile(theta, coefficients)
-    return on_feed(designs, dielectric(designs, "lens", shape, r_max=largest, z_max=largest))
+    radius, height = _reach(designs)
+    return on_feed(designs, dielectric(designs, "lens", polar_profile(theta, coefficients), r_max=radius, z_max=height))
 
 
 def _parts(design: Mapping[str, float]) -> Iterator[Part]:

@@ -3,7 +3,13 @@
 Tests that hold for all families go through `CASES`; a new family adds its own here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from antennaopt.families import Body, kind
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 12e-3}
 
@@ -20,6 +26,7 @@ class Case:
         refused: Change that makes the antenna impossible, one parameter; empty where none does.
         limit: What that parameter must reach, SI.
         limited_by: The parameter that sets the limit.
+        bodies: Sections that the file draws.
     """
 
     design: dict[str, float] = field(default_factory=dict)
@@ -29,9 +36,11 @@ class Case:
     refused: dict[str, float] = field(default_factory=dict)
     limit: float = 0.0
     limited_by: str = "feed.outer_radius"
+    bodies: tuple[Body, ...] = ()
 
 
 RADII = (14e-3, 13.5e-3, 12.5e-3, 11e-3, 10e-3, 9e-3)
+SPLINE = (3.9e-3, 4.8e-3, 5.6e-3, 6.2e-3, 7.4e-3, 8.2e-3)
 CASES = {
     "open_waveguide": Case(design=FEED, gene="feed.outer_radius", low=3.9e-3, high=4.4e-3),
     "hemispherical_lens": Case(
@@ -64,6 +73,70 @@ CASES = {
         limit=3.6e-3,
         limited_by="feed.inner_radius",
     ),
+    "profile_horn": Case(
+        design={
+            **FEED,
+            "horn.length": 15e-3,
+            "horn.aperture_radius": 8e-3,
+            "horn.wall": 0.7e-3,
+            "horn.curve": 1.0,
+            "horn.amplitude": 0.8,
+            "horn.rho": 1.6,
+        },
+        gene="horn.length",
+        low=10e-3,
+        high=15e-3,
+        refused={"horn.aperture_radius": 3e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
+    "spline_horn": Case(
+        design={
+            **FEED,
+            "horn.length": 15e-3,
+            **{f"horn.radii.{place}": radius for place, radius in enumerate(SPLINE)},
+            "horn.wall": 0.7e-3,
+        },
+        gene="horn.radii.2",
+        low=5e-3,
+        high=6e-3,
+        refused={"horn.radii.5": 3.5e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
+    "dual_mode_horn": Case(
+        design={
+            **FEED,
+            "horn.step_radius": 4.6e-3,
+            "horn.phasing": 3e-3,
+            "horn.flare": 12e-3,
+            "horn.aperture_radius": 8.5e-3,
+            "horn.wall": 0.7e-3,
+        },
+        gene="horn.phasing",
+        low=2e-3,
+        high=4e-3,
+        refused={"horn.step_radius": 3.5e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
+    "corrugated_horn": Case(
+        design={
+            **FEED,
+            "horn.slots": 6.0,
+            "horn.pitch": 2.2e-3,
+            "horn.aperture_radius": 8e-3,
+            "horn.wavelength": 10.2e-3,
+            "horn.wall": 0.8e-3,
+            "horn.slot_share": 0.7,
+        },
+        gene="horn.pitch",
+        low=2.0e-3,
+        high=2.3e-3,
+        refused={"horn.aperture_radius": 3e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
     "dielectric_rod": Case(
         design={
             **FEED,
@@ -80,5 +153,29 @@ CASES = {
         limit=3.6e-3,
         limited_by="feed.inner_radius",
     ),
+    "outline": Case(
+        design={**FEED, "body.1.permittivity": 2.53, "body.2.permittivity": 1.6, "body.2.loss_tangent": 1e-3},
+        bodies=(
+            Body(metal=True, points=((4e-3, -3.3e-3), (7e-3, -3.3e-3), (7e-3, 0.0), (4e-3, 0.0))),
+            Body(metal=False, points=((0.0, 0.0), (6e-3, 0.0), (6e-3, 4e-3), (0.0, 9e-3))),
+            Body(metal=False, points=((6e-3, 0.0), (7e-3, 0.0), (7e-3, 5e-3), (0.0, 11e-3), (0.0, 9e-3), (6e-3, 4e-3))),
+        ),
+        gene="feed.outer_radius",
+        low=3.9e-3,
+        high=4.4e-3,
+    ),
 }
-DESIGNS = {family: case.design for family, case in CASES.items()}
+KINDS = {family: kind(family, case.bodies) for family, case in CASES.items()}
+DESIGNS = {
+    family: {one.name: one.default for one in KINDS[family].parameters if one.default is not None} | case.design
+    for family, case in CASES.items()
+}
+"""With the defaults of what a case leaves out."""
+
+
+def with_slow_polygons(families: Iterable[str]) -> list[Any]:
+    """Return the families as test parameters; those of polygons, which take seconds each, are marked slow."""
+    return [pytest.param(one, marks=pytest.mark.slow) if one in OF_POLYGONS else one for one in families]
+
+
+OF_POLYGONS = {"outline", "profile_horn", "spline_horn", "dual_mode_horn", "corrugated_horn"}

@@ -37,7 +37,7 @@ from reference_antennas import CASES, design, solved
 from required import skip_without
 
 from antennaopt import cli
-from antennaopt.run import antenna_toml
+from antennaopt.run.summary import antenna_toml
 
 PYTHON = "/usr/bin/python3"  # of the system, where Debian's python3-meep is; ours has no Meep
 CELL = 0.2e-3

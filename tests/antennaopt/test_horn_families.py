@@ -1,0 +1,241 @@
+"""Horns of curves, splines, steps and slots: areas, formulas, edges, batches.
+
+That each is solved, exported and equal to its outline: test_every_family.py, test_geometry.py, test_outline.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from family_cases import DESIGNS, KINDS, SPLINE
+from scipy.interpolate import PchipInterpolator
+from test_geometry import area_and_moment, built, section
+
+from antennaopt.families import stack
+from antennaopt.families.corrugated_horn import depths
+from antennaopt.families.profiles import CURVES, places, radius_of
+from antennaopt.families.sections import cleaned, free_corners
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
+
+HORNS = ("profile_horn", "spline_horn", "dual_mode_horn", "corrugated_horn")
+SOLVER = {"frequencies": [28.5e9, 31.5e9], "design_frequency": 30e9, "cell": 0.6e-3}
+START, STOP, LENGTH = 3.6e-3, 8e-3, 15e-3
+
+
+def drawn(family: str, **changes: float) -> np.ndarray:
+    """The horn's polygon without the feed, repeated corners left out."""
+    corners = KINDS[family].outline(DESIGNS[family] | changes).conductors[1]
+    return corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
+
+
+def granet(curve: str, t: float, a: float, rho: float, gamma: float) -> float:
+    """Radius over z / L = t as the primer prints it, with L = 1."""
+    rise = STOP - START
+    if curve == "asymmetric_sine_squared":
+        l1 = 1 / (1 + gamma)
+        l2 = 1 - l1
+        part = (
+            math.sin(math.pi * t / (4 * l1)) ** 2
+            if t <= l1
+            else gamma * math.sin(math.pi * (t + l2 - l1) / (4 * l2)) ** 2 + (1 - gamma) / 2
+        )
+        return START + 2 * rise / (1 + gamma) * part
+    return {
+        "linear": START + rise * t,
+        "sinusoid": START + rise * ((1 - a) * t + a * math.sin(math.pi * t / 2) ** rho),
+        "tangential": START + rise * ((1 - a) * t + a * math.tan(math.pi * t / 4) ** rho),
+        "x_rho": START + rise * ((1 - a) * t + a * t**rho),
+        "exponential": START * math.exp(math.log(STOP / START) * t),
+        "hyperbolic": math.sqrt(START**2 + t**2 * (STOP**2 - START**2)),
+        "polynomial": START + (rho + 1) * rise * (1 - rho * t / (rho + 1)) * t**rho,
+    }[curve]
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_curves(curve: str) -> None:
+    """The formulas, from the feed to the aperture, never narrower than before; chords within 0.5 um."""
+    for a, rho, gamma in ((0.8, 1.6, 1.5), (1.0, 0.5, 0.4), (0.3, 5.0, 3.0)):
+        numbers = {"horn.amplitude": a, "horn.rho": rho, "horn.gamma": gamma}
+        design = DESIGNS["profile_horn"] | {"horn.curve": float(CURVES.index(curve)), **numbers}
+        share = np.linspace(0, 1, 60)
+        (found,) = radius_of(stack([design]), "horn", share)
+        assert found == pytest.approx([granet(curve, t, a, rho, gamma) for t in share], rel=1e-12)
+        assert (found[0], found[-1]) == pytest.approx((START, STOP), rel=1e-12) and (np.diff(found) > -1e-15).all()
+        ends = places()
+        (on_curve,) = radius_of(stack([design]), "horn", ends)
+        (middle,) = radius_of(stack([design]), "horn", (ends[1:] + ends[:-1]) / 2)
+        slope = np.diff(on_curve) / (np.diff(ends) * LENGTH)
+        chord = np.abs(middle - (on_curve[1:] + on_curve[:-1]) / 2) / np.sqrt(1 + slope**2)
+        assert chord.max() < 0.5e-6  # measured 0.36 um at a root of z, 0.1 um elsewhere
+
+
+def test_a_gaussian_profile_is_a_hyperbolic_one() -> None:
+    """r0 sqrt(1 + (lam z / (pi alpha^2 r0^2))^2) with the aperture that it has at z = L."""
+    lam, alpha = 10e-3, 0.65
+    width = math.pi * alpha**2 * START**2 / lam
+    aperture = START * math.sqrt(1 + (LENGTH / width) ** 2)
+    design = DESIGNS["profile_horn"] | {"horn.curve": CURVES.index("hyperbolic"), "horn.aperture_radius": aperture}
+    share = np.linspace(0, 1, 20)
+    expected = START * np.sqrt(1 + (share * LENGTH / width) ** 2)
+    assert radius_of(stack([design]), "horn", share)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_profile_horn_wall() -> None:
+    """A wall of 0.7 mm along the curve: its length times 0.7 mm, less the two ends where it is cut off flat.
+
+    The linear one is exact: from r at z = 0 the outer surface stands 0.7 mm / cos over it, and at the aperture it turns
+    round the inner edge.
+    """
+    metal = built("profile_horn", **{"horn.curve": 0.0})[2].conductors[2]
+    area, volume = section(metal, 10e-3, -1e-3, 16e-3, cell=1e-5)
+    slope = math.atan2(STOP - START, LENGTH)
+    straight = 0.7e-3 / math.cos(slope) * LENGTH
+    # Where the normal at the aperture has left: a triangle of the straight wall less the arc's sector.
+    corner = 0.7e-3**2 * (math.tan(slope) - slope) / 2
+    assert area == pytest.approx(straight - corner, rel=1e-4)
+    assert volume == pytest.approx(area_and_moment(drawn("profile_horn", **{"horn.curve": 0.0}))[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("family", ["profile_horn", "spline_horn"])
+def test_walls_are_even(family: str) -> None:
+    """No point of the outer surface is nearer to the inside than the wall's 0.7 mm, nor further where it is free."""
+    corners = KINDS[family].outline(DESIGNS[family]).conductors[1]
+    outer, inner = corners[: len(corners) // 2], corners[len(corners) // 2 :]
+    start, step = inner[:-1], np.diff(inner, axis=0)
+    away = outer[:, None] - start
+    along = np.clip((away * step).sum(-1) / (step**2).sum(-1), 0, 1)
+    distance = np.hypot(*np.moveaxis(away - along[..., None] * step, -1, 0)).min(axis=1)
+    assert distance.min() > 0.7e-3 - 2e-12 and distance.max() < 0.7e-3 + 1e-10
+
+
+def test_spline_horn_is_pchip() -> None:
+    corners = KINDS["spline_horn"].outline(DESIGNS["spline_horn"]).conductors[1]
+    r, z = corners[len(corners) // 2 :].T
+    curve = PchipInterpolator(np.linspace(0, LENGTH, 7), [START, *SPLINE])
+    assert r == pytest.approx(curve(z), abs=2e-12)
+    assert z[0] == LENGTH and z[-1] == 0.0
+
+
+def test_dual_mode_horn() -> None:
+    """Plate 0.7 x 1.3, cylinder 0.7 x 3, cone 0.7 x 12 mm, all measured along r or z; the plate is round the tube."""
+    metal = built("dual_mode_horn")[2].conductors[2]
+    area, volume = section(metal, 10e-3, -1e-3, 16e-3, cell=1e-5)
+    assert area == pytest.approx((0.7 * 1.3 + 0.7 * 3 + 0.7 * 12) * 1e-6, rel=1e-4)
+    assert volume == pytest.approx(area_and_moment(drawn("dual_mode_horn"))[1], rel=1e-4)
+
+
+def test_slots_by_the_formulas() -> None:
+    """Granet's worked horn, 10.7 to 14.5 GHz: 60 slots of 3.009 mm; the first 10.1, the last 6.06 mm deep."""
+    centre = 24.07e-3
+    horn = {
+        "feed.inner_radius": 11.49e-3, "horn.slots": 60.0, "horn.pitch": 3.009e-3, "horn.aperture_radius": 46.93e-3,
+        "horn.wavelength": centre, "horn.output_ratio": 1.10 / 1.2, "horn.curve": float(CURVES.index("hyperbolic")),
+    }  # fmt: skip
+    ratio = 14.5 / 10.7
+    assert ratio < 1.4
+    horn["horn.output_ratio"] = 1.02
+    (radius,), (depth,) = depths(stack([DESIGNS["corrugated_horn"] | horn]))
+    assert len(depth) == 60
+    assert depth[0] == pytest.approx(10.1e-3, abs=0.05e-3)
+    assert depth[-1] == pytest.approx(6.06e-3, abs=0.01e-3)
+
+    def quarter(a: float, lam: float) -> float:
+        return lam / 4 * math.exp(1 / (2.114 * (2 * math.pi * a / lam) ** 1.134))
+
+    for j in (1, 3, 5, 6, 30, 60):
+        a = math.sqrt(11.49e-3**2 + (j / 60) ** 2 * (46.93e-3**2 - 11.49e-3**2))
+        assert radius[j - 1] == pytest.approx(a)
+        if j <= 5:
+            expected = 0.42 * centre - (j - 1) / 5 * (0.42 * centre - quarter(a, centre))
+        else:
+            end = quarter(46.93e-3, centre) - quarter(46.93e-3, centre / 1.02)
+            expected = quarter(a, centre) - (j - 6) / 54 * end
+        assert depth[j - 1] == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_corrugated_horn() -> None:
+    """The section inside the outer surface less the bore's steps and the slots, slot by slot."""
+    design = DESIGNS["corrugated_horn"]
+    metal = built("corrugated_horn")[2].conductors[2]
+    area, volume = section(metal, 13e-3, -1e-3, 14e-3, cell=1e-5)
+    (radius,), (depth,) = depths(stack([design]))
+    outer = np.maximum.accumulate(radius + depth) + 0.8e-3
+    z = np.append(np.arange(6) * 2.2e-3 - 0.8e-3, 13.2e-3)
+    whole = np.trapezoid(np.append(outer, outer[-1]), z)
+    bore = 4.0e-3 * 0.8e-3 + (radius * 2.2e-3).sum() + (depth * 0.7 * 2.2e-3).sum()
+    assert area == pytest.approx(whole - bore, rel=1e-4)
+    assert volume == pytest.approx(area_and_moment(drawn("corrugated_horn"))[1], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        *((family, {}) for family in HORNS),
+        ("profile_horn", {"horn.curve": 3.0, "horn.rho": 0.5, "horn.amplitude": 1.0, "horn.wall": 0.3e-3}),
+        ("profile_horn", {"horn.wall": 0.4e-3, "horn.curve": 0.0}),
+        ("spline_horn", {"horn.radii.2": 3.7e-3, "horn.radii.3": 8e-3, "horn.radii.4": 4e-3}),
+        ("dual_mode_horn", {"horn.step_radius": 3.6e-3, "horn.wall": 0.4e-3}),
+        ("dual_mode_horn", {"horn.aperture_radius": 4.6e-3}),
+        ("corrugated_horn", {"horn.slots": 2.0, "horn.wall": 3e-3}),
+        ("corrugated_horn", {"horn.slots": 9.0, "horn.converter_slots": 0.0}),
+    ],
+)
+def test_sections_are_sound_and_edges_are_those_of_the_union(family: str, changes: dict[str, float]) -> None:
+    """Against `free_corners`, which knows polygons only; a section never crosses itself."""
+    design = DESIGNS[family] | changes
+    tube, horn = KINDS[family].outline(design).conductors[0], drawn(family, **changes)
+    cleaned(horn.tolist())
+    expected = {
+        (round(one.r, 11), round(one.z, 11)): (round(one.wall % (2 * math.pi), 4), round(one.opening, 4))
+        for one in free_corners([tube, horn])
+    }
+    found = {
+        (round(float(one.r[0]), 11), round(float(one.z[0]), 11)): (
+            round(float(one.wall[0]) % (2 * math.pi), 4),
+            round(float(one.opening[0]), 4),
+        )
+        for one in KINDS[family].scene(stack([design])).rims
+    }
+    assert found == expected and len(found) >= 3
+
+
+@pytest.mark.parametrize("family", HORNS)
+def test_size_grows_with_every_parameter(family: str) -> None:
+    """A lattice is laid out for all upper ends at once: no antenna below them may be larger."""
+    rng = np.random.default_rng(3)
+    lengths = [one.name for one in KINDS[family].parameters if one.unit == "m" and one.name.startswith("horn")]
+    upper = DESIGNS[family] | {"horn.slots": 9.0} if family == "corrugated_horn" else DESIGNS[family]
+    radius, height = (float(one[0]) for one in KINDS[family].size(stack([upper])))
+    for _ in range(30):
+        lower = {
+            name: value * rng.uniform(0.5, 1) for name, value in upper.items() if name.rstrip(".012345") in lengths
+        }
+        lower["horn.aperture_radius"] = rng.uniform(5e-3, upper.get("horn.aperture_radius", 9e-3))
+        lower |= {"horn.slots": float(rng.integers(2, 10))} if family == "corrugated_horn" else {}
+        lower |= {"horn.curve": float(rng.integers(8))} if "horn.curve" in upper else {}
+        corners = KINDS[family].outline(upper | lower).conductors[1]
+        assert corners[:, 0].max() <= radius + 1e-9 and corners[:, 1].max() <= height + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", HORNS)
+def test_alone_and_in_a_batch(family: str) -> None:
+    """The same bits next to antennas with more slots, other curves and no step."""
+    design = DESIGNS[family]
+    changed = {
+        "profile_horn": {"horn.curve": 6.0, "horn.wall": 0.4e-3},
+        "spline_horn": {"horn.radii.2": 4.1e-3, "horn.wall": 0.4e-3},
+        "dual_mode_horn": {"horn.step_radius": 3.6e-3, "horn.wall": 0.4e-3},
+        "corrugated_horn": {"horn.slots": 8.0, "horn.curve": 2.0},
+    }[family]
+    shared = plan(family, design, {name: max(value, changed.get(name, 0)) for name, value in design.items()}, SOLVER)
+    batch = [design | changed, design, design | changed, design]
+    together = evaluate(family, batch, shared.to_dict())
+    (alone,) = evaluate(family, [design], shared.to_dict())
+    assert alone.status == "ok"
+    assert together[1].s11 == together[3].s11 == alone.s11 and together[1].metrics == alone.metrics
+    assert together[0].metrics == together[2].metrics != alone.metrics
