@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, json_option, quiet_option, write_out
+from antennaopt.cli.options import check_writable, json_option, quiet_option, write_json
 from antennaopt.errors import ConfigurationError, StorageError
 
 
@@ -60,8 +59,7 @@ def cache(
         raise ConfigurationError("--older-than and --max-size say what --prune removes; add --prune")
     check_writable(json_file)
     state = _carry_out(folder, prune=prune, clear=clear, age=age, size=size)
-    if json_file is not None:
-        write_out(json_file, json.dumps(state, indent=1) + "\n")
+    write_json(json_file, state)
     if json_file != "-" and not quiet:
         click.echo("\n".join(_lines(state)))
 

@@ -26,7 +26,7 @@ def tls(folder: Path, hosts: tuple[str, ...], days: int, quiet: bool) -> None:
     Example:
       antennaopt tls farm-tls --host node1 --host 10.0.0.5
     """  # noqa: D301 - \b is click's
-    from antennaopt.farm import issue
+    from antennaopt.farm.security import issue
 
     paths = issue(folder, hosts=hosts, days=days)
     if not quiet:
@@ -104,14 +104,12 @@ def worker(
     Example:
       antennaopt worker tls://10.0.0.5:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.farm import serve_workers
+    from antennaopt.farm.hosts import HostWorkers, serve_workers
 
     chosen = chosen_backend(backend, quiet=quiet)
     serve_workers(
         address,
-        backend=chosen,
-        count=workers,
-        name=name,
+        HostWorkers(backend=chosen, count=workers, name=name),
         listen=listen,
         tls=tls,
         insecure=insecure,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_folder, check_plot, json_option, plot_option, quiet_option, warn, write_out
+from antennaopt.cli.options import check_folder, check_plot, json_option, plot_option, quiet_option, warn, write_json
 from antennaopt.cli.tables import aligned, cell
 from antennaopt.errors import ConfigurationError
+from antennaopt.quantities import duration
 from antennaopt.store.files import check_run_folder
 
 FEWEST = 2
@@ -39,8 +39,8 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
         check_run_folder(run)
     from antennaopt.report.convergence import compared, plot_comparison, same_rows
     from antennaopt.report.record import read_run
-    from antennaopt.run import differences
-    from antennaopt.store import damage_lines
+    from antennaopt.run.continuation import differences
+    from antennaopt.store.reading import damage_lines
 
     records = [read_run(run) for run in runs]
     first, *others = records
@@ -56,8 +56,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
             for record in others
         ],
     }
-    if json_file is not None:
-        write_out(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    write_json(json_file, data, allow_nan=False)
     if plot is not None:
         plot_comparison(plot, records)
     for record in records:
@@ -68,7 +67,6 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
 
 def _table(runs: Sequence[Mapping[str, Any]]) -> str:
     from antennaopt.metrics import Place, reported_in
-    from antennaopt.run import duration
 
     def row(title: str, *values: Any) -> list[str]:
         return [title, *("-" if value is None else str(value) for value in values)]
@@ -127,9 +125,9 @@ def report(run: Path, quiet: bool) -> None:
     """  # noqa: D301 - \b is click's
     check_run_folder(run)
     check_folder(run)
-    from antennaopt.report import write_report
+    from antennaopt.report.page import write_report
     from antennaopt.report.record import read_run
-    from antennaopt.store import damage_lines
+    from antennaopt.store.reading import damage_lines
 
     record = read_run(run)
     path = write_report(record)

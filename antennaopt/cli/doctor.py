@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from importlib.util import find_spec
 from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, json_option, write_out
+from antennaopt.cli.options import check_writable, json_option, write_json
 from antennaopt.errors import ClusterError
 from antennaopt.solve.device import usable_cores
 
@@ -43,8 +42,7 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
         found["cpu_test"] = _self_test("cpu", against="reference", antennas=1)
         if found["devices"]:
             found["self_test"] = _self_test()
-    if json_file is not None:
-        write_out(json_file, json.dumps(found, indent=1) + "\n")
+    write_json(json_file, found)
     if json_file != "-":
         click.echo("\n".join(_lines(found)))
     for backend, name in TESTS.items():

@@ -218,6 +218,12 @@ def write_out(file: str, text: str) -> None:
     write_text(Path(file), text)
 
 
+def write_json(file: str | None, data: Any, *, allow_nan: bool = True) -> None:
+    """Write data as JSON, where a file is named; `-` is stdout."""
+    if file is not None:
+        write_out(file, json.dumps(data, indent=1, allow_nan=allow_nan) + "\n")
+
+
 def teller(*, quiet: bool) -> Callable[[str], None]:
     """Return a function that prints a line on stderr at once; one that prints nothing when quiet."""
 

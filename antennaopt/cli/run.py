@@ -29,7 +29,8 @@ from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
-    from antennaopt.run import Ancestry
+    from antennaopt.run.continuation import Ancestry
+    from antennaopt.run.summary import RunSummary
 
 
 @click.command(short_help="Evolve the antenna of an experiment file.")
@@ -117,7 +118,7 @@ def evolve(
     name = options["backend"] = chosen_backend(options["backend"], remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
-    from antennaopt.run import plan_for
+    from antennaopt.run.planning import plan_for
 
     plan = plan_for(experiment)
     check_run_memory(experiment, plan, local=not remote, backend=name)
@@ -127,9 +128,8 @@ def evolve(
             click.echo(f"cluster      {one_line(destination)}")
         click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=options["insecure"])))
         return
-    from antennaopt.cli.tables import report_lines
-    from antennaopt.run import for_terminal
-    from antennaopt.run import run as carry_out
+    from antennaopt.run.progress import for_terminal
+    from antennaopt.run.start import run as carry_out
 
     summary = carry_out(
         experiment,
@@ -141,6 +141,13 @@ def evolve(
         ancestry=ancestry,
         **options,
     )
+    _conclude(summary, quiet=quiet)
+
+
+def _conclude(summary: RunSummary, *, quiet: bool) -> None:
+    """Print what came of a run, and its folder."""
+    from antennaopt.cli.tables import report_lines
+
     if not quiet:
         print("\n".join(report_lines(summary)), file=sys.stderr)
     click.echo(str(summary.folder))
@@ -154,15 +161,15 @@ def _cost(
     Raises:
         ConfigurationError: A run would be refused for want of certificates.
     """
-    from antennaopt.farm import ClusterSettings, description, security_for
-    from antennaopt.run import estimate
+    from antennaopt.farm.clusters import ClusterSettings, description
+    from antennaopt.farm.security import security_for
+    from antennaopt.run.planning import estimate, grid_lines
 
     settings = ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure)
     if settings.kind == "local":
         return estimate(experiment, backend=backend).lines()
     lines = [
-        f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
-        f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
+        *grid_lines(plan),
         f"evaluations  at most {experiment.evolution.settings.most_evaluations}",
     ]
     if settings.kind == "address":
@@ -227,7 +234,7 @@ def resume(
     if fork and repair:
         raise ConfigurationError("--fork and --repair exclude each other; repair the run first, then fork it")
     if fork:
-        from antennaopt.run import fork_of
+        from antennaopt.run.continuation import fork_of
 
         new = fork_of(run, changes)
         evolve(
@@ -246,9 +253,8 @@ def resume(
     if out is not None:
         raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    from antennaopt.cli.tables import report_lines
-    from antennaopt.run import for_terminal
-    from antennaopt.run import resume as go_on
+    from antennaopt.run.progress import for_terminal
+    from antennaopt.run.start import resume as go_on
 
     progress = for_terminal(quiet=quiet)
     summary = go_on(
@@ -261,9 +267,7 @@ def resume(
         cache=evaluations,
         repair=repair,
     )
-    if not quiet:
-        print("\n".join(report_lines(summary)), file=sys.stderr)
-    click.echo(str(summary.folder))
+    _conclude(summary, quiet=quiet)
 
 
 EXAMPLES = "experiments"
@@ -290,8 +294,8 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.cli.tables import antennas_line, outcome_lines
-    from antennaopt.run import for_terminal
-    from antennaopt.run import run as carry_out
+    from antennaopt.run.progress import for_terminal
+    from antennaopt.run.start import run as carry_out
 
     progress = for_terminal(quiet=quiet)
     progress.note(f"{one_line(experiment.title) or experiment.name} ({file})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import sys
 import time
@@ -15,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.export import Outputs, file_options
-from antennaopt.cli.options import backend_option, json_option, quiet_option, set_option, warn, write_out
+from antennaopt.cli.geometry import Antenna
+from antennaopt.cli.options import backend_option, json_option, quiet_option, set_option, warn, write_json
+from antennaopt.cli.outputs import Outputs, file_options
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
+from antennaopt.quantities import duration
 from antennaopt.solve.device import check_backend, chosen_backend
 from antennaopt.terminal import drawn
 
@@ -57,6 +58,7 @@ def simulate(
       antennaopt simulate antenna.toml --cell "0.15 mm" --plot antenna.png --json -
       antennaopt simulate antenna.toml --cell "0.3 mm" --extrapolate
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
+      antennaopt simulate antenna.toml --dxf antenna.dxf --stl antenna.stl
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings
@@ -64,12 +66,14 @@ def simulate(
 
     if backend is not None:
         check_backend(backend)
-    outputs = Outputs(**files)
+    outputs = Outputs.of(files)
     outputs.check(json_file, source)
     if source.is_dir():
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
+    antenna = _antenna(source, subject)
+    outputs.check_geometry(antenna, json_file, source)
     if not quiet:
         warn(subject.experiment.warnings)
     asked = backend or subject.backend or "auto"
@@ -86,12 +90,11 @@ def simulate(
         working=partial(working, quiet=quiet),
     )
     outcome, result = simulated.outcome, simulated.to_dict()
-    if json_file is not None:
-        write_out(json_file, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    write_json(json_file, result, allow_nan=False)
     _refuse_failed(outcome)
     if not quiet:
         _show(outcome, result, to_stderr=json_file == "-", meshes=simulated.meshes)
-    outputs.write(outcome, title=simulated.title, feed_radius=simulated.feed_radius, frequency=frequency, quiet=quiet)
+    outputs.write(outcome, antenna, title=simulated.title, frequency=frequency, quiet=quiet)
 
 
 def _of_file(
@@ -128,6 +131,13 @@ def _of_run(
     about = {"run": known.run_id, "individual": known.individual}
     plan = known.plan if per_wavelength is None and cell is None else None
     return Subject(experiment=experiment, design=known.design, plan=plan, backend=known.backend, about=about)
+
+
+def _antenna(source: Path, subject: Subject) -> Antenna:
+    experiment, about = subject.experiment, subject.about
+    origin = f"Individual {about['individual']} of run {about['run']}." if about else f"Written from {source.name}."
+    title = experiment.title or experiment.name
+    return Antenna(experiment=experiment, design=subject.design, title=title, comment=origin)
 
 
 def _refuse_failed(outcome: Mapping[str, Any]) -> None:
@@ -188,8 +198,6 @@ class Estimate:
 
     def left(self) -> str:
         """Write the time left: `about 12 s left`; empty before a pace is known."""
-        from antennaopt.run import duration
-
         if self.seconds_left is None:
             return ""
         if self.seconds_left < 1.0:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.options import check_writable, json_option, quiet_option, warn, write_out
+from antennaopt.cli.options import check_writable, json_option, quiet_option, warn, write_json
+from antennaopt.quantities import duration
 from antennaopt.store.files import check_run_folder, events_in, log_of, read_events
 from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
@@ -41,7 +42,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
     """  # noqa: D301 - \b is click's
     from antennaopt.cli.tables import aligned
     from antennaopt.report.goals import reused_words
-    from antennaopt.store import stepping_text
+    from antennaopt.store.reading import stepping_text
 
     check_writable(json_file, inputs=[run])
     if watch:
@@ -50,8 +51,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         return
     state, findings = read_state(run)
     warn(state["damaged"])
-    if json_file is not None:
-        write_out(json_file, json.dumps(state, indent=1, allow_nan=False) + "\n")
+    write_json(json_file, state, allow_nan=False)
     if json_file == "-" or quiet:
         return
     planned, share = state["generations_planned"], state["stepping"]
@@ -83,7 +83,8 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
         ResumeRefusedError: It is damaged.
     """
     from antennaopt.report.goals import findings_of, reused
-    from antennaopt.store import RunFolder, crowned_best, damage_lines, stepping_of
+    from antennaopt.store.reading import crowned_best, damage_lines, stepping_of
+    from antennaopt.store.run_folder import RunFolder
 
     check_run_folder(path)
     folder = RunFolder.open(path, whole=False)
@@ -271,8 +272,6 @@ def rendered(run: str, state: str, timeline: Timeline) -> Any:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
-
-    from antennaopt.run import duration
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")

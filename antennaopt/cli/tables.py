@@ -12,7 +12,7 @@ from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
     from antennaopt.report.goals import Findings
-    from antennaopt.run import Finalist, RunSummary
+    from antennaopt.run.summary import Finalist, RunSummary
 
 WIDTH = 80
 """Columns of a terminal whose width is not known."""
@@ -86,7 +86,7 @@ def report_lines(summary: RunSummary) -> list[str]:
     Args:
         summary: From `antennaopt.run.run`.
     """
-    from antennaopt.store import rate_text
+    from antennaopt.store.reading import rate_text
 
     share = f"{summary.solver_fraction:.0%} of the workers' time was solving"
     if summary.stepping_fraction is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, given_options, write_out
+from antennaopt.cli.options import check_writable, given_options, write_json
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.machine import read_regular
@@ -172,8 +172,7 @@ def tiles(
         from antennaopt.report.bench_kernels import draw_rates
 
         draw_rates(rows, plot_file)
-    if json_file is not None:
-        write_out(json_file, json.dumps(rows, indent=1) + "\n")
+    write_json(json_file, rows)
     if json_file != "-":
         click.echo(lines)
 

@@ -44,7 +44,7 @@ def describe(experiment: Experiment) -> list[str]:
         ConfigError: No grid can be laid out for it.
         ConfigurationError: Its grid takes more memory than this machine has.
     """
-    from antennaopt.solve.plan import plan
+    from antennaopt.solve.plan import lowest_in_feed, plan
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
     lines = [
@@ -57,11 +57,16 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
     lower, upper = experiment.bounds()
-    grid = plan(experiment.family, lower, upper, experiment.solver.settings).to_dict()
+    chosen = plan(experiment.kind, lower, upper, experiment.solver.settings)
+    grid = chosen.to_dict()
     lines.append(
         f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "
         f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"
     )
+    if experiment.antenna.bodies:
+        lines.append(
+            f"port         bodies inside the feed must end at z >= {lowest_in_feed(chosen.layout) * 1e3:.4g} mm"
+        )
     if not genes:
         from antennaopt.solve.capacity import check_memory
 
@@ -121,21 +126,19 @@ def check_run_memory(
         DeviceError: One takes more than the device has, or there is none.
         Unsuitable: The device cannot step them.
     """
-    from antennaopt.run import halved_plan
+    from antennaopt.run.planning import halved_plan
     from antennaopt.solve.capacity import check_device, check_memory
 
+    local = local and experiment.cluster.kind == "local"
+    finer = None if experiment.certificate.mode == "off" else halved_plan(experiment, plan)
     if backend == "cuda":
-        finer = None if experiment.certificate.mode == "off" else halved_plan(experiment, plan)
         for one in (plan, finer):
-            if one is not None and local and experiment.cluster.kind == "local":
+            if one is not None and local:
                 check_device(one)
         return finer
     workers = experiment.cluster.workers
-    local = local and experiment.cluster.kind == "local"
     at_a_time = 1 if not local else workers if isinstance(workers, int) else usable_cores()
     check_memory(plan, at_a_time)
-    if experiment.certificate.mode == "off":
-        return None
-    finer = halved_plan(experiment, plan)
-    check_memory(finer, at_a_time, what="the certificate's", instead=' or certificate.mode = "off"')
+    if finer is not None:
+        check_memory(finer, at_a_time, what="the certificate's", instead=' or certificate.mode = "off"')
     return finer

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -31,7 +32,7 @@ from antennaopt.report.goals import goal_text
 from antennaopt.report.patterns import middle_cut
 from antennaopt.report.record import Frame, RunRecord, is_number
 from antennaopt.report.summary import gene_title
-from antennaopt.store import GeneColumn
+from antennaopt.store.schema import GeneColumn
 from antennaopt.terminal import one_line
 
 QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9, "best": 0.0}
@@ -79,9 +80,7 @@ def convergence_figure(record: RunRecord) -> Figure:
     bottom = min(float(table["best_so_far"].min()), 0.0 if table["best_so_far"].min() < 0.35 * top else top)
     margin = 0.05 * max(top - bottom, 1e-3)
     axes.set_ylim(bottom - margin, top + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if lone:
-        axes.set_xlim(generations[0] - 1, generations[0] + 1)
+    _number_generations(axes, generations)
     add_legend(axes, columns=2, above=True)
     return figure
 
@@ -96,7 +95,6 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
     figure = new_figure(5.6, 3.4)
     axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="goal missed by (dB)")
     generations = [generation for generation, _ in holders]
-    lone = len(holders) == 1
     for place, (goal, column) in enumerate(goals):
         draw_steps(
             axes,
@@ -110,11 +108,16 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
     axes.axhline(0.0, color=GOAL, lw=1.0)
     top = max(0.5, *(1.08 * float(row[column]) for _, row in holders for _, column in goals))
     axes.set_ylim(-0.04 * top, top)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if lone:
-        axes.set_xlim(generations[0] - 1, generations[0] + 1)
+    _number_generations(axes, generations)
     add_legend(axes, columns=1 if len(goals) <= 3 else 2, above=True)
     return figure
+
+
+def _number_generations(axes: Axes, generations: Sequence[int], **ticks: int) -> None:
+    """Number the generations along x; a lone one stands in the middle."""
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, **ticks))
+    if len(generations) == 1:
+        axes.set_xlim(generations[0] - 1, generations[0] + 1)
 
 
 def best_so_far(record: RunRecord) -> list[tuple[int, Any]]:
@@ -154,9 +157,7 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
     if bounds:
         margin = 0.05 * (bounds[1] - bounds[0])
         axes.set_ylim(bounds[0] - margin, bounds[1] + margin)
-    if lone:
-        axes.set_xlim(generations[0] - 1, generations[0] + 1)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    _number_generations(axes, generations, nbins=6)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
     return figure
 

@@ -10,7 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Variable:
 _PLANE = ("z", "r")
 _FIELD = ("frequency", *_PLANE)
 _FINE = ("outline_z", "outline_r")
+COMPONENTS = ("e_r", "e_phi", "e_z")
 
 VARIABLES = {
     "frequency": Variable(("frequency",), "Hz", "frequencies of the field"),
@@ -240,24 +241,10 @@ def write_field_map(path: Path | str, outcome: Mapping[str, Any], *, individual:
 
 def variables_of(field: FieldMap) -> dict[str, NDArray]:
     """Return a field map as arrays by the names of `field_variables`."""
-    return {
-        "frequency": field.frequency,
-        "r": field.r,
-        "z": field.z,
-        "e_r": field.e[:, 0],
-        "e_phi": field.e[:, 1],
-        "e_z": field.e[:, 2],
-        "permittivity": field.permittivity,
-        "metal": field.metal,
-        "outline_r": field.outlines.r,
-        "outline_z": field.outlines.z,
-        "outline_metal": field.outlines.metal,
-        "outline_dielectrics": field.outlines.dielectrics,
-        "sweep_frequency": field.sweep_frequency,
-        "sweep_s11": field.sweep_s11,
-        "shown": np.array(field.shown),
-        "individual": np.array(field.individual),
-    }
+    found = {name: np.asarray(value) for name, value in vars(field).items() if name not in ("e", "outlines")}
+    found |= {name: field.e[:, place] for place, name in enumerate(COMPONENTS)}
+    found |= {f"outline_{name}": array for name, array in vars(field.outlines).items()}
+    return {name: found[name] for name in (*VARIABLES, "shown", "individual")}
 
 
 def _npz_bytes(variables: Mapping[str, NDArray]) -> bytes:
@@ -283,24 +270,9 @@ def read_field_map(path: Path | str) -> FieldMap | None:
         return None
     if not _fit(arrays) or not 0 <= shown < arrays["frequency"].size:
         return None
-    return FieldMap(
-        frequency=arrays["frequency"],
-        r=arrays["r"],
-        z=arrays["z"],
-        e=np.stack([arrays[name] for name in ("e_r", "e_phi", "e_z")], axis=1),
-        permittivity=arrays["permittivity"],
-        metal=arrays["metal"],
-        outlines=Outlines(
-            r=arrays["outline_r"],
-            z=arrays["outline_z"],
-            metal=arrays["outline_metal"],
-            dielectrics=arrays["outline_dielectrics"],
-        ),
-        shown=shown,
-        individual=individual,
-        sweep_frequency=arrays["sweep_frequency"],
-        sweep_s11=arrays["sweep_s11"],
-    )
+    e = np.stack([arrays.pop(name) for name in COMPONENTS], axis=1)
+    outlines = Outlines(**{field.name: arrays.pop(f"outline_{field.name}") for field in fields(Outlines)})
+    return FieldMap(**arrays, e=e, outlines=outlines, shown=shown, individual=individual)
 
 
 def _fit(arrays: Mapping[str, NDArray]) -> bool:

@@ -14,7 +14,8 @@ from antennaopt.quantities import frequency_span, general, gigahertz, number
 from antennaopt.search.objectives import Objective, Standing, build, standings
 
 if TYPE_CHECKING:
-    from antennaopt.store import RunColumns, RunFolder
+    from antennaopt.store.run_folder import RunFolder
+    from antennaopt.store.schema import RunColumns
 
 
 AT_A_BOUND = 0.01
@@ -85,22 +86,6 @@ class Findings:
         }
 
 
-def find(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
-    """Return the findings on a run.
-
-    Args:
-        resolved: What `resolved.json` holds.
-        columns: Of the rows.
-        best: Row of the best antenna.
-        nearest: By shortfall column, the row of the `ok` antenna with the least shortfall.
-
-    Raises:
-        ResumeRefusedError: `resolved.json` is damaged.
-    """
-    with _undamaged():
-        return _found(resolved, columns, best, nearest)
-
-
 @contextmanager
 def _undamaged() -> Iterator[None]:
     """Name `resolved.json` where it does not hold what an experiment has."""
@@ -140,12 +125,16 @@ def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest:
     )
 
 
-def findings_of(folder: RunFolder, best: str) -> Findings | None:
+def findings_of(folder: RunFolder, best: str, resolved: Mapping[str, Any] | None = None) -> Findings | None:
     """Return the findings on a run, from its folder; None where the row of its best antenna cannot be read.
 
     Args:
         folder: The run.
         best: Individual that is its best antenna.
+        resolved: What `resolved.json` holds; read when None.
+
+    Raises:
+        ResumeRefusedError: `resolved.json` is damaged.
     """
     columns = folder.columns
     table = folder.all_rows(["individual", "status", *columns.shortfall_columns])
@@ -159,12 +148,14 @@ def findings_of(folder: RunFolder, best: str) -> Findings | None:
     if best not in whole:
         return None
     nearest = {column: whole[name] for column, name in names.items() if name in whole}
-    return find(folder.resolved, columns, whole[best], nearest)
+    given = folder.resolved if resolved is None else resolved
+    with _undamaged():
+        return _found(given, columns, whole[best], nearest)
 
 
 def _rows_of(folder: RunFolder, individual: str) -> Sequence[Row]:
     """Return an individual's row; nothing where its file cannot be read, though some of its columns can."""
-    from antennaopt.store import generation_of
+    from antennaopt.store.generations import generation_of
 
     return folder.read_generation(generation_of(individual), {individual})
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt import __version__
-from antennaopt.families import FAMILIES
+from antennaopt.families import kind
 from fdtd.axisymmetric.layout import Layout
 
 _MM = 1e3
@@ -46,7 +46,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         title: In the script's heading.
     """
     layout = Layout.from_dict(plan["layout"])
-    known = FAMILIES[family]
+    known = kind(family, plan.get("bodies", ()))
     outline = known.outline(design)
     cell = layout.cell * _MM
 
@@ -62,13 +62,14 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         "design_frequency_hz": layout.design_frequency,
         "metal_mm": [_points(one) for one in outline.conductors],
         "thinnest_wall_mm": _mm(min(part.thickness for part in known.thin_parts(design) if part.metal)),
-        "lens": None
-        if outline.dielectric is None
-        else {
-            "permittivity": outline.permittivity,
-            "loss_tangent": outline.loss_tangent,
-            "outline_mm": _points(outline.dielectric),
-        },
+        "lenses": [
+            {
+                "permittivity": solid.permittivity,
+                "loss_tangent": solid.loss_tangent,
+                "outline_mm": _points(solid.corners),
+            }
+            for solid in outline.dielectrics
+        ],
         "feed": {
             "inner_radius_mm": _mm(design["feed.inner_radius"]),
             "absorber_back_mm": height(layout.feed_back),

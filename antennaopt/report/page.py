@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from antennaopt.families import parameter_of
-from antennaopt.quantities import frequency_span, general, gigahertz
+from antennaopt.quantities import duration, frequency_span, general, gigahertz
 from antennaopt.report import summary
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
@@ -21,8 +21,8 @@ from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord, read_run
 from antennaopt.report.simulation import field_map_figure, in_decibels
-from antennaopt.store import damage_lines, stepping_of
 from antennaopt.store.files import write_text
+from antennaopt.store.reading import damage_lines, stepping_of
 from antennaopt.terminal import visible
 
 LENGTHS = ("solver.cell", "solver.pml_distance")
@@ -246,10 +246,10 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
         ("Genes", str(len(record.folder.columns.genes))),
     ]
     if record.wall_seconds is not None:
-        lines.append(("Wall time", duration(record.wall_seconds)))
+        lines.append(("Wall time", duration(record.wall_seconds, tenths=True)))
     seconds = float(record.frame.loc[~record.frame["cached"].astype(bool), "seconds"].fillna(0.0).sum())
     if seconds > 0.0:
-        lines.append(("Solver time, all workers", duration(seconds)))
+        lines.append(("Solver time, all workers", duration(seconds, tenths=True)))
     stepping = stepping_of(record.folder)
     if stepping is not None:
         lines.append(("Stepping fields", f"{stepping}, first generation to last"))
@@ -281,16 +281,6 @@ def state(record: RunRecord) -> str:
     if planned is None:
         return f"{done} generations"
     return f"finished, {done} generations" if done >= planned else f"unfinished, {done} of {planned} generations"
-
-
-def duration(seconds: float) -> str:
-    """Write a span of time: `45 s`, `3 min 20 s`, `2 h 05 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def commands(record: RunRecord) -> str:

@@ -12,12 +12,14 @@ from typing import Any, TypeGuard
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
-from antennaopt.report.goals import Findings, find, goals_of, reused
+from antennaopt.report.goals import Findings, findings_of, goals_of, reused
 from antennaopt.report.patterns import Cuts
 from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
-from antennaopt.store import RunFolder, certificate_mode, certified, damage_lines, load, pattern
+from antennaopt.store import load, pattern
 from antennaopt.store.files import read_events
+from antennaopt.store.reading import certificate_mode, certified, damage_lines
+from antennaopt.store.run_folder import RunFolder
 
 Row = Mapping[str, Any]
 
@@ -97,11 +99,7 @@ class RunRecord:
     @cached_property
     def findings(self) -> Findings | None:
         """Remarks in addition to the best antenna's figures; None without a best antenna."""
-        if self.best is None:
-            return None
-        columns = [name for name in self.folder.columns.shortfall_columns if self.ok[name].notna().all()]
-        nearest = {name: self.ok.loc[self.ok[name].idxmin()].to_dict() for name in columns}
-        return find(self.resolved, self.folder.columns, self.best, nearest)
+        return None if self.best is None else findings_of(self.folder, str(self.best["individual"]), self.resolved)
 
     def standing(self, goal: Objective) -> Standing | None:
         """Return how the best antenna stands to a goal; None without a best antenna."""

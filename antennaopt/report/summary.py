@@ -21,7 +21,7 @@ from antennaopt.report.goals import (
 from antennaopt.report.record import Row, RunRecord
 from antennaopt.search.objectives import Objective
 from antennaopt.solve.certificate import account, checks_of
-from antennaopt.store import GeneColumn
+from antennaopt.store.schema import GeneColumn
 
 MOST_BEST = 10
 MOST_BESIDE = 9

@@ -1,0 +1,200 @@
+"""The files of `export` and `simulate` that hold an antenna's geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antennaopt.cli.options import write_out
+from antennaopt.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+    from antennaopt.families import Family
+    from antennaopt.families.family import Outline
+
+_PATH = click.Path(path_type=Path)
+_OPTIONS = (
+    click.option(
+        "--outline", type=_PATH, metavar="FILE", help="Antenna file of the family outline: its section as polygons."
+    ),
+    click.option(
+        "--profile", type=_PATH, metavar="FILE", help="Section r,z in mm (.csv); of several bodies a file each."
+    ),
+    click.option(
+        "--dxf", type=_PATH, metavar="FILE", help="Drawing of the section in mm, dimensioned, a layer a body."
+    ),
+    click.option(
+        "--stl",
+        type=_PATH,
+        metavar="FILE",
+        help="Metal as a solid in mm, facets within 0.01 mm; FILE_dielectric_1.stl, ... next to it.",
+    ),
+    click.option(
+        "--step",
+        type=_PATH,
+        metavar="FILE",
+        help="Exact solids in mm, metal and dielectrics; needs pip install 'antennaopt[step]'.",
+    ),
+)
+
+
+def geometry_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options; the command gets them as keyword arguments for `GeometryFiles`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Antenna:
+    """An antenna to write: of a file, or of a run.
+
+    Attributes:
+        experiment: Its family and solver settings.
+        design: Every parameter, SI, by dotted name.
+        title: For people.
+        comment: For the top of a file: where it comes from.
+    """
+
+    experiment: Experiment
+    design: dict[str, float]
+    title: str
+    comment: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeometryFiles:
+    """Which geometry is to be written, and where.
+
+    Attributes:
+        outline: Antenna file with polygons.
+        profile: CSV.
+        dxf: Drawing.
+        stl: Facets.
+        step: Exact solids.
+    """
+
+    outline: Path | None = None
+    profile: Path | None = None
+    dxf: Path | None = None
+    stl: Path | None = None
+    step: Path | None = None
+
+    @classmethod
+    def of(cls, files: Mapping[str, Any]) -> GeometryFiles:
+        """Return the part of a command's options that names geometry."""
+        return cls(**{one.name: files.get(one.name) for one in fields(cls)})
+
+    def named(self) -> list[Path]:
+        """Return the files as given."""
+        return [path for one in fields(self) if (path := getattr(self, one.name)) is not None]
+
+    def written_for(self, antenna: Antenna) -> list[Path]:
+        """Return all files that `write` would write for an antenna.
+
+        Raises:
+            ConfigurationError: A format cannot hold the antenna, an ending is not known, or a package is missing.
+        """
+        if not self.named():
+            return []
+        refuse_infeasible(antenna.experiment.kind, antenna.design)
+        section = antenna.experiment.kind.outline(antenna.design)
+        found = [path for path in (self.outline, self.dxf, self.step) if path is not None]
+        if self.outline is not None and not (section.conductors[1:] or section.dielectrics):
+            raise ConfigurationError(
+                f"--outline {self.outline}: a {antenna.experiment.family} is its feed alone, without a body to draw"
+            )
+        if self.profile is not None:
+            from antennaopt.report.geometry import profiles
+
+            found += profiles(self.profile, section)
+        if self.dxf is not None:
+            from antennaopt.report.drawing import check_dxf
+
+            check_dxf(self.dxf, section)
+        if self.stl is not None:
+            from antennaopt.report.geometry import meshes
+
+            found += meshes(self.stl, section)
+        if self.step is not None:
+            from antennaopt.report.geometry import check_step
+
+            check_step(self.step)
+        return found
+
+    def write(self, antenna: Antenna) -> Iterator[Path]:
+        """Write all of it and yield the files.
+
+        Raises:
+            ConfigurationError: As `written_for`.
+            StorageError: One cannot be written.
+        """
+        if not self.named():
+            return
+        section: Outline = antenna.experiment.kind.outline(antenna.design)
+        if self.outline is not None:
+            yield _write_outline(self.outline, antenna)
+        if self.profile is not None:
+            from antennaopt.report.geometry import write_profiles
+
+            yield from write_profiles(self.profile, section)
+        if self.dxf is not None:
+            from antennaopt.report.drawing import write_dxf
+
+            yield write_dxf(self.dxf, section, title=antenna.title)
+        if self.stl is not None:
+            from antennaopt.report.geometry import write_stl
+
+            yield from write_stl(self.stl, section)
+        if self.step is not None:
+            from antennaopt.report.geometry import write_step
+
+            yield write_step(self.step, section, title=antenna.title)
+
+
+def refuse_infeasible(family: Family, design: dict[str, float]) -> None:
+    """Refuse an antenna that cannot be built.
+
+    Raises:
+        ConfigurationError: With the reason.
+    """
+    from antennaopt.families import stack
+
+    reason = family.refusal(stack([design]))[0]
+    if reason is not None:
+        raise ConfigurationError(f"the antenna cannot be built: {reason}")
+
+
+def _write_outline(path: Path, antenna: Antenna) -> Path:
+    """Write the section as polygons: an antenna file of the family `outline`."""
+    from antennaopt.families import kind
+    from antennaopt.families.outline import outlined
+
+    bodies, design = outlined(antenna.experiment.kind, antenna.design)
+    return write_antenna(path, kind("outline", bodies), replace(antenna, design=design))
+
+
+def write_antenna(path: Path, family: Family, antenna: Antenna) -> Path:
+    """Write an antenna file for `antennaopt simulate`.
+
+    Args:
+        path: Target.
+        family: That the file names, with its bodies where the file draws them.
+        antenna: Its design is one of that family.
+    """
+    from antennaopt.run.summary import antenna_toml
+
+    text = antenna_toml(
+        title=antenna.title,
+        family=family,
+        design=antenna.design,
+        solver=antenna.experiment.solver.settings.to_dict(),
+        comment=antenna.comment,
+    )
+    write_out(str(path), text)
+    return path

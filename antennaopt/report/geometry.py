@@ -1,0 +1,221 @@
+"""Geometry for other programs: the section as CSV, solids of revolution as STL and STEP. Files are in millimetres."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.families.family import Outline
+from antennaopt.families.sections import SectionError, cleaned
+from antennaopt.report.data_files import csv_text
+from antennaopt.store.files import write_atomically, write_text
+
+if TYPE_CHECKING:
+    from shapely import MultiPolygon, Polygon
+    from trimesh import Trimesh
+
+MM = 1e3
+STL_CHORD_MM = 0.01
+"""Largest distance from a round surface to the facets of an STL file, mm."""
+_GRID_MM = 1e-4  # corners of solids are moved to multiples of it; float32 holds them up to a metre
+_PICOMETRE = 9  # decimals of a millimetre
+
+
+def bodies(outline: Outline) -> dict[str, np.ndarray]:
+    """Return the section's polygons (corners, 2), m, by name: `feed`, `metal_1`, ..., `dielectric_1`, ..."""
+    feed, *metal = outline.conductors
+    found = {"feed": feed} | {f"metal_{number}": one for number, one in enumerate(metal, start=1)}
+    return found | {f"dielectric_{number}": one.corners for number, one in enumerate(outline.dielectrics, start=1)}
+
+
+def drawn(name: str, corners: np.ndarray, named: str) -> np.ndarray:
+    """Return a polygon in mm, rounded to a picometre, as the family `outline` reads it.
+
+    Args:
+        name: Of the body.
+        corners: (corners, 2), m.
+        named: How a message names the file: `--dxf horn.dxf`.
+
+    Raises:
+        ConfigurationError: The family `outline` would refuse it.
+    """
+    try:
+        return np.round(cleaned(corners.tolist()) * MM, _PICOMETRE)
+    except SectionError as error:
+        point = "" if error.point is None else f"point {error.point} "
+        raise ConfigurationError(f"{named}: the section of {name} cannot be drawn: {point}{error}") from None
+
+
+def profiles(path: Path, outline: Outline) -> dict[Path, np.ndarray]:
+    """Return the polygon, mm, of each file that `--profile` writes: the file itself for a single body.
+
+    Of several bodies each has a file of its own, with the body's name before the ending: `lens_dielectric_1.csv`.
+
+    Raises:
+        ConfigurationError: There is no body but the feed, or one cannot be drawn, or the ending is not .csv.
+    """
+    named = f"--profile {path}"
+    if path.suffix.lower() != ".csv":
+        raise ConfigurationError(f"{named} has no known ending; use .csv, which the family outline reads")
+    found = {name: drawn(name, corners, named) for name, corners in bodies(outline).items() if name != "feed"}
+    if not found:
+        raise ConfigurationError(
+            f"{named}: the antenna is its feed alone, without a body to draw; use --dxf for a feed"
+        )
+    if len(found) == 1:
+        return dict(zip([path], found.values(), strict=True))
+    return {_suffixed(path, name): corners for name, corners in found.items()}
+
+
+def write_profiles(path: Path, outline: Outline) -> list[Path]:
+    """Write a CSV file `r,z` in mm for each body but the feed, and return the files; see `profiles`."""
+    found = profiles(path, outline)
+    for file, corners in found.items():
+        write_text(file, csv_text([("r", "z"), *corners.tolist()]))
+    return list(found)
+
+
+def regions(outline: Outline, named: str) -> dict[str, MultiPolygon]:
+    """Return what each material fills, mm: `metal` united, `dielectric_1`, ... without what covers them.
+
+    Metal replaces dielectric, and a later dielectric replaces an earlier one, as in the solver. A dielectric that is
+    covered entirely is left out.
+
+    Args:
+        outline: The section.
+        named: How a message names the file.
+
+    Raises:
+        ConfigurationError: A section cannot be drawn.
+    """
+    from shapely import Polygon, union_all
+
+    parts = {name: Polygon(drawn(name, corners, named)) for name, corners in bodies(outline).items()}
+    taken = union_all([one for name, one in parts.items() if not name.startswith("dielectric")], grid_size=_GRID_MM)
+    found = {"metal": _solid_parts(taken)}
+    for name, part in reversed([item for item in parts.items() if item[0].startswith("dielectric")]):
+        found[name] = _solid_parts(part.difference(taken, grid_size=_GRID_MM))
+        taken = union_all([taken, part], grid_size=_GRID_MM)
+    order = ["metal", *(name for name in parts if name.startswith("dielectric"))]
+    return {name: found[name] for name in order if not found[name].is_empty}
+
+
+def _solid_parts(shape: Any) -> MultiPolygon:
+    """Return the polygons of a shape, their outsides counterclockwise; slivers of rounding are left out."""
+    from shapely import MultiPolygon, get_parts, orient_polygons
+
+    polygons = [one for one in get_parts(shape) if one.geom_type == "Polygon" and one.area > _GRID_MM * one.length]
+    return MultiPolygon([orient_polygons(one) for one in polygons])
+
+
+def solid_files(path: Path, names: Iterator[str] | list[str]) -> dict[str, Path]:
+    """Return the STL file of each region: the metal is in the file itself, `horn_dielectric_1.stl` is next to it."""
+    return {name: path if name == "metal" else _suffixed(path, name) for name in names}
+
+
+def _suffixed(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}_{name}{path.suffix}")
+
+
+def segments(radius_mm: float) -> int:
+    """Return into how many parts a circle is divided: a multiple of 4, so that both planes cut through corners."""
+    turn = 2.0 * math.acos(max(1.0 - STL_CHORD_MM / radius_mm, 0.0))
+    return max(4 * math.ceil(2.0 * math.pi / turn / 4), 32)
+
+
+def meshes(path: Path, outline: Outline) -> dict[Path, Trimesh]:
+    """Return a watertight mesh, mm, for each file that `--stl` writes.
+
+    Corners lie on the surfaces; facets are inside by `STL_CHORD_MM` at most.
+
+    Raises:
+        ConfigurationError: The ending is not .stl, a section cannot be drawn, or bodies of one material meet in a line.
+    """
+    named = f"--stl {path}"
+    if path.suffix.lower() != ".stl":
+        raise ConfigurationError(f"{named} has no known ending; use .stl")
+    found = regions(outline, named)
+    files = solid_files(path, list(found))
+    return {files[name]: _revolved(name, shape, named) for name, shape in found.items()}
+
+
+def _revolved(name: str, shape: MultiPolygon, named: str) -> Trimesh:
+    from trimesh import Trimesh
+    from trimesh.creation import revolve
+    from trimesh.util import concatenate
+
+    around = segments(shape.bounds[2])
+    shells: Any = concatenate([revolve(ring, sections=around) for one in shape.geoms for ring in _rings(one)])
+    mesh = Trimesh(vertices=shells.vertices.astype(np.float32), faces=shells.faces)  # as the file holds them
+    if not mesh.is_volume:
+        raise ConfigurationError(
+            f"{named}: parts of {name} meet in a line, which is no solid; let them overlap, or move them apart by 1 um"
+        )
+    return mesh
+
+
+def _rings(polygon: Polygon) -> Iterator[np.ndarray]:
+    for ring in (polygon.exterior, *polygon.interiors):
+        yield np.array(ring.coords)
+
+
+def write_stl(path: Path, outline: Outline) -> list[Path]:
+    """Write binary STL files, mm, and return them; see `meshes`."""
+    found = meshes(path, outline)
+    for file, mesh in found.items():
+        data: Any = mesh.export(file_type="stl")
+        write_atomically(file, lambda target, data=data: target.write(data))
+    return list(found)
+
+
+STEP_PACKAGE = "pip install 'antennaopt[step]'"
+
+
+def check_step(path: Path) -> None:
+    """Refuse a STEP file that cannot be written.
+
+    Raises:
+        ConfigurationError: build123d is not installed, or the ending is not .step or .stp.
+    """
+    from importlib.util import find_spec
+
+    if path.suffix.lower() not in (".step", ".stp"):
+        raise ConfigurationError(f"--step {path} has no known ending; use one of .step, .stp")
+    if find_spec("build123d") is None:
+        raise ConfigurationError(f"--step {path} needs build123d, which is not installed; {STEP_PACKAGE}")
+
+
+def write_step(path: Path, outline: Outline, *, title: str = "") -> Path:
+    """Write an assembly of exact solids of revolution as STEP AP214, mm: `metal`, `dielectric_1`, ...
+
+    Args:
+        path: Target.
+        outline: The section; each of its edges becomes a plane, cylinder or cone.
+        title: Name of the assembly.
+
+    Raises:
+        ConfigurationError: See `check_step`; or a section cannot be drawn.
+    """
+    check_step(path)
+    import build123d as cad  # pyright: ignore[reportMissingImports]
+
+    def wire(ring: np.ndarray) -> Any:
+        return cad.Wire.make_polygon([cad.Vector(r, 0.0, z) for r, z in ring[:-1].tolist()], close=True)
+
+    solids = []
+    for name, shape in regions(outline, f"--step {path}").items():
+        for number, one in enumerate(shape.geoms, start=1):
+            outside, *holes = map(wire, _rings(one))
+            solid = cad.Solid.revolve(cad.Face(outside, holes), 360.0, cad.Axis.Z)
+            solid.label = name if len(shape.geoms) == 1 else f"{name}_part_{number}"
+            solids.append(solid)
+    buffer = io.BytesIO()
+    cad.export_step(cad.Compound(label=title or path.stem, children=solids), buffer)
+    write_atomically(path, lambda target: target.write(buffer.getvalue()))
+    return path
