@@ -40,7 +40,7 @@ from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, ord
 from reference_antennas import COLUMNS, EVERY, FITTED_TO, RODS, SAME_FEED, SETS, cell_of, differences, solve, worst
 
 from antennaopt.bench.runner import Watch
-from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, QUANTITIES, extrapolate, finer_cell
+from antennaopt.solve.extrapolate import COURANT_FRACTION, QUANTITIES, extrapolate, finer_cell, orders_of
 
 CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
 EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to
@@ -165,7 +165,7 @@ def chosen_orders(outcomes, wanted):
     families = {name: (EVERY[name]["family"], is_lossy(name)) for name in names}
     own = {family for family, _ in families.values()}
     if wanted == "stored":
-        return {family: ORDERS[family] for family in own}
+        return {family: orders_of(family)[0] for family in own}
     if wanted:
         return dict.fromkeys(own, dict.fromkeys(QUANTITIES, float(wanted)))
     errors = {(job.name, job.mesh): signed_errors(differences(job.name, found)) for job, found in outcomes.items()}
@@ -205,7 +205,7 @@ def all_rows(names, outcomes, pair, order):
         ends = pair if name in SAME_FEED else (EXTRAPOLATED_FROM, FINER)
         coarse, fine = (by_mesh.get((name, mesh)) for mesh in ends)
         if coarse and fine:
-            used = orders[family] if name in SAME_FEED else ORDERS[family]
+            used = orders[family] if name in SAME_FEED else orders_of(family)[0]
             rows.append(extrapolated(name, coarse, fine, outcomes, used))
     return rows, [row(job.name, job.mesh, job.cell, found) for job, found in fitted.items()], orders
 

@@ -24,8 +24,11 @@ import pandas as pd
 
 from antennaopt.experiment import Experiment
 from antennaopt.experiment.load import load_file
-from antennaopt.farm import ClusterSettings, DaskFarm
-from antennaopt.run import Lines, plan_for, run
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.run.planning import plan_for
+from antennaopt.run.progress import Lines
+from antennaopt.run.start import run
 from antennaopt.store.files import read_events
 
 ROOT = Path(__file__).resolve().parent.parent

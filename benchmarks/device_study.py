@@ -34,9 +34,10 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from antennaopt.metrics import METRICS
-from antennaopt.store import RunFolder, stepping_of
 from antennaopt.store.files import read_events
 from antennaopt.store.manifest import source_commit
+from antennaopt.store.reading import stepping_of
+from antennaopt.store.run_folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "experiments/ten_thousand.toml"

@@ -14,6 +14,7 @@ import numpy as np
 
 from antennaopt.solve.device import usable_cores
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.plan import plan
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 20e-3}
@@ -64,10 +65,10 @@ def compare(family, batch, compared, surfaces="diagonal"):
     made = plan(family, *ends, SOLVER | {"surfaces": surfaces}).to_dict()
     evaluate(family, many, made, backend="cuda")  # compile, fill caches
     stages, start = {}, time.perf_counter()
-    device = evaluate(family, many, made, backend="cuda", stages=stages)
+    device = evaluate(family, many, made, backend="cuda", options=SolveOptions(stages=stages))
     seconds = time.perf_counter() - start
     few = many[:compared]
-    host = evaluate(family, few, made, backend="cpu", threads=min(usable_cores(), _THREADS))
+    host = evaluate(family, few, made, backend="cpu", options=SolveOptions(threads=min(usable_cores(), _THREADS)))
     alone = evaluate(family, few[-1:], made, backend="cuda")[0]
     again = device[len(few) - 1]
     off = np.max([np.abs(np.array(a["s11"]) - np.array(b["s11"])).max() for a, b in zip(device, host, strict=False)])

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from antennaopt.bench.problems import full_problem, reference_problem
 from antennaopt.families import FAMILIES as ANTENNAS
 from antennaopt.families import stack
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.ports import GuideMode
@@ -78,9 +80,8 @@ SMALLER = {"resident": {"tmz": (200, 200), "tez": (200, 200)}}  # where the whol
 
 def sampled(problem: AnyProblem, kernel: str, precision: str, steps: int) -> Iterator[np.ndarray]:
     """Return fields at the start and at regular steps, (problems, components, ...), float64."""
-    device = cuda.device()
     scheme, choice = way_of(kernel)
-    ready = marching(problem, device, scheme, precision=precision, **choice)
+    ready = marching(problem, cuda.device(), scheme, precision=precision, **choice)
     yield ready.fields().astype(float)
     for _ in range(steps // SAMPLED):
         ready.advance(SAMPLED)
@@ -97,9 +98,10 @@ def compile_ahead(parts: Collection[str]) -> None:
                     problem = full_problem(stencil, shape, SAMPLED, 4, surfaces=surfaces)
                     wanted += [(problem, scheme, "float32") for scheme in schemes] + [(problem, "one_step", "float64")]
     if "oracle" in parts:
-        problems: list[AnyProblem] = list(_small_lenses().values())
-        problems += [random_planar_problem(name, (101, 83), steps=600, batch=3, start=False) for name in ("TM", "TE")]
-        wanted += [(one, scheme, real) for one in problems for scheme in _schemes(one) for real in PRECISIONS]
+        lenses = list(_small_lenses().values())
+        waves = [random_planar_problem(name, (101, 83), steps=600, batch=3, start=False) for name in ("TM", "TE")]
+        wanted += [(one, scheme, real) for one in lenses for scheme in kernels_of("bor") for real in PRECISIONS]
+        wanted += [(one, scheme, real) for one in waves for scheme in kernels_of("tmz") for real in PRECISIONS]
         wanted += [(_small_sums(), scheme, real) for scheme in schemes_of("jacobi5") for real in PRECISIONS]
     if "ports" in parts:
         small = [_port_antennas(cell)[1] for cell in PORT_CELLS]
@@ -120,11 +122,7 @@ def warm_up(family: str, surfaces: str) -> None:
     """Leave a family's kernels in CuPy's cache."""
     many, ends = designs(family, POPULATION, np.random.default_rng(1))
     made = plan(family, *ends, SOLVER | {"surfaces": surfaces}).to_dict()
-    evaluate(family, many, {**made, "max_steps": 160}, backend="cuda")
-
-
-def _schemes(problem: AnyProblem) -> tuple[str, ...]:
-    return kernels_of("bor" if problem.stencil.name == "bor" else "tmz")
+    evaluate(family, many, made, backend="cuda", options=SolveOptions(max_steps=160))
 
 
 def _small_lenses() -> dict[str, Problem]:
@@ -156,7 +154,9 @@ def fields_part(steps: int) -> list[dict[str, Any]]:
     for stencil, start_from, surfaces in cases:
         for shape, schemes in _lattices(stencil, SHAPES[stencil]):
             start = time.perf_counter()
-            problem = _started(full_problem(stencil, shape, steps, 4, surfaces=surfaces), start_from)
+            problem = full_problem(stencil, shape, steps, 4, surfaces=surfaces)
+            if isinstance(problem, Problem) and start_from == "pulse":  # at rest, driven by the source's pulse alone
+                problem = replace(problem, initial=None)
             exact = list(sampled(problem, "one_step", "float64", steps))
             single = list(sampled(problem, "one_step", "float32", steps))
             scale = np.max([largest(one) for one in single], axis=0)
@@ -180,11 +180,6 @@ def fields_part(steps: int) -> list[dict[str, Any]]:
                 row["passed"] = row["from_one_step"] < AGAINST_ONE_STEP and row["from_float64"] < AGAINST_FLOAT64
             print(f"{stencil} {shape} {start_from} {surfaces}: {time.perf_counter() - start:.1f} s", flush=True)
     return rows
-
-
-def _started(problem: Any, start_from: str) -> Any:
-    """From its noise, or at rest, driven by the source's pulse alone as an antenna is."""
-    return replace(problem, initial=None) if start_from == "pulse" and problem.stencil.name == "bor" else problem
 
 
 def _lattices(stencil: str, whole: tuple[int, int]) -> list[tuple[tuple[int, int], list[str]]]:
@@ -219,9 +214,8 @@ def oracle_part() -> list[dict[str, Any]]:
             row = {"stencil": "jacobi5", "scheme": scheme, "dtype": precision, "shape": [517, 301], "steps": 43}
             rows.append(row)
             try:
-                row["fields"] = float(
-                    np.abs(planar.run_sum(sums, device, precision=precision, scheme=scheme) - known).max()
-                )
+                found = planar.run_sum(sums, device, precision=precision, scheme=scheme)
+                row["fields"] = float(np.abs(found - known).max())
             except FdtdError as refusal:
                 _refused(row, refusal)
     for row in rows:
@@ -324,9 +318,7 @@ def figures_part() -> list[dict[str, Any]]:
         made = plan(family, *ends, SOLVER | {"surfaces": surfaces}).to_dict()
         parts = [many[:4]] if family == "open_waveguide" else [many[:17], many[17:29], many[29:]]
 
-        def solve(part: list[dict], made: dict = made, family: str = family) -> list[dict]:
-            return evaluate(family, part, made, backend="cuda")
-
+        solve = partial(evaluate, family, plan=made, backend="cuda")
         with ThreadPoolExecutor(3) as threads:
             beside = [outcome for part in threads.map(solve, parts) for outcome in part]
         whole = solve(many[: len(beside)])

@@ -36,6 +36,9 @@ RENAMED: dict[str, str] = {}
 ADDED = ("realized_gain_dbi",)
 """Beginnings of columns and keys that the older commit need not have; where it has none they are not compared."""
 
+CUTS = frozenset({"e_plane", "h_plane", "e_plane_dbi", "h_plane_dbi", "e_re", "e_im", "h_re", "h_im"})
+"""Forms of the patterns; not compared with a commit that stores levels in dB, where this one stores amplitudes."""
+
 ACCIDENTAL = frozenset({
     "run", "seconds", "stepping_seconds", "worker", "device", "attempt", "batch_seconds", "time", "report",
 })  # fmt: skip
@@ -153,9 +156,14 @@ def same(one: Any, other: Any) -> bool:
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return what differs, one line each: a figure that is missing, or has another value.
 
-    A metric that the older commit does not have at all is no difference.
+    A metric that the older commit does not have at all is no difference; see `CUTS` too.
     """
     lines = []
+    if stores_amplitudes(old) != stores_amplitudes(new):
+        old, new = (
+            {place: _without_cuts(value) for place, value in one.items() if _leaf(place) not in CUTS}
+            for one in (old, new)
+        )
     moved = {renamed(place): value for place, value in old.items()}
     added = tuple(f"{key}_" for key in METRICS if not any(_leaf(place).startswith(f"{key}_") for place in moved))
     new = {place: _without(value, added) for place, value in new.items() if not _leaf(place).startswith(added)}
@@ -169,6 +177,18 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         elif not same(moved[place], new[place]):
             lines.append(f"{place}: {_short(moved[place])} -> {_short(new[place])}")
     return lines
+
+
+def stores_amplitudes(found: Mapping[str, Any]) -> bool:
+    """Say whether a run's patterns are complex amplitudes (since schema version 5) and not levels in dB."""
+    return any(_leaf(place) == "e_re" for place in found)
+
+
+def _without_cuts(value: Any) -> Any:
+    """Return a list of results without their patterns."""
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        return [{key: entry for key, entry in one.items() if key not in CUTS} for one in value]
+    return value
 
 
 def _leaf(place: str) -> str:

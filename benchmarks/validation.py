@@ -318,7 +318,7 @@ def stale_orders(accuracy):
     return [
         family
         for family, fitted in accuracy["orders"].items()
-        if any(abs(ORDERS[family][key] - order) > 0.02 for key, order in fitted.items())
+        if family not in ORDERS or any(abs(ORDERS[family][key] - order) > 0.02 for key, order in fitted.items())
     ]
 
 

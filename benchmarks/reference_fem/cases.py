@@ -7,6 +7,8 @@ Nothing is tuned on the last two; they only measure.
 
 from __future__ import annotations
 
+import math
+
 
 def _feed(band_ghz, inner_radius_mm, outer_radius_mm, length_mm):
     """A circular waveguide and its band; the middle of the three frequencies is the design frequency."""
@@ -120,4 +122,82 @@ OTHER_FEEDS = (
 RODS = (
     _rod("dielectric_rod_50", 2.1, 0.0, 3.8, 50, 46, 1.0),
     _rod("dielectric_rod_30_lossy", 2.53, 0.01, 4.3, 30, 22, 1.5),
+)
+
+
+def _metal(*points_mm):
+    return {"metal": True, "points_m": [[round(r * 1e-3, 9), round(z * 1e-3, 9)] for r, z in points_mm]}
+
+
+def _solid(permittivity, *points_mm, loss_tangent=0.0):
+    body = _metal(*points_mm) | {"metal": False, "permittivity": permittivity}
+    return body | ({"loss_tangent": loss_tangent} if loss_tangent else {})
+
+
+def _drawn(name, feed, *bodies):
+    return _case(name, "outline", feed, bodies=list(bodies))
+
+
+def _ring(inner, outer, low, high):
+    return _metal((inner, low), (outer, low), (outer, high), (inner, high))
+
+
+def _corrugated(slots, pitch, tooth, depths, a_in, a_out, wall):
+    """A horn's section: a straight envelope of radius a_in to a_out with slots between teeth, first to last depth."""
+    length = slots * pitch + tooth
+    inner = []
+    for slot in range(slots + 1):
+        z0 = slot * pitch
+        radius = round(a_in + (a_out - a_in) * z0 / length, 6)
+        depth = round(depths[0] + (depths[1] - depths[0]) * min(slot / 5, 1.0), 6)
+        inner += [(radius, z0), (radius, z0 + tooth)]
+        if slot < slots:
+            inner += [(radius + depth, z0 + tooth), (radius + depth, z0 + pitch)]
+    outer = a_out + max(depths) + wall
+    return _metal((4.0, 0.0), (outer, 0.0), (outer, length), *inner[::-1])
+
+
+def _smooth(length, radii, wall, samples=60):
+    """A horn's section: a cosine from one radius to the other and back by a third, sampled."""
+    steps = [place / samples for place in range(samples + 1)]
+    inner = [
+        (
+            radii[0] + (radii[1] - radii[0]) * (0.5 - 0.5 * math.cos(math.pi * s)) + 0.6 * math.sin(2 * math.pi * s),
+            length * s,
+        )
+        for s in steps
+    ]
+    return _metal((4.0, 0.0), *[(r + wall, z) for r, z in inner[1:]], *inner[::-1])
+
+
+OUTER = _feed((28.5, 30.0, 31.5), 4.4, 5.0, 20)
+
+# Given as polygons. Looked at while the family was developed; those of the acceptance are not among them.
+OUTLINES = (
+    _drawn("outline_flange", KA, _ring(4.0, 9.2, -2.6, 0.0)),
+    _drawn(
+        "outline_two_chokes",
+        OUTER,
+        _ring(7.1, 7.9, -3.4, 0.0),
+        _ring(10.3, 11.2, -3.4, 0.0),
+        _ring(5.0, 11.2, -4.3, -3.4),
+    ),
+    _drawn(
+        "outline_step",
+        KA,
+        _metal((4.0, -1.0), (6.4, -1.0), (6.4, 9.0), (5.2, 9.0), (5.2, 0.0), (3.6, 0.0), (3.6, -1.0)),
+    ),
+    _drawn("outline_corrugated", KA, _corrugated(12, 2.0, 0.6, (4.6, 2.7), 3.6, 8.4, 0.7)),
+    _drawn("outline_smooth", KA, _smooth(22.0, (3.6, 9.4), 0.7)),
+    _drawn(
+        "outline_two_layers",
+        KA,
+        _solid(1.8, (0, 0), (9.3, 0), (9.3, 3.0), (7.7, 8.1), (4.0, 11.4), (0, 12.4)),
+        _solid(3.4, (0, 0), (7.9, 0), (7.9, 2.4), (6.5, 6.9), (3.4, 9.9), (0, 10.7)),
+    ),
+    _drawn(
+        "outline_plug",
+        KA,
+        _solid(2.2, (0, -7.5), (3.6, -2.0), (3.6, 0), (4.7, 0), (4.7, 9.0), (0, 15.0), loss_tangent=0.002),
+    ),
 )

@@ -58,9 +58,14 @@ class Solution:
 
 
 def relative_permittivity(case, frequency_hz, design_frequency_hz):
-    """Complex permittivity of the lens: a conductivity that gives the loss tangent at the design frequency."""
-    loss = case.get("loss_tangent", 0.0) * design_frequency_hz / frequency_hz
-    return case.get("permittivity", 1.0) * (1 - 1j * loss)
+    """Complex permittivities by region: a conductivity that gives the loss tangent at the design frequency."""
+
+    def of(body):
+        loss = body.get("loss_tangent", 0.0) * design_frequency_hz / frequency_hz
+        return body.get("permittivity", 1.0) * (1 - 1j * loss)
+
+    drawn = {f"body{place}": of(body) for place, body in enumerate(case.get("bodies", ())) if not body.get("metal")}
+    return drawn or {"lens": of(case)}
 
 
 def _stretching(domain, resolution):
@@ -123,13 +128,13 @@ def _assemble(space, domain, k, beta, permittivity, resolution):
     return form.Assemble(), source.Assemble()
 
 
-def solve(domain, frequency_hz, lens_permittivity, resolution):
+def solve(domain, frequency_hz, permittivities, resolution):
     """Solve for one frequency.
 
     Args:
         domain: Mesh and positions from `shapes.build_domain`.
         frequency_hz: Frequency.
-        lens_permittivity: Complex relative permittivity of the region `lens`.
+        permittivities: Complex relative permittivity by region; 1 elsewhere.
         resolution: Orders and layer strength.
 
     Returns:
@@ -138,7 +143,7 @@ def solve(domain, frequency_hz, lens_permittivity, resolution):
     mesh, a = domain.mesh, domain.inner_radius
     k = 2 * np.pi * frequency_hz / SPEED_OF_LIGHT_MM
     beta = float(np.sqrt(k**2 - (KC_A / a) ** 2))
-    permittivity = mesh.MaterialCF({"lens": lens_permittivity}, default=1.0)
+    permittivity = mesh.MaterialCF(permittivities, default=1.0)
     space = ngs.HCurl(mesh, order=resolution.order, dirichlet="metal|outer", complex=True) * ngs.H1(
         mesh, order=resolution.order + 1, dirichlet="metal|outer|axis", complex=True
     )
@@ -159,7 +164,7 @@ def solve(domain, frequency_hz, lens_permittivity, resolution):
     to_aperture = np.exp(-1j * beta * domain.port_z)
     s11 = complex((total - 1) * to_aperture**2)
     scale = complex(to_aperture)
-    conductivity = mesh.MaterialCF({"lens": -lens_permittivity.imag}, default=0.0)
+    conductivity = mesh.MaterialCF({name: -value.imag for name, value in permittivities.items()}, default=0.0)
     square = sum(ngs.Norm(e[i]) ** 2 for i in range(3))
     heat = np.pi / 2 * k * ngs.Integrate(conductivity * square * r, mesh, order=2 * resolution.order + 4)
     return Solution(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import ngsolve as ngs
 import numpy as np
-from cases import CASES, HOLDOUT, OTHER_FEEDS, RODS
+from cases import CASES, HOLDOUT, OTHER_FEEDS, OUTLINES, RODS
 from far_field import summarise
 from fields import relative_permittivity, solve
 from shapes import Resolution, build_domain
@@ -27,15 +27,20 @@ SETS = {
     DATA / "fem_holdout.json": HOLDOUT,
     DATA / "fem_other_feeds.json": OTHER_FEEDS,
     DATA / "fem_rods.json": RODS,
+    DATA / "fem_outlines.json": OUTLINES,
 }
-EVERY = (*CASES, *HOLDOUT, *OTHER_FEEDS, *RODS)
+EVERY = (*CASES, *HOLDOUT, *OTHER_FEEDS, *RODS, *OUTLINES)
 FINEST = Resolution(order=6, elements_per_wavelength=4.0, rim_levels=6)
 VARIANTS = {
     "order": replace(FINEST, order=5),
     "mesh": replace(FINEST, elements_per_wavelength=3.0, rim_levels=4),
     "layer": replace(FINEST, air_gap_mm=3.5, pml_thickness_mm=10.0, pml_attenuation=15.0),
 }
-MORE_ELEMENTS = {"open_waveguide_v": 8.0}  # a wavelength: with 4, two orders differ by 0.002 dB in front of thick walls
+MORE_ELEMENTS = {
+    "open_waveguide_v": 8.0,
+    "outline_flange": 8.0,
+    "outline_step": 8.0,
+}  # a wavelength: with 4, two orders differ by 0.002 dB in front of thick walls
 SCALARS = ("directivity_dbi", "hpbw_e_deg", "hpbw_h_deg", "front_to_back_db", "crosspol_db", "radiation_efficiency")
 PATTERN_FLOOR_DB = 30.0
 

@@ -22,6 +22,13 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 MM = 1e3
+ON_THE_FEED_ALONE = (
+    "open_waveguide",
+    "outline",
+    "hemispherical_lens",
+    "shaped_lens",
+    "dielectric_rod",
+)  # no other metal
 _TOLERANCE = 1e-6
 
 
@@ -157,15 +164,52 @@ def metal_face(case, port_depth):
     if case["family"] == "conical_horn":
         length, mouth = case["horn_length_m"] * MM, case["horn_aperture_radius_m"] * MM
         rims = [(outer, 0), (mouth + case["horn_wall_m"] * MM, length), (mouth, length), (a, 0)]
-    else:
+    elif case["family"] in ON_THE_FEED_ALONE:
         rims = [(outer, 0), (a, 0)]
+    else:
+        raise ValueError(f"no cross-section is drawn for family = {case['family']!r}; add it to metal_face")
     corners = [*behind, *rims, (a, -port_depth)]
     return _polygon(corners), corners
+
+
+def _turn_deg(polygon, at):
+    """By how much the outline of a polygon turns at a corner, degrees."""
+    (before, here, after) = (np.array(polygon[(at + step) % len(polygon)]) for step in (-1, 0, 1))
+    first, second = here - before, after - here
+    return abs(np.degrees(np.arctan2(np.linalg.det([first, second]), first @ second)))
+
+
+def _drawn(case):
+    """Polygons of the family `outline`, mm: those of metal, and those of dielectric by the name of their region."""
+    bodies = [[(r * MM, z * MM) for r, z in body["points_m"]] for body in case["bodies"]]
+    metal = [points for points, body in zip(bodies, case["bodies"], strict=True) if body.get("metal")]
+    solids = {
+        f"body{place}": points
+        for place, (points, body) in enumerate(zip(bodies, case["bodies"], strict=True))
+        if not body.get("metal")
+    }
+    return metal, solids
+
+
+def _drawn_faces(case, metal):
+    """Faces of the dielectrics by region: later ones replace earlier ones, and metal all of them."""
+    _, solids = _drawn(case)
+    faces, later = {}, []
+    for name, points in reversed(solids.items()):
+        face = _polygon(points) - metal
+        for other in later:
+            face = face - other
+        faces[name] = face
+        later.append(_polygon(points))
+    return dict(reversed(faces.items()))
 
 
 def _extent(case, lens):
     """Largest r and z of the antenna, mm."""
     metal, _ = metal_face(case, 1.0)
+    if case["family"] == "outline":
+        points = np.array([point for body in case["bodies"] for point in body["points_m"]]) * MM
+        return max(points[:, 0].max(), case["outer_radius_m"] * MM), max(points[:, 1].max(), 0.0)
     boxes = [shape.bounding_box for shape in (metal, lens) if shape is not None]
     # boxes of Open CASCADE are a trifle too large
     return round(max(box[1].x for box in boxes), 3), round(max(box[1].y for box in boxes), 3)
@@ -178,14 +222,16 @@ def _on_segment(point, start, end):
     return -_TOLERANCE < fraction < 1 + _TOLERANCE and abs(np.linalg.det([along, to_point])) / length < _TOLERANCE
 
 
-def _name_edges(face, corners, outer_corners):
+def _name_edges(face, corners, outer_corners, metal_polygons=()):
     """Boundary names: axis, port, outer (end of the absorbing layer), metal; edges inside the domain stay `inner`.
 
-    `corners` runs round the metal, its last corner and its first one being the ends of the port plane.
+    `corners` runs round the metal, its last corner and its first one being the ends of the port plane;
+    `metal_polygons` are further bodies.
     """
     segments = [("port", corners[-1], corners[0])]
     segments += [("outer", *ends) for ends in pairwise(outer_corners)]
     segments += [("metal", *ends) for ends in pairwise(corners[1:])]
+    segments += [("metal", *ends) for polygon in metal_polygons for ends in pairwise([*polygon, polygon[0]])]
     for edge in face.edges:
         middle = (edge.center.x, edge.center.y)
         edge.name = "axis" if abs(middle[0]) < _TOLERANCE else "inner"
@@ -214,6 +260,10 @@ def build_domain(case, resolution, port_depth=None):
     h_air = wavelength / resolution.elements_per_wavelength
     lens = lens_face(case)
     metal, corners = metal_face(case, port_depth)
+    drawn_metal, drawn_solids = _drawn(case) if case["family"] == "outline" else ([], {})
+    for polygon in drawn_metal:
+        metal = metal + _polygon(polygon)
+    solids = _drawn_faces(case, metal) if drawn_solids else {}
     r_max, z_max = _extent(case, lens)
     z_min = min(z for _, z in corners)
     gap, thickness = resolution.air_gap_mm, resolution.pml_thickness_mm
@@ -228,15 +278,23 @@ def build_domain(case, resolution, port_depth=None):
     ]
     inside, between, whole = _rectangle(*contour), _rectangle(*layer), _polygon(outer_corners)
     air = inside - metal
-    faces = [whole - between, between - inside, air if lens is None else air - lens]
+    for body in (*solids.values(), *([] if lens is None else [lens])):
+        air = air - body
+    faces = [whole - between, between - inside, air]
     faces[0].faces.name, faces[1].faces.name, faces[2].faces.name = "layer", "air", "air"
     if lens is not None:
         lens.faces.name = "lens"
         lens.faces.maxh = h_air / np.sqrt(case["permittivity"])
         faces.append(lens)
+    for name, body in solids.items():
+        body.faces.name = name
+        body.faces.maxh = h_air / np.sqrt(case["bodies"][int(name.removeprefix("body"))]["permittivity"])
+        faces.append(body)
     shape = occ.Glue(faces)
-    _name_edges(shape, corners, outer_corners)
+    _name_edges(shape, corners, outer_corners, drawn_metal)
     singular = corners[2:-1]
+    for polygon in (*drawn_metal, *drawn_solids.values()):
+        singular += [polygon[at] for at in range(len(polygon)) if polygon[at][0] > 0 and _turn_deg(polygon, at) > 8]
     if case["family"] == "shaped_lens":
         singular.append((case["lens_radii_m"][-1] * MM, 0.0))
     elif lens is not None:
