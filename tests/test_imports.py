@@ -26,7 +26,7 @@ PACKAGES = ("fdtd", "antennaopt")
 RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "stencils"),
-        ("axisymmetric.grid",),
+        ("axisymmetric.grid", "axisymmetric.polygons"),
         ("axisymmetric.scene", "cpml", "waveforms"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
         (
@@ -84,6 +84,9 @@ HOMES = {
     "pyarrow": ("antennaopt.store",),
     "matplotlib": ("antennaopt.report",),
     "jinja2": ("antennaopt.report",),
+    "shapely": ("antennaopt.report.geometry",),
+    "trimesh": ("antennaopt.report.geometry",),
+    "build123d": ("antennaopt.report.geometry",),
     "pydantic": ("antennaopt.experiment",),
     "meep": (),  # GPL: only the scripts that `export --format meep` writes import it, in a process of their own
 }
@@ -93,7 +96,8 @@ EXTRA_MODULES = {"cupy-cuda12x": "cupy", "cupy-cuda13x": "cupy"}
 
 # What a worker imports to evaluate must not bring in any of these, nor these parts of our own.
 LIGHT = ("antennaopt.solve.evaluate", "antennaopt.solve.plan", "antennaopt.families", "fdtd")
-HEAVY = ("pandas", "pyarrow", "matplotlib", "deap", "dask", "distributed", "pydantic", "jinja2", "click", "rich")
+HEAVY = ("pandas", "pyarrow", "matplotlib", "deap", "dask", "distributed", "pydantic", "jinja2", "click", "rich",
+         "shapely", "trimesh", "ezdxf")  # fmt: skip
 
 
 def module_name(path: Path) -> str:

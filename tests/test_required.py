@@ -54,7 +54,10 @@ def test_a_name_that_is_not_known_is_refused(tmp_path):
     """A typing error would make a requirement of nothing."""
     done = outcomes(tmp_path, "hosts,mounts")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "ANTENNAOPT_REQUIRE names mounts; it takes hosts, mount, accounts, meep, atheris, by comma" in done.stderr
+    assert (
+        "ANTENNAOPT_REQUIRE names mounts; it takes hosts, mount, accounts, meep, build123d, atheris, by comma"
+        in done.stderr
+    )
 
 
 def test_no_other_test_skips_what_may_be_required():

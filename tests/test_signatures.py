@@ -27,12 +27,6 @@ STILL = {
         "fdtd.backends.cpu.walk.advance_h",
         "fdtd.backends.cpu.walk.sweep",
     },
-    "antennaopt": {
-        "antennaopt.bench.on_device.bench_on_device",
-        "antennaopt.farm.hosts.serve_workers",
-        "antennaopt.solve.evaluate.evaluate",
-        "antennaopt.store.run_folder.create",
-    },
 }
 """Functions that have more for now; none is added, and those that are mended go."""
 

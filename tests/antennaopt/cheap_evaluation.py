@@ -25,7 +25,7 @@ def plan(family, lower, upper, solver):
     return SimpleNamespace(to_dict=lambda: dict(table))
 
 
-def evaluate(family, designs, plan, *, backend="cpu", fields=False, film=False, watch=None):
+def evaluate(family, designs, plan, *, backend="cpu", fields=False, film=False, options=None):
     CALLS.append(("evaluate", family, [dict(design) for design in designs], dict(plan), backend, fields))
     return [outcome(design, plan) for design in designs]
 
@@ -60,8 +60,8 @@ def outcome(design, plan):
         "front_to_back_db": each(25.0),
         "crosspol_db": each(-30.0),
         "theta_deg": [float(angle) for angle in range(181)],
-        "e_plane_dbi": [[width - 0.1 * angle for angle in range(181)] for _ in frequencies],
-        "h_plane_dbi": [[width - 0.1 * angle for angle in range(181)] for _ in frequencies],
+        "e_plane": [[[10 ** (width / 20 - 0.005 * angle), 0.0] for angle in range(181)] for _ in frequencies],
+        "h_plane": [[[10 ** (width / 20 - 0.005 * angle), 0.0] for angle in range(181)] for _ in frequencies],
         "decay_db": -61.0,
         "power_balance": [1.001 for _ in frequencies],
         "contour_balance": [0.999 for _ in frequencies],

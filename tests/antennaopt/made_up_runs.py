@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
+from made_up_cuts import amplitudes_of
 
 from antennaopt.metrics import METRICS
 from antennaopt.report.field_data import write_field_map
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store import GeneColumn, Row, RunColumns, RunFolder
+from antennaopt.store.manifest import ExperimentRecord
+from antennaopt.store.rows import Row, table_of
+from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import GeneColumn, RunColumns
 
 THETA = [float(degree) for degree in range(181)]
 LOW, HIGH = 8e-3, 20e-3
@@ -75,12 +79,10 @@ def write_run(root, run):
         objectives=tuple(goal["metric"] for goal in resolved["objectives"]),
     )
     generator = np.random.default_rng(1)
+    source = 'title = "Ka-band <lens>"\nseed = 7\n'
     with RunFolder.create(
         root,
-        name="ka_band_lens",
-        source='title = "Ka-band <lens>"\nseed = 7\n',
-        resolved=resolved,
-        config_hash="ab" * 32,
+        ExperimentRecord(name="ka_band_lens", source=source, resolved=resolved, config_hash="ab" * 32),
         columns=columns,
         manifest={
             "backend": "cpu",
@@ -134,7 +136,7 @@ def evaluation(run, folder, generation, slot, generator, objectives):
         **vars(one), values=design, outcome=Outcome.of(result), shortfalls=shortfalls, fitness=fitness,
         cached=slot == 0 and generation > 0,
     )  # fmt: skip
-    return row.cells(folder.columns, folder.run_id), result
+    return {name: values[0] for name, values in table_of(folder.columns, folder.run_id, [row]).items()}, result
 
 
 def shortfall(result, goal):
@@ -165,8 +167,12 @@ def outcome(run, quality):
         "front_to_back_db": [24.0] * count,
         "decay_db": 60.2,
         "theta_deg": THETA,
-        "e_plane_dbi": [cut(level, 8.5 * hz / 30e9) for level, hz in zip(directivity, frequencies, strict=True)],
-        "h_plane_dbi": [cut(level, 7.5 * hz / 30e9) for level, hz in zip(directivity, frequencies, strict=True)],
+        "e_plane": amplitudes_of(
+            [cut(level, 8.5 * hz / 30e9) for level, hz in zip(directivity, frequencies, strict=True)]
+        ),
+        "h_plane": amplitudes_of(
+            [cut(level, 7.5 * hz / 30e9) for level, hz in zip(directivity, frequencies, strict=True)]
+        ),
     }
 
 

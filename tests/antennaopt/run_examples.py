@@ -2,7 +2,10 @@
 
 from antennaopt.metrics import METRICS
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store import GeneColumn, Row, RunColumns, RunFolder
+from antennaopt.store.manifest import ExperimentRecord
+from antennaopt.store.rows import Row, table_of
+from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import GeneColumn, RunColumns
 
 FREQUENCIES = (28.5e9, 30e9)
 COLUMNS = RunColumns(
@@ -10,6 +13,11 @@ COLUMNS = RunColumns(
     frequencies=FREQUENCIES,
     objectives=("directivity_dbi", "s11_db"),
 )
+
+
+def _amplitudes(levels_dbi):
+    """In phase on the axis and in quadrature elsewhere, as pairs."""
+    return [[[10 ** (first / 20), 0.0], *([0.0, 10 ** (one / 20)] for one in rest)] for first, *rest in levels_dbi]
 
 
 def individual(generation, slot):
@@ -34,8 +42,8 @@ def solved(**changes):
         "frequency_hz": list(FREQUENCIES),
         "s11": [[0.1, -0.2], [0.3, 0.4]],
         "theta_deg": [0.0, 90.0, 180.0],
-        "e_plane_dbi": [[18.0, -5.0, -20.0], [18.5, -5.5, -20.5]],
-        "h_plane_dbi": [[18.0, -6.0, -20.0], [18.5, -6.5, -20.5]],
+        "e_plane": _amplitudes([[18.0, -5.0, -20.0], [18.5, -5.5, -20.5]]),
+        "h_plane": _amplitudes([[18.0, -6.0, -20.0], [18.5, -6.5, -20.5]]),
         "decay_db": -61.0,
         "worker": "0",
         "device": "cpu",
@@ -60,17 +68,21 @@ def row(columns=COLUMNS, run="a-run", generation=0, slot=0, outcome=None, **chan
         "shortfalls": [1.5] * len(columns.objectives) if ok else [],
         "fitness": 3.0 if ok else 800.0,
     }
-    return Row(**(arguments | changes)).cells(columns, run)
+    return {name: values[0] for name, values in table_of(columns, run, [Row(**(arguments | changes))]).items()}
 
 
-def new_run(root, columns=COLUMNS, name="quick", **changes):
+MANIFEST = {"seed": 7, "device": "cpu", "arithmetic": "cpu-float32"}
+
+
+def new_run(root, columns=COLUMNS, *, manifest=MANIFEST, now=None, **changes):
     arguments = {
+        "name": "quick",
         "source": 'title = "as given"\n',
         "resolved": {"seed": 7},
         "config_hash": "0123456789abcdef" * 4,
-        "manifest": {"seed": 7, "device": "cpu", "arithmetic": "cpu-float32"},
     }
-    return RunFolder.create(root, name=name, columns=columns, **(arguments | changes))
+    record = ExperimentRecord(**(arguments | changes))
+    return RunFolder.create(root, record, columns=columns, manifest=manifest, now=now)
 
 
 def fill(folder, generation, outcomes):

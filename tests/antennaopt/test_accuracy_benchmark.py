@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import accuracy
 from reference_antennas import CASES, HOLDOUT, OTHER_FEEDS
 
+from antennaopt.solve.extrapolate import ORDERS
+
 NAMES = (next(iter(CASES)), next(iter(HOLDOUT)), next(iter(OTHER_FEEDS)))
 
 
@@ -69,7 +71,7 @@ def test_extrapolation_costs_both_meshes(solved: list[tuple[str, float, float]])
 def test_other_feeds_decide_no_order(solved: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Orders are fitted without them, and where they are alone nothing is fitted."""
     seen: list[set[str]] = []
-    monkeypatch.setattr(accuracy, "orders_to_extrapolate", lambda _, about: seen.append(set(about)) or accuracy.ORDERS)
+    monkeypatch.setattr(accuracy, "orders_to_extrapolate", lambda _, about: seen.append(set(about)) or ORDERS)
     accuracy.all_rows(NAMES, run(NAMES)[1], (0.3, 0.2), None)
     assert seen == [set(NAMES[:2]), {NAMES[0]}]
     assert accuracy.all_rows(NAMES[2:], run(NAMES[2:])[1], (0.3, 0.2), None)[2] == {}

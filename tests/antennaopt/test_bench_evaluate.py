@@ -19,14 +19,15 @@ def solved(monkeypatch):
     """
     asked, stepped, stepping = [], [], threading.Lock()
 
-    def evaluate(family, designs, plan, *, backend, stages):
-        asked.append((len(designs), plan["max_steps"], threading.get_ident()))
+    def evaluate(family, designs, plan, *, backend, options):
+        steps = options.max_steps or plan["max_steps"]
+        asked.append((len(designs), steps, threading.get_ident()))
         with stepping:
             phase = 2 if len(stepped) < 2 else 8
             wait_until(lambda: len(asked) >= min(len(stepped) + 2, phase), "the next batch beside this one")
-            stepped.append(plan["max_steps"])
+            stepped.append(steps)
         for name, seconds in {"rasterise": 0.04, "wait": 0.01, "step": 0.04, "transform": 0.0}.items():
-            stages[name] = stages.get(name, 0.0) + seconds
+            options.stages[name] = options.stages.get(name, 0.0) + seconds
         return [{"status": "ok", "steps": 77}] * len(designs)
 
     monkeypatch.setattr(bench, "evaluate", evaluate)

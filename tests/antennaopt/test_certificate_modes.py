@@ -16,9 +16,9 @@ from scipy.special import jn_zeros, jnp_zeros
 from antennaopt.experiment import load_experiment
 from antennaopt.families.parameters import cutoff_frequency, first_unmeasured
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run import run
+from antennaopt.run.start import run
 from antennaopt.solve.certificate import certify, doubts, reason
-from antennaopt.store import RunColumns
+from antennaopt.store.schema import RunColumns
 
 RADIUS = 3.6e-3
 CUTOFF = 3.8317059702075125 * 299792458.0 / (2 * np.pi * RADIUS)

@@ -5,8 +5,8 @@ import functools
 import pytest
 from config_files import LENS
 
-from antennaopt import run as study
 from antennaopt.errors import ClusterError
+from antennaopt.run import start as study
 
 ADDRESS = '[cluster]\nkind = "address"\naddress = "tls://far.example:8786"\n'
 CASES = {

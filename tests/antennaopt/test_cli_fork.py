@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from test_study_reuse import EXPERIMENT, TOML, serial, stepped  # noqa: F401 - a fixture
 
-from antennaopt import run as study
 from antennaopt.experiment import load_experiment
-from antennaopt.store import RunFolder
+from antennaopt.run import start as study
 from antennaopt.store.checkpoint import canonical, digest
+from antennaopt.store.run_folder import RunFolder
 
 POPULATION = EXPERIMENT["evolution"]["population"]
 

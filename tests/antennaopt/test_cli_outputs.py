@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from config_files import LENS, WAVEGUIDE
+from config_files import LENS, WAVEGUIDE, replaced
 
 from antennaopt.errors import StorageError
 from antennaopt.store.files import write_text
@@ -15,6 +15,9 @@ def files(small_run, tmp_path):
     shutil.copytree(small_run, tmp_path / "RUN")
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
     (tmp_path / "lens.toml").write_text(LENS)
+    (tmp_path / "fixed.toml").write_text(
+        replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["9 mm", "9 mm"]')
+    )
     (tmp_path / "rows.json").write_text("[]")
     (tmp_path / "folder").mkdir()
     (tmp_path / "way").symlink_to("folder")
@@ -36,6 +39,11 @@ TWICE = [
     "export RUN --csv s --toml s_patterns.csv",
     "export RUN --touchstone s --toml s.s1p",
     "export RUN --toml s.py --format meep --out s.py",
+    "export RUN --toml s --dxf s",
+    "export RUN --stl s.stl --csv s_dielectric_1.stl",
+    "export RUN --profile s.csv --csv s.csv",
+    "simulate guide.toml --stl s.stl --step s.stl",
+    "simulate fixed.toml --stl s.stl --json s_dielectric_1.stl",
     "simulate guide.toml --json s --csv s",
     "simulate guide.toml --json s.png --plot s.png",
     "simulate guide.toml --csv s.npz --fields s.npz",
@@ -69,6 +77,7 @@ def test_two_outputs_of_one_file(call, files, command):
         "simulate guide.toml --json guide.toml",
         "simulate guide.toml --csv ./guide.toml",
         "export guide.toml --format meep --out guide.toml",
+        "export guide.toml --dxf guide.toml",
         "bench evaluate guide.toml --json guide.toml",
         "bench search lens.toml --json lens.toml",
         "bench farm lens.toml --json lens.toml",
@@ -109,7 +118,7 @@ def test_files_of_their_own(call, files):
     assert (code, err) == (0, "")
 
 
-@pytest.mark.parametrize("option", ["--toml", "--csv", "--touchstone"])
+@pytest.mark.parametrize("option", ["--toml", "--csv", "--touchstone", "--dxf"])
 def test_a_fifo_is_not_replaced(call, files, option):
     """Nor a device: a rename over the null device, as root, takes it from the whole machine. No test may name one."""
     os.mkfifo(files / "pipe.s1p")

@@ -11,12 +11,11 @@ import pytest
 from config_files import LENS
 
 import antennaopt
-from antennaopt import run as study
 from antennaopt.cli import run as commands
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run import start  # noqa: F401 - the same
+from antennaopt.run import start as study
 from antennaopt.store.files import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
@@ -77,7 +76,7 @@ def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
 )
 def test_a_dry_run_of_a_schedulers_workers_solves_nothing_here(call, monkeypatch, backend, given):
     """This machine's cores and devices say nothing of theirs, and none is looked at."""
-    monkeypatch.setattr("antennaopt.run.estimate", None)
+    monkeypatch.setattr("antennaopt.run.planning.estimate", None)
     monkeypatch.setattr("fdtd.backends.cuda.present.devices", None)
     code, out, err = call("run", "lens.toml", "--dry-run", "--backend", backend, *given, *SMALL)
     assert (code, "Error" in err) == (0, False)

@@ -6,7 +6,7 @@ import pytest
 from config_files import LENS, WAVEGUIDE
 
 from antennaopt.experiment import load_experiment
-from antennaopt.run import plan_for
+from antennaopt.run.planning import plan_for
 
 
 @pytest.fixture

@@ -80,7 +80,10 @@ def test_every_command_explains_itself_with_an_example(call, command):
         (["status", "."], "is not a run folder"),
         (["report", "none"], "does not exist; name the folder"),
         (["resume", "none"], "does not exist; name the folder"),
-        (["export", "."], "name at least one of --toml, --csv, --touchstone, --format"),
+        (
+            ["export", "."],
+            "name at least one of --toml, --csv, --touchstone, --outline, --profile, --dxf, --stl, --step, --format",
+        ),
         (["export", "guide.toml", "--format", "hfss"], "--format hfss is not known; use one of meep"),
         (["export", "guide.toml", "--format", "meep", "--individual", "best"], "goes with a run folder"),
         (["export", "guide.toml", "--csv", "guide.csv"], "use `antennaopt simulate guide.toml --csv`"),

@@ -10,7 +10,7 @@ from config_files import LENS, WAVEGUIDE, replaced
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, load_antenna, load_experiment
 from antennaopt.families import FAMILIES, Parameter
-from antennaopt.run import antenna_toml
+from antennaopt.run.summary import antenna_toml
 from antennaopt.search import EvolutionSettings
 from antennaopt.search.objectives import build
 
@@ -218,3 +218,32 @@ def test_an_integer_parameter_holds_whole_numbers_and_is_such_a_gene(load, monke
     whole = replaced(part, "teeth = 2.5", 'teeth = { min = 2, max = 6, kind = "real" }')
     with pytest.raises(ConfigurationError, match=r"antenna\.comb\.teeth\.kind = \"real\" is not one of integer"):
         load(whole)
+
+
+def test_a_choice_is_a_word_in_files_and_a_number_in_designs(load):
+    """A gene of words; the exported file has the word again; what is no word of the list is refused."""
+    table = '[antenna.horn]\nlength = "9 mm"\naperture_radius = "6 mm"\nwall = "1 mm"\ncurve = CURVE\n[solver]'
+    text = replaced(replaced(WAVEGUIDE, "open_waveguide", "profile_horn"), "[solver]", table) + GOAL
+    text = replaced(text, 'length = "9 mm"', 'length = { min = "8 mm", max = "9 mm" }')
+    known = FAMILIES["profile_horn"].parameter("horn.curve").choices
+    fixed = load(replaced(text, "CURVE", '"hyperbolic"'))
+    design = fixed.design({"horn.length": 8e-3})
+    assert known[round(design["horn.curve"])] == "hyperbolic"
+    assert 'curve = "hyperbolic"\n' in antenna_toml(title="", family="profile_horn", design=design, solver={})
+    searched = load(
+        replaced(text, "CURVE", '{ choices = ["x_rho", "linear"] }'),
+        overrides=['evolution.start=[{ "horn.curve" = "x_rho", "horn.length" = "8.5 mm" }]'],
+    )
+    gene = next(one for one in searched.genes if one.name == "horn.curve")
+    assert (gene.kind, gene.dimension) == ("choice", "number")
+    assert [known[round(value)] for value in gene.choices] == ["x_rho", "linear"]
+    assert searched.evolution.start[0]["horn.curve"] == gene.choices[0]
+    assert Experiment.from_resolved(searched.resolved()) == searched
+    for wrong, says in (
+        ('"hyperbola"', r'horn\.curve = "hyperbola" is not one of linear, sinusoid, .*; use one of them'),
+        ("1", r"horn\.curve = 1 is not one of linear"),
+        ("{ min = 0, max = 3 }", r"has no range; write { choices"),
+        ('{ choices = ["linear", "round"] }', r'horn\.curve\.choices\.1 = "round" is not one of'),
+    ):
+        with pytest.raises(ConfigurationError, match=says):
+            load(replaced(text, "CURVE", wrong))

@@ -22,6 +22,7 @@ import pytest
 from antennaopt.families import FAMILIES
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.scene import Scene, box
@@ -86,8 +87,8 @@ def test_keys() -> None:
         "frequency_hz",
         "s11",
         "theta_deg",
-        "e_plane_dbi",
-        "h_plane_dbi",
+        "e_plane",
+        "h_plane",
         "decay_db",
         *METRICS,
     }
@@ -97,6 +98,8 @@ def test_keys() -> None:
     with pytest.raises(ValueError, match="read-only"):  # all outcomes share it
         outcome["theta_deg"] *= 2.0
     assert outcome["e_plane_dbi"].shape == outcome["h_plane_dbi"].shape == (BANDS, 181)
+    assert outcome["e_plane"].shape == outcome["h_plane"].shape == (BANDS, 181)
+    assert outcome["e_plane"].dtype == complex
     assert outcome["decay_db"] < -50
     assert outcome["steps"] > 0 and outcome["cells"] == planned()["nr"] * planned()["nz"]
 
@@ -146,7 +149,7 @@ def test_infeasible_is_never_stepped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("steps", [160, 480, 640])
 def test_undecayed(steps: int) -> None:
     """Stopped by the step limit, the pulse on its way in or out: said so, with what is left and what to do."""
-    (outcome,) = evaluate("hemispherical_lens", [SMALL], {**planned(), "max_steps": steps})
+    (outcome,) = evaluate("hemispherical_lens", [SMALL], planned(), options=SolveOptions(max_steps=steps))
     assert outcome["status"] == "undecayed"
     assert outcome["steps"] == steps
     assert f"after {steps} steps" in outcome["error"] and "max_steps" in outcome["error"]
@@ -206,7 +209,7 @@ def test_fields() -> None:
 def test_stages_add_up() -> None:
     """Where the time goes, added to what stands there."""
     stages = {"step": 100.0}
-    (outcome,) = solved(SMALL, stages=stages)
+    (outcome,) = solved(SMALL, options=SolveOptions(stages=stages))
     assert stages["step"] == pytest.approx(100.0 + outcome["stepping_seconds"])
     assert outcome["stepping_seconds"] <= outcome["seconds"]
     assert {"rasterise", "step", "transform"} <= set(stages)

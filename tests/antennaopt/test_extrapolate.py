@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_up_cuts import amplitudes_of
 
 from antennaopt.metrics import METRICS, Extrapolation
 from antennaopt.solve.evaluate import evaluate
@@ -31,14 +32,15 @@ def made_up(cell: float, orders: dict[str, float]) -> dict[str, Any]:
     off = {key: (cell / 0.3) ** order for key, order in orders.items()}
     cut = 10 * np.log10(EXACT * (1 + 0.03 * np.cos(np.radians(THETA) * 5) * off["pattern"]))
     return {
+        "status": "ok",
         "frequency_hz": [29e9, 30e9],
         "s11": (S11 + np.array([0.01, -0.02]) * off["s11"]).tolist(),
         "radiation_efficiency": (EFFICIENCY + 0.02 * off["efficiency"]).tolist(),
         **{key: [1 + 0.01 * off["efficiency"]] * 2 for key in LINEAR},
         **{key: [float(10 * np.log10(0.01 + 0.001 * off["pattern"]))] * 2 for key in POWERS},
         "theta_deg": THETA.tolist(),
-        "e_plane_dbi": [cut.tolist()] * 2,
-        "h_plane_dbi": [(cut - 1).tolist()] * 2,
+        "e_plane": amplitudes_of([cut] * 2),
+        "h_plane": amplitudes_of([cut - 1] * 2),
     }
 
 
@@ -53,6 +55,8 @@ def test_error_of_one_order_vanishes(order: float | dict[str, float]) -> None:
     for key in LINEAR:
         np.testing.assert_allclose(found[key], 1, atol=1e-12)
     np.testing.assert_allclose(found["e_plane_dbi"][1], 10 * np.log10(EXACT), atol=1e-9)
+    phase = np.angle(found["h_plane"][0])
+    np.testing.assert_allclose(np.exp(1j * phase), np.exp(0.1j * np.arange(181)), atol=1e-9)
     for key in POWERS:
         np.testing.assert_allclose(found[key], -20, atol=1e-9)
     assert found["directivity_dbi"][0] == pytest.approx(found["e_plane_dbi"][0][0])
@@ -63,7 +67,7 @@ def test_a_null_that_goes_negative_keeps_the_fine_mesh() -> None:
     """A null filled more on the coarse mesh than its order says would extrapolate to negative power."""
     orders = {"s11": 2.0, "pattern": 2.0, "efficiency": 2.0}
     coarse, fine = made_up(0.3, orders), made_up(0.2, orders)
-    coarse["e_plane_dbi"][0][90], fine["e_plane_dbi"][0][90] = -20.0, -40.0
+    coarse["e_plane"][0][90], fine["e_plane"][0][90] = [0.0, 0.1], [-0.01, 0.0]
     found = extrapolate(coarse, fine, ratio=1.5, order=2.0)
     assert found["e_plane_dbi"][0][90] == pytest.approx(-40.0)
     assert np.isfinite(found["e_plane_dbi"]).all()

@@ -121,7 +121,7 @@ def test_serial_takes_more_work_while_it_is_read():
 
 def mixed_batch():
     """Outcomes as they come together in a batch: two that were solved, one refused, one on other frequencies."""
-    cuts = {"theta_deg": [0.0, 1.0], "e_plane_dbi": [[1.0, 0.1], [2.0, -0.0]], "h_plane_dbi": np.ones((2, 2))}
+    cuts = {"theta_deg": [0.0, 1.0], "e_plane": [[1.0, 0.1j], [2.0, -0.0]], "h_plane": np.ones((2, 2, 2))}
     solved = {"status": "ok", "frequency_hz": [1e9, 2e9], "steps": np.int64(7), "s11": [(0.1, -0.0), (0.3, 1e-300)]}
     return [
         {**solved, "directivity_dbi": [1.0, np.float64(2.0)], "hpbw_e_deg": [None, math.nan], **cuts},
@@ -132,7 +132,7 @@ def mixed_batch():
 
 
 def test_outcomes_cross_to_the_driver_as_they_were():
-    """Numbers to the bit, None and NaN apart, and what one outcome lacks is absent in it alone; cuts are float32."""
+    """Numbers to the bit, None and NaN apart, and what one outcome lacks is absent in it alone. Cuts are rounded."""
     sent = mixed_batch()
     received = unpack_outcomes(pack_outcomes(sent), worker="w1", attempt=2)
     for before, after in zip(sent, received, strict=True):
@@ -143,8 +143,9 @@ def test_outcomes_cross_to_the_driver_as_they_were():
             if key in ("directivity_dbi", "hpbw_e_deg"):
                 assert repr(list(received[at].metrics[key])) == repr([None if v is None else float(v) for v in values])
     assert repr(received[0].s11) == "[[0.1, -0.0], [0.3, 1e-300]]"
-    assert received[0].e_plane_dbi.dtype == received[2].theta_deg.dtype == np.float32
-    assert received[0].e_plane_dbi.tolist() == np.float32([[1.0, 0.1], [2.0, -0.0]]).tolist()
+    assert (received[0].e_plane.dtype, received[2].theta_deg.dtype) == (np.complex64, np.float32)
+    assert received[0].e_plane.tolist() == np.complex64([[1.0, 0.1j], [2.0, -0.0]]).tolist()
+    assert received[2].h_plane.tolist() == [[1 + 1j, 1 + 1j], [1 + 1j, 1 + 1j]]
     assert (received[2].origin, received[0].origin, received[3].identity) == ("cells", None, {"digest": "00"})
     assert (type(received[0].steps), received[1].error) == (int, "too thin")
 

@@ -13,9 +13,9 @@ from antennaopt.metrics import GOALS, METRICS
 from antennaopt.report.goals import AtBound, bounds_line, findings_of, goals_line, goals_table, reach_line, verdict_text
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
-from antennaopt.run import Finalist
+from antennaopt.run.summary import Finalist
 from antennaopt.search.objectives import build, standings
-from antennaopt.store import RunFolder
+from antennaopt.store.run_folder import RunFolder
 
 GHZ = 1e9
 OUTCOME = {

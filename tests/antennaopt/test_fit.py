@@ -15,6 +15,7 @@ import pytest
 
 from antennaopt.solve.certificate import certify, doubts
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
 
@@ -100,7 +101,7 @@ def test_energy_that_is_left_bounds_the_error_of_the_result() -> None:
     lattice = planned("hemispherical_lens", design)
     whole = evaluate("hemispherical_lens", [design], lattice)[0]
     for steps in (800, 1280, 2000):
-        early = evaluate("hemispherical_lens", [design], {**lattice, "max_steps": steps})[0]
+        early = evaluate("hemispherical_lens", [design], lattice, options=SolveOptions(max_steps=steps))[0]
         assert early["status"] == "undecayed"
         found = re.search(
             r"about ([\d.e-]+), directivity by ([\d.e-]+) dB.*max_steps to (more than )?(\d+)", early["error"]

@@ -21,8 +21,8 @@ from antennaopt.report.record import read_run
 from antennaopt.search.objectives import build, shortfalls
 from antennaopt.solve.extrapolate import extrapolate
 from antennaopt.solve.outcome import fault_of
-from antennaopt.store import RunColumns, RunFolder
-from antennaopt.store.schema import FIRST_METRICS
+from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import FIRST_METRICS, RunColumns
 from fdtd.farfield import decibels, directivity
 
 EVERY = pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))

@@ -37,10 +37,13 @@ def test_a_result_a_frequency_has_its_metrics_as_attributes():
     assert (first.frequency_hz, second.frequency_hz) == FREQUENCIES
     assert (first.sidelobe_db, second.sidelobe_db) == (None, -21.0)
     assert second.gain_dbi == solved()["gain_dbi"][1] and second.s11 == [0.3, 0.4]
-    assert second.e_plane_dbi == [18.5, -5.5, -20.5]
+    assert second.e_plane_dbi == pytest.approx([18.5, -5.5, -20.5], abs=1e-12)
+    assert second.e_plane == solved()["e_plane"][1]
+    levels = {"e_plane_dbi": [18.5, -5.5, -20.5], "h_plane_dbi": [18.5, -6.5, -20.5]}
     assert second.to_dict() == {
         "frequency_hz": FREQUENCIES[1], "s11": [0.3, 0.4], **{name: solved()[name][1] for name in METRICS},
-        "theta_deg": [0.0, 90.0, 180.0], "e_plane_dbi": [18.5, -5.5, -20.5], "h_plane_dbi": [18.5, -6.5, -20.5],
+        "theta_deg": [0.0, 90.0, 180.0], **{name: solved()[name][1] for name in ("e_plane", "h_plane")},
+        **{name: pytest.approx(values, abs=1e-12) for name, values in levels.items()},
     }  # fmt: skip
     with pytest.raises(AttributeError, match="beam_waist_mm"):
         _ = first.beam_waist_mm
@@ -54,7 +57,7 @@ def test_it_is_frozen_and_copies_are_made():
     assert (outcome.status, other.status, other.steps) == ("ok", "undecayed", 6000)
     joined = outcome | {"gain_dbi": [1.0, 2.0], "seconds": 3.0}
     assert (joined["gain_dbi"], joined.seconds, joined["s11_db"]) == ([1.0, 2.0], 3.0, outcome["s11_db"])
-    bare = outcome.without("theta_deg", "e_plane_dbi", "h_plane_dbi")
+    bare = outcome.without("theta_deg", "e_plane", "h_plane")
     assert "e_plane_dbi" not in bare and bare.results[0].to_dict()["theta_deg"] is None
     assert pickle.loads(pickle.dumps(outcome)) == outcome
 

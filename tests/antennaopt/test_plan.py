@@ -86,11 +86,14 @@ def test_solver_table_arrives() -> None:
 
 
 def test_round_trip() -> None:
-    """Through JSON to the same plan; `max_steps` may be lowered there by hand."""
+    """Through JSON to the same plan, of which a call may do fewer steps."""
     made = planned("shaped_lens")
     data = json.loads(json.dumps(made.to_dict()))
     assert SolverPlan.from_dict(data) == made
-    assert SolverPlan.from_dict({**data, "max_steps": 320}).layout.steps == 320
+    assert data["max_steps"] == made.layout.steps
+    short = made.within(320)
+    assert (short.layout.steps, short.to_dict()["max_steps"]) == (320, 320)
+    assert short != made == made.within(None) == short.within(made.layout.steps)
     assert data["nr"] == made.layout.nr and data["cell"] == made.layout.cell
     assert data["time_step"] == made.layout.grid.time_step
 

@@ -71,7 +71,12 @@ def test_keys_are_attributes(outcome):
 def test_a_notebook_shows_a_table(outcome):
     page = outcome._repr_html_()
     assert "Small horn" in page and "30 GHz" in page and f"{outcome.results[1].directivity_dbi:.2f}" in page
-    assert "trusted" in repr(outcome)
+    assert repr(outcome).startswith("<Simulation of 'Small horn': ok, trusted")
+
+
+def test_both_names_of_a_simulation_work(outcome):
+    assert isinstance(outcome, ao.Simulation) and ao.Outcome is ao.Simulation
+    assert {"Outcome", "Simulation"} <= set(ao.__all__)
 
 
 def test_a_table_of_python_is_read_like_a_file(outcome):
@@ -89,7 +94,12 @@ def test_plot_draws_the_antenna(outcome):
 def test_a_dataset_has_units_and_dimensions(outcome):
     data = ao.to_xarray(outcome)
     assert dict(data.sizes) == {"frequency": 2, "theta": 181}
-    assert data.e_plane_dbi.sel(frequency=30e9, theta=0).item() == outcome.results[1].directivity_dbi
+    assert data.e_plane_dbi.sel(frequency=30e9, theta=0).item() == pytest.approx(
+        outcome.results[1].directivity_dbi, abs=1e-12
+    )
+    assert abs(data.e_plane.sel(frequency=30e9, theta=0).item()) ** 2 == pytest.approx(
+        10 ** (outcome.results[1].directivity_dbi / 10)
+    )
     assert data.directivity_dbi.attrs["units"] == "dBi" and data.s11.dtype == complex
     assert abs(data.s11[1].item()) ** 2 == pytest.approx(10 ** (outcome.results[1].s11_db / 10))
 

@@ -12,6 +12,7 @@ from antennaopt.quantities import (
     LENGTH,
     TIME,
     QuantityError,
+    duration,
     format_frequency,
     format_length,
     format_quantity,
@@ -111,3 +112,12 @@ def test_lengths_read_well(si, text):
 def test_frequencies_read_well():
     assert format_frequency(28.5e9) == "28.5 GHz"
     assert format_frequency(24403.7e6) == "24.4037 GHz"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(4.23, "4 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
+)
+def test_spans_of_time_read_well(seconds, text):
+    assert duration(seconds) == text
+    assert duration(seconds, tenths=True) == ("4.2 s" if seconds < 10 else text)

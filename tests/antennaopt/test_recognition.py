@@ -9,6 +9,8 @@ from test_evaluate import LARGE, SMALL, TIMES, planned
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.arithmetic import arithmetic, source_digest
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.options import SolveOptions
+from antennaopt.solve.plan import SolverPlan
 from antennaopt.solve.recognition import KNOWN, beginnings
 
 FIRST = {**SMALL, "lens.loss_tangent": 0.029800000000000007}
@@ -17,8 +19,7 @@ FAMILY = "hemispherical_lens"
 
 
 def recognised(designs, known=(), **options):
-    plan = {**planned(), "reuse": {"known": beginnings(known)}}
-    return evaluate(FAMILY, designs, plan, **options)
+    return evaluate(FAMILY, designs, planned(), options=SolveOptions(known=beginnings(known)), **options)
 
 
 def without(outcome, *names):
@@ -68,6 +69,16 @@ def test_what_the_driver_knows_comes_back_unsolved(steps):
     assert (known["status"], len(steps)) == (KNOWN, 2)
 
 
+def test_fewer_steps_are_of_another_context():
+    """What was stopped early is never taken for the whole solution."""
+    contexts = [
+        evaluate(FAMILY, [SMALL], planned(), options=SolveOptions(known=b"", max_steps=steps))[0]["identity"]["context"]
+        for steps in (None, 160, 480)
+    ]
+    assert len(set(contexts)) == 3
+    assert contexts[0] == arithmetic(planned(), "cpu").context
+
+
 def test_refused_designs_have_no_cells(steps):
     refused, solved = recognised([{**SMALL, "lens.radius": 4e-3}, SMALL])
     assert refused["status"] == "infeasible"
@@ -75,15 +86,15 @@ def test_refused_designs_have_no_cells(steps):
     assert "identity" in solved
 
 
-def test_without_the_key_nothing_is_looked_at(monkeypatch):
+def test_without_known_cells_nothing_is_looked_at(monkeypatch):
     monkeypatch.setattr(module, "Recognition", None)
     assert "identity" not in evaluate(FAMILY, [SMALL], planned())[0]
 
 
 def test_the_context_is_everything_else_that_decides_the_bits():
     about = arithmetic(planned(), "cpu")
-    assert about == arithmetic({**planned(), "nr": 1, "memory_bytes": 2, "reuse": {}}, "cpu")
-    fewer = {**planned(), "max_steps": 100}
+    assert about == arithmetic({**planned(), "nr": 1, "memory_bytes": 2, "max_steps": 100}, "cpu")
+    fewer = SolverPlan.from_dict(planned()).within(100).to_dict()
     others = [arithmetic(fewer, "cpu"), arithmetic(planned("float64"), "cpu"), arithmetic(planned(), "reference")]
     assert len({one.context for one in (about, *others)}) == 4
     assert {one.solver for one in others} == {about.solver}

@@ -10,8 +10,8 @@ import pytest
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.report import write_report
 from antennaopt.report.field_data import write_field_map
+from antennaopt.report.page import write_report
 from antennaopt.store import load
 
 VOID = {"meta", "img", "br"}

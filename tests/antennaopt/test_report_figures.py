@@ -7,13 +7,13 @@ from made_up_runs import RESOLVED, MadeUpRun, lens_field, outcome, sweep, write_
 from matplotlib.figure import Figure
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.report import plot_simulation
 from antennaopt.report.convergence import convergence_figure, fitness_by_generation, gene_bounds
 from antennaopt.report.field_data import FieldMap
 from antennaopt.report.patterns import Reflection, matching_figure
 from antennaopt.report.record import read_run
-from antennaopt.report.simulation import draw_magnitude, draw_outlines, draw_phase, mirrored
-from antennaopt.store import GeneColumn
+from antennaopt.report.simulation import draw_magnitude, draw_outlines, draw_phase, mirrored, plot_simulation
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store.schema import GeneColumn
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -23,10 +23,14 @@ def test_one_antenna_in_each_format(tmp_path, kind):
     run = MadeUpRun()
     before = dict(mpl.rcParams)
     solved = outcome(run, 0.9)
-    path = plot_simulation(tmp_path / "deep" / f"lens.{kind}", solved | {"field": lens_field(), "sweep": sweep(solved)})
+    path = plot_simulation(
+        tmp_path / "deep" / f"lens.{kind}", Outcome.of(solved | {"field": lens_field(), "sweep": sweep(solved)})
+    )
     assert path.read_bytes().startswith(SIGNATURES[kind])
     assert dict(mpl.rcParams) == before
-    plot_simulation(path, outcome(MadeUpRun(frequencies=(30e9,), no_side_lobes=True), 0.5), title="no field, no sweep")
+    plot_simulation(
+        path, Outcome.of(outcome(MadeUpRun(frequencies=(30e9,), no_side_lobes=True), 0.5)), title="no field, no sweep"
+    )
 
 
 def test_one_antenna_says_what_it_cannot_draw(tmp_path):

@@ -16,13 +16,14 @@ from matplotlib.font_manager import FontProperties, fontManager, get_font
 
 from antennaopt.report.canvas import LAST_RESORT, families_for, new_figure, render, usual_family
 from antennaopt.report.simulation import plot_simulation
+from antennaopt.solve.outcome import Outcome
 
 TITLE = "天线 アンテナ 📡 👩\u200d🔬 κεραία é \\$5 $\\frac{ $x_ \x1b[31m \u202e\n二"
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_a_figure_with_any_title(tmp_path, kind):
-    outcome = cheap_evaluation.outcome({"lens.radius": 0.01}, {"frequencies": [3e10], "nr": 1, "nz": 1})
+    outcome = Outcome.of(cheap_evaluation.outcome({"lens.radius": 0.01}, {"frequencies": [3e10], "nr": 1, "nz": 1}))
     path = plot_simulation(tmp_path / f"antenna.{kind}", outcome, title=TITLE)
     assert path.stat().st_size > 1000
 

@@ -11,16 +11,16 @@ import pytest
 from run_examples import solved
 from waiting import SAFETY_S, wait_until
 
+from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.store import cache as module
 from antennaopt.store.cache import Entry, EvaluationCache, usual_folder
-
-CUTS = ("theta_deg", "e_plane_dbi", "h_plane_dbi")
 
 
 def outcome(number):
     """With every kind of value: numbers that are not finite, none at all, text, pairs, arrays."""
     made = solved(steps=number, directivity_dbi=[number / 3.0, math.nan], hpbw_e_deg=[None, 20.0], decay_db=-math.inf)
-    return made | {name: np.array(made[name], dtype=np.float32) for name in CUTS}
+    planes = {name: amplitudes(made[name]).astype(np.complex64) for name in CUTS[1:]}
+    return made | planes | {"theta_deg": np.array(made["theta_deg"], dtype=np.float32)}
 
 
 def entry(number, context="c", solver="1.0+abc"):

@@ -17,7 +17,7 @@ from antennaopt.cli import main
 from antennaopt.solve.outcome import fault_of
 from antennaopt.store import cache as module
 from antennaopt.store.cache import EvaluationCache, _check_sum
-from antennaopt.store.outcome import packed
+from antennaopt.store.packing import packed
 from antennaopt.store.rows import pattern_table
 from antennaopt.store.schema import patterns_schema
 
@@ -68,11 +68,13 @@ MALFORMED = {
     "a decay that is a list": changed(decay_db=[-61.0]),
     "another key": changed(identity={"digest": "00"}),
     "no angles": lacking("theta_deg"),
-    "no cut": lacking("h_plane_dbi"),
+    "no cut": lacking("h_plane"),
     "cuts for other angles": changed(theta_deg=np.array([0.0, 90.0], dtype=np.float32)),
-    "a longer cut": changed(e_plane_dbi=np.zeros((2, 4), dtype=np.float32)),
-    "cuts for one frequency": changed(e_plane_dbi=np.zeros((1, 3), dtype=np.float32)),
-    "a flat cut": changed(e_plane_dbi=np.zeros(6, dtype=np.float32)),
+    "a longer cut": changed(e_plane=np.zeros((2, 4), dtype=np.complex64)),
+    "cuts for one frequency": changed(e_plane=np.zeros((1, 3), dtype=np.complex64)),
+    "a flat cut": changed(e_plane=np.zeros(6, dtype=np.complex64)),
+    "a cut that is not complex": changed(e_plane=np.zeros((2, 3), dtype=np.float32)),
+    "levels in place of cuts": lacking("e_plane") | {"e_plane_dbi": [[18.0, -5.0, -20.0], [18.5, -5.5, -20.5]]},
     "an angle that is not a number": changed(theta_deg=np.array([0.0, math.nan, 180.0], dtype=np.float32)),
     "angles that are text": changed(theta_deg=["a", "b", "c"]),
     "infeasible with a metric that is text": INFEASIBLE | {"gain_dbi": "none", "frequency_hz": [28.5e9, 30e9]},
@@ -92,7 +94,9 @@ BYTES = {
     "a negative count": b'[["status","gain_dbi"],{"status":"infeasible"},[["gain_dbi",-1]],[]]\n' + bytes(16),
     "a count that is text": b'[["status","gain_dbi"],{"status":"infeasible"},[["gain_dbi","2"]],[]]\n' + bytes(16),
     "a huge count": b'[["status","gain_dbi"],{"status":"infeasible"},[["gain_dbi",1000000000000000]],[]]\n',
-    "a shape that is a number": b'[["status","theta_deg"],{"status":"infeasible"},[],[["theta_deg",3]]]\n' + bytes(12),
+    "a shape that is a number": b'[["status","theta_deg"],{"status":"infeasible"},[],[["theta_deg",3,"<f4"]]]\n'
+    + bytes(12),
+    "numbers of no kind": b'[["status","e_plane"],{"status":"infeasible"},[],[["e_plane",[1],"|O8"]]]\n' + bytes(8),
     "bytes left over": b'[["status"],{"status":"infeasible"},[],[]]\n' + bytes(8),
     "nested too deep": b"[" * 100_000,
     "a number of 5,000 digits": b"[[" + b"9" * 5000 + b"],{},[],[]]\n",

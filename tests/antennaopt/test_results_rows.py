@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_examples import COLUMNS, fill, new_run, row, solved
 
-from antennaopt.store import GeneColumn, RunColumns, load, pattern
-from antennaopt.store.schema import frequency_label
+from antennaopt.solve.cuts import amplitudes
+from antennaopt.store import load, pattern
+from antennaopt.store.schema import GeneColumn, RunColumns, frequency_label
 
 FAILED = {"status": "error", "error": "Traceback: no", "attempt": 2}
 REFUSED = {"status": "infeasible", "error": "lens.radii too small", "device": "cpu", "worker": "1", "attempt": 1}
@@ -118,10 +119,11 @@ def test_patterns_of_any_individual(tmp_path):
     with new_run(tmp_path) as folder:
         fill(folder, 0, [FAILED, solved()])
         cuts = pattern(folder.path, "g0000-s001")
-        assert list(cuts.columns) == ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi"]
+        assert list(cuts.columns) == ["frequency_hz", "theta_deg", "e_plane_dbi", "h_plane_dbi", "e_plane", "h_plane"]
         assert len(cuts) == 2 * 3
         at_30 = cuts[cuts["frequency_hz"] == 30e9]
-        assert at_30["h_plane_dbi"].tolist() == [18.5, -6.5, -20.5]
+        assert at_30["h_plane_dbi"].tolist() == pytest.approx([18.5, -6.5, -20.5], abs=1e-6)
+        assert at_30["e_plane"].tolist() == pytest.approx(amplitudes(solved()["e_plane"])[1], rel=1e-6)
         assert pattern(folder, "g0000-s000").empty
         with pytest.raises(ValueError, match="g0003-s012"):
             pattern(folder, "../../etc/passwd")

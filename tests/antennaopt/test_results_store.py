@@ -15,7 +15,8 @@ import pytest
 from run_examples import fill, new_run, row, solved
 
 from antennaopt.errors import ResumeRefusedError, RunInUseError, StorageError
-from antennaopt.store import RunFolder, load
+from antennaopt.store import load
+from antennaopt.store.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 
@@ -165,7 +166,7 @@ def test_what_is_not_a_run_folder_is_refused(tmp_path, damage):
 
 HOLDER = """
 import sys, time
-from antennaopt.store import RunFolder
+from antennaopt.store.run_folder import RunFolder
 with RunFolder.open(sys.argv[1], write=True):
     print("held", flush=True)
     time.sleep(600)
@@ -200,7 +201,7 @@ WRITER = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from run_examples import fill, solved
-from antennaopt.store import RunFolder
+from antennaopt.store.run_folder import RunFolder
 with RunFolder.open(sys.argv[1], write=True) as folder:
     print("writing", flush=True)
     for generation in range(10**6):

@@ -10,7 +10,7 @@ from test_study_run import TOML, serial, start
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_experiment
-from antennaopt.run import resume
+from antennaopt.run.start import resume
 from antennaopt.search import ALL_GOALS_MET, Candidate, EvolutionSettings, Result, Stop, individual_id, new_search
 from antennaopt.search.objectives import Ranking, build, shortfalls
 

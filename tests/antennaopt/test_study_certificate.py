@@ -14,10 +14,12 @@ from antennaopt.cli.status import read_state
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run import Lines, estimate, resume, run
+from antennaopt.run.planning import estimate
+from antennaopt.run.progress import Lines
+from antennaopt.run.start import resume, run
 from antennaopt.run.stores import recall
 from antennaopt.solve.certificate import account, certify, crowned
-from antennaopt.store import RunColumns
+from antennaopt.store.schema import RunColumns
 
 COARSE = 3e-4
 SMALL = ("evolution.population=8", "evolution.generations=3")
@@ -173,7 +175,7 @@ def test_a_run_begun_without_these_columns_reads_and_resumes_without(start):
     """A folder of schema version 1 has neither the columns nor word of them, nor of the metrics, in its manifest."""
     folder = start("strict", Solver()).folder
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["schema_version"], manifest["columns"].pop("certificate")) == (4, True)
+    assert (manifest["schema_version"], manifest["columns"].pop("certificate")) == (5, True)
     del manifest["columns"]["metrics"]
     (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 1}))
     then = RunColumns.from_dict(manifest["columns"]).evals_schema().names
@@ -190,7 +192,7 @@ def test_a_run_begun_without_these_columns_reads_and_resumes_without(start):
 
 def test_progress_counts_the_certificates(start, hall, capsys, monkeypatch):
     told = Lines()
-    monkeypatch.setattr("antennaopt.run.start.Quiet", lambda: told)
+    monkeypatch.setattr("antennaopt.run.start.Progress", lambda: told)
     start("strict", Solver(doubtful=[hall[next(iter(hall))]]))
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("certificate ")]
     assert len(lines) == 10
@@ -258,9 +260,9 @@ def test_certificates_of_an_earlier_best_crown_nobody(start, hall):
 
 
 def test_a_dry_run_counts_the_certificates(start, tmp_path):
-    def timed(family, designs, plan, *, backend, fields=False):
-        seconds = plan["nr"] * plan["nz"] * plan["max_steps"] / 1e8
-        return [{"status": "undecayed", "error": None, "steps": plan["max_steps"], "seconds": seconds} for _ in designs]
+    def timed(family, designs, plan, *, backend, fields=False, options):
+        seconds = plan["nr"] * plan["nz"] * options.max_steps / 1e8
+        return [{"status": "undecayed", "error": None, "steps": options.max_steps, "seconds": seconds} for _ in designs]
 
     dry, off = (
         estimate(load_experiment(tmp_path / "lens.toml", (*SMALL, f'certificate.mode="{mode}"')), evaluate=timed)

@@ -8,12 +8,17 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+from made_up_cuts import amplitudes_of
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.run import NOT_KEPT, Driver, Interfaces, Quiet, StopSignals
+from antennaopt.run.driver import Driver
+from antennaopt.run.interfaces import NOT_KEPT, Interfaces
 from antennaopt.run.memory import design_digest
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import Progress
 from antennaopt.search import EvolutionSettings, Mutation, Stop, decode, new_search
 from antennaopt.search.objectives import Ranking, build
+from antennaopt.solve.cuts import CUTS
 from antennaopt.solve.outcome import Outcome
 
 REAL = [SimpleNamespace(name=f"lens.radii.{i}", low=8e-3, high=20e-3, kind="real", choices=()) for i in range(3)]
@@ -32,8 +37,8 @@ def antenna(design):
         "directivity_dbi": [19.0 - miss],
         "s11_db": [-15.0 - 0.1 * miss],
         "theta_deg": [0.0, 1.0],
-        "e_plane_dbi": [[19.0 - miss, 18.0 / 7.0]],
-        "h_plane_dbi": [[19.0 - miss, 17.0]],
+        "e_plane": amplitudes_of([[19.0 - miss, 18.0 / 7.0]]),
+        "h_plane": amplitudes_of([[19.0 - miss, 17.0]]),
     }
 
 
@@ -107,7 +112,7 @@ class MemoryStore:
 
     def patterns(self, individual):
         row = next(row for row in self.rows() if row["individual"] == individual)
-        return {key: row["outcome"][key] for key in ("theta_deg", "e_plane_dbi", "h_plane_dbi")}
+        return {key: row["outcome"][key] for key in CUTS}
 
     def checkpoint(self, generation, state):
         self.checkpoints.append(json.dumps(state))
@@ -123,7 +128,7 @@ def driver(store, farm=None, *, genes=REAL, signals=None, progress=None, objecti
         design=lambda values: {"feed.inner_radius": 12e-3, **values},
         farm=farm or CheapFarm(),
         store=store,
-        progress=progress or Quiet(),
+        progress=progress or Progress(),
         signals=signals or StopSignals(),
         clock=lambda: 0.0,
     )
@@ -343,7 +348,7 @@ def test_lost_antennas_are_no_duplicates_to_copy_from():
 def test_progress_is_told():
     told = []
 
-    class Told(Quiet):
+    class Told(Progress):
         def evaluated(self, outcome=None):
             told.append(1 if outcome["status"] == "ok" else outcome)
 

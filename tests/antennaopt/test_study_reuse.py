@@ -15,13 +15,14 @@ from test_recognition import FAMILY, FIRST, NEARLY, without
 from antennaopt.cli.tables import report_lines
 from antennaopt.experiment import Experiment
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run import Quiet, resume, run
+from antennaopt.run.progress import Progress
 from antennaopt.run.reuse import ReusingFarm
+from antennaopt.run.start import resume, run
 from antennaopt.solve import arithmetic
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.store.cache import FILE, EvaluationCache, _check_sum
-from antennaopt.store.outcome import packed
+from antennaopt.store.packing import packed
 
 EXPERIMENT = {
     "name": "coarse_lens",
@@ -127,7 +128,7 @@ def test_another_arithmetic_class_finds_nothing(tmp_path, stepped, monkeypatch, 
     assert (len(stepped), again.reused) == (2 * first.evaluations, {})
 
 
-class Told(Quiet):
+class Told(Progress):
     def __init__(self):
         self.notes = []
 

@@ -6,13 +6,17 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_cuts import amplitudes_of
 
 from antennaopt.errors import Interrupted, ResumeRefusedError, RunInUseError
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.metrics import METRICS
-from antennaopt.run import Lines, Quiet, estimate, outcome_of_row, resume, run
-from antennaopt.store import RunFolder
+from antennaopt.run.planning import estimate
+from antennaopt.run.progress import Lines, Progress
+from antennaopt.run.start import resume, run
+from antennaopt.run.stores import outcome_of_row
+from antennaopt.store.run_folder import RunFolder
 
 TOML = """
 title = "Three radii"
@@ -73,8 +77,8 @@ def antenna(design):
         "hpbw_e_deg": [20.0, None],
         "sidelobe_db": [None, -19.0],
         "theta_deg": theta.tolist(),
-        "e_plane_dbi": cut,
-        "h_plane_dbi": cut,
+        "e_plane": amplitudes_of(cut),
+        "h_plane": amplitudes_of(cut),
         "decay_db": 60.0,
     }
 
@@ -300,7 +304,7 @@ def test_other_versions_are_told(experiment_file, tmp_path):
     path.write_text(json.dumps(manifest))
     notes = []
 
-    class Told(Quiet):
+    class Told(Progress):
         def note(self, text):
             notes.append(text)
 
@@ -331,8 +335,8 @@ def test_lines_of_progress(experiment_file, tmp_path, capsys):
 def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monkeypatch):
     monkeypatch.setattr("antennaopt.run.planning.plan_for", lambda experiment: dict(PLAN))
 
-    def timed(family, designs, plan, *, backend, fields=False):
-        steps = plan["max_steps"]
+    def timed(family, designs, plan, *, backend, fields=False, options):
+        steps = options.max_steps
         return [{"status": "undecayed", "error": None, "steps": steps, "seconds": 20000 * steps / 4e8} for _ in designs]
 
     dry = estimate(load_experiment(experiment_file), workers=2, evaluate=timed)
@@ -349,9 +353,9 @@ def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monke
     monkeypatch.setattr("antennaopt.solve.device.capacity", lambda plan: {"wave": 5, "antennas": 7})
     batches = []
 
-    def timed(family, designs, plan, *, backend, fields=False):
+    def timed(family, designs, plan, *, backend, fields=False, options):
         batches.append((backend, len(designs)))
-        steps = plan["max_steps"]
+        steps = options.max_steps
         seconds = 20000 * steps / {"cuda": 4e9, "cpu": 5e8}[backend]
         return [{"status": "undecayed", "error": None, "steps": steps, "seconds": seconds} for _ in designs]
 

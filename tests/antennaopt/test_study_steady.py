@@ -11,7 +11,10 @@ from steady_replay import replay
 from test_study_driver import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
-from antennaopt.run import Driver, Interfaces, Quiet, StopSignals
+from antennaopt.run.driver import Driver
+from antennaopt.run.interfaces import Interfaces
+from antennaopt.run.process import StopSignals
+from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, EvolutionSettings, Mutation, Result, decode, new_search
 from antennaopt.search.objectives import Ranking
 
@@ -96,7 +99,7 @@ def driver(store, farm, *, genes=REAL, signals=None, batch_size="auto", objectiv
         design=lambda values: {"feed.inner_radius": 12e-3, **values},
         farm=farm,
         store=store,
-        progress=Quiet(),
+        progress=Progress(),
         signals=signals or StopSignals(),
         batch_size=batch_size,
         clock=lambda: 0.0,

@@ -49,9 +49,17 @@ def test_every_picture_is_there(stored: list[Any]) -> None:
     assert max(path.stat().st_size for path in validation.PICTURES.glob("*.svg")) < 300_000
 
 
+def test_every_measured_family_has_a_section(stored: list[Any]) -> None:
+    """A family without a title in `benchmarks/validation.py` would have no section and no picture."""
+    assert {row["family"] for row in stored[1]["rows"]} == validation.FAMILIES.keys()
+
+
 def test_extrapolation_uses_the_fitted_orders(stored: list[Any]) -> None:
-    """Of the stored sweep, within 0.02."""
+    """Of the stored sweep, within 0.02; a family that was fitted and has no orders yet shows, and no other has any."""
     assert validation.stale_orders(stored[1]) == []
+    assert stored[1]["orders"].keys() == validation.ORDERS.keys()
+    unknown = {"orders": {**stored[1]["orders"], "stepped_horn": {"s11": 2.0}}}
+    assert validation.stale_orders(unknown) == ["stepped_horn"]
 
 
 def test_all_tests_passed(stored: list[Any]) -> None:

@@ -10,8 +10,7 @@ from waiting import wait_until
 
 from antennaopt.cli import main
 from antennaopt.cli.status import Log, curve, rendered
-from antennaopt.run import GenerationReport, Quiet
-from antennaopt.run.progress import LOG_EVERY_S, EventPublisher
+from antennaopt.run.progress import LOG_EVERY_S, EventPublisher, GenerationReport, Progress
 from antennaopt.solve.outcome import Outcome
 from antennaopt.timeline import Timeline
 
@@ -103,7 +102,7 @@ def test_half_a_line_waits_for_its_end(tmp_path):
 def test_a_driver_tells_now_and_then_and_at_the_end_of_each_generation():
     logged, shown, now = [], [], [0.0]
     publisher = EventPublisher(
-        Quiet(), log=lambda event, **more: logged.append((event, more)), show=shown.append, clock=lambda: now[0]
+        Progress(), log=lambda event, **more: logged.append((event, more)), show=shown.append, clock=lambda: now[0]
     )
     publisher.generation_started(0, 100)
     for _ in range(100):

@@ -60,7 +60,7 @@ def test_rows(device: HostDevice) -> None:
 
 def test_one_step_in_one_launch_has_a_row(device: HostDevice) -> None:
     """Next to two launches a step, to their bits; its model moves 60 bytes a cell-step, theirs 84."""
-    two, one = bench_on_device([LENS], schemes=["one_step"], ablations=False, steps=3, repeat=1, device=device)
+    two, one = bench_on_device([LENS], schemes=["one_step"], left_out=(), steps=3, repeat=1, device=device)
     assert (two["choice"], one["choice"]) == ({}, {"launches": 1})
     assert one["difference_from_one_step"] == 0
     moved = [row["fraction_of_memory"] / row["cell_steps_per_s"] * H200.memory_bytes_per_s for row in (one, two)]
@@ -85,7 +85,7 @@ def test_ratios_are_to_the_faster_form_of_one_step(
 
     monkeypatch.setattr(on_device, "marching", start)
     monkeypatch.setattr(on_device, "_seconds", timed)
-    rows = bench_on_device([LENS], schemes=["wavefront"], ablations=False, steps=1, repeat=1, device=device)
+    rows = bench_on_device([LENS], schemes=["wavefront"], left_out=(), steps=1, repeat=1, device=device)
     ratios = {(row["scheme"], *row["choice"]): row["ratio_to_one_step"] for row in rows}
     expected = {"two launches": (1.0, 2 / 3), "one launch": (2 / 3, 1.0)}[faster]
     assert (ratios["one_step",], ratios["one_step", "launches"]) == pytest.approx(expected)

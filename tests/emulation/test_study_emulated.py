@@ -13,7 +13,8 @@ from host_device import HostDevice
 
 from antennaopt.experiment import load_experiment
 from antennaopt.farm import dask_pool
-from antennaopt.run import run, start
+from antennaopt.run import start
+from antennaopt.run.start import run
 from fdtd.backends.cuda import SCHEMES, present
 
 EXPERIMENT = """
