@@ -12,9 +12,11 @@ of 0.2 mm. Each has an error of its own there, known from the finite elements of
                            ours    0.017   0.0033  0.20         0.0017
                            apart   0.020   0.0081  0.56         0.0009
 
-so they may be apart by the sum of both; a quarter is added. Meep's own balance of power through the contour, which has
-no such theory, is off by 0.0002 and 0.0007: the bound is twice the larger. With 0.1 mm Meep comes down to 0.014
-dB, 0.0018 and 0.07 dB on the first lens. Meep's own averaging of the permittivity, which leaves out faces across z,
+so they may be apart by the sum of both; a quarter is added. Meep's own balance of power through the contour has no such
+theory. It depends on where the contour stands: with the contour 0.4, 0.6, 0.8, 1.2, 1.6 and 2.4 mm off the second lens
+it is off by at most 0.0020, 0.0003, 0.0004, 0.0006, 0.0009 and 0.0017; the bound is twice the largest. The export puts
+it two cells off, at 0.4 mm; there, with 0.1 mm, 0.0020 falls to 0.0003. With 0.1 mm Meep comes down to 0.014 dB, 0.0018
+and 0.07 dB on the first lens. Meep's own averaging of the permittivity, which leaves out faces across z,
 would be off by 0.093 dB, 0.039 and 0.50 dB there at 0.2 mm, and its own far field by 2 dB at one angle: the script does
 both by itself.
 
@@ -112,7 +114,7 @@ def test_two_programs_agree(name: str, measured, tmp_path: Path) -> None:
     measured(
         "contour balance of Meep, distance from 1",
         np.abs(of("contour_balance") - 1).max(),
-        at_most=0.0014,
+        at_most=0.0041,
         antenna=name,
     )
     measured("processor time, Meep", theirs["processor_seconds"], "s", antenna=name)
