@@ -28,7 +28,7 @@ test: $(STAMP)  ## the tests (under 10 minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
 
 test-slow: $(STAMP)  ## the long tests
-	$(BIN)/python -m pytest -m "slow and not gpu"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not gpu"
 
 check: $(STAMP)  ## style and types
 	$(BIN)/ruff check .
