@@ -26,7 +26,7 @@ PACKAGES = ("fdtd", "antennaopt")
 RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "stencils"),
-        ("axisymmetric.grid", "axisymmetric.polygons"),
+        ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges"),
         ("axisymmetric.scene", "cpml", "waveforms"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
         (

@@ -11,35 +11,33 @@ on every edge the wedge's own field solves the lattice's equations exactly. E_ph
 for V and the magnetic potential for W, the inverse of the same ratio in air is the area of the H face that this edge
 crosses. Edges and faces that a wall cuts are included, and nodes that took a wall over (V = 0 there).
 
-Where dielectrics meet at the rim, the angular function is joined at their borders with continuous eps f'.
+`fdtd.axisymmetric.wedges` knows V and W. The ratios of all rims of a batch are found at once, then applied a rim at a
+time.
 
 References:
-    Meixner, IEEE Trans. Antennas Propag. 20 (1972) 442 (edge condition); Van Bladel, Singular Electromagnetic Fields
-    and Sources (1991), ch. 4 (dielectric and metal wedges); Przybyszewski & Mrozowski, IEEE Microw. Guided Wave Lett.
-    8 (1998) 66 (metal wedges in Yee's mesh).
+    Przybyszewski & Mrozowski, IEEE Microw. Guided Wave Lett. 8 (1998) 66 (metal wedges in Yee's mesh).
 """
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS, headroom
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.scene import Rim, Scene
+from fdtd.axisymmetric.scene import Scene
+from fdtd.axisymmetric.wedges import Wedges
 
 _REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
 _LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
 _SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
 _LOOKED_AT = 0.2  # cells from the rim at which the media around it are looked at
 _DIRECTIONS = 720
-
-Sectors = tuple[tuple[float, float], ...]
-"""End of each sector around a rim, rad from its first wall, and its permittivity."""
+_WINDOW = 9  # cells around a rim that may be corrected, each way
+_AT_A_TIME = 1 << 18  # nodes, so that a host's cache holds them
 
 
 def edge_conditions(
@@ -57,81 +55,231 @@ def edge_conditions(
         open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
     """
-    cells = _Cells(permittivity, open_length, open_area)
-    groups = [slice(0, scene.batch)] if scene.same_metal else [slice(one, one + 1) for one in range(scene.batch)]
-    around = _around(grid, scene)
-    for group in groups:
-        first = group.start
-        places = tuple(
-            (float(rim.r[first]) / grid.cell, float(rim.z[first]) / grid.cell + grid.origin) for rim in scene.rims
+    if not scene.rims:
+        return
+    windows = _Windows.of(grid, scene, open_length)
+    in_air = windows.ratios(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
+    in_air = in_air.reshape(2, *windows.opening.shape, _WINDOW, _WINDOW)
+    media = _Media.of(windows, _around(grid, scene), library(permittivity))
+    for rim in range(len(scene.rims)):
+        if windows.real[rim].any():
+            place = windows.place(rim)
+            _correct_areas(grid, place, in_air[:, rim], open_length, open_area, permittivity)
+            _correct_edges(grid, place, media.ratios(rim, in_air[:, rim]), open_length, permittivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Windows:
+    """The cells around each rim of each antenna; those with the same metal count as one antenna.
+
+    Attributes:
+        grid: The lattice.
+        real: Whether the rim is there, (rims, antennas), on the host.
+        x, y: Place of the rim, cells, (rims, antennas).
+        i0, k0: Column and row of the window's first node, (rims, antennas).
+        wall, opening: As `Rim` has them, (rims, antennas).
+        near: The rims that may be nearer to some edge of the window, (rims, most); filled up with the rim itself.
+        conducts: Whether a node of the lattice conducts, (antennas, nz, nr), in the metal's library.
+    """
+
+    grid: AxisymmetricGrid
+    real: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    i0: np.ndarray
+    k0: np.ndarray
+    wall: np.ndarray
+    opening: np.ndarray
+    near: np.ndarray
+    conducts: np.ndarray
+
+    @classmethod
+    def of(cls, grid: AxisymmetricGrid, scene: Scene, open_length: np.ndarray) -> _Windows:
+        """Return the windows of a scene's rims."""
+        count = len(open_length)
+        r, z, wall, opening = (
+            np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,))[:count] for rim in scene.rims])
+            for name in ("r", "z", "wall", "opening")
         )
-        there = [place for place in places if not math.isnan(place[0])]
-        for rim, place, seen in zip(scene.rims, places, around, strict=True):
-            if place not in there:
-                continue
-            media = _media_around(rim, group, seen[group])
-            _one_rim(grid, media, group, rim, place, tuple(there), cells)
+        real = ~np.isnan(r)
+        x, y = np.where(real, r / grid.cell, -1e6), np.where(real, z / grid.cell + grid.origin, -1e6)
+        i0, k0 = ((np.where(real, one - _REACH, 0.0)).astype(int) - 1 for one in (x, y))
+        return cls(
+            grid=grid,
+            real=real,
+            x=np.where(real, x, 0.0),
+            y=np.where(real, y, 0.0),
+            i0=i0,
+            k0=k0,
+            wall=np.where(real, wall, 0.0),
+            opening=np.where(real, opening, np.pi),
+            near=_near(x, y, real),
+            conducts=open_length[:, 1] == 0,
+        )
+
+    def place(self, rim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows and columns of a rim's windows and one cell more on each side, and whether each is a node there.
+
+        Shapes: (antennas, window + 2, 1), (antennas, 1, window + 2), (antennas, window + 2, window + 2). Those beyond
+        the lattice come in again on its other side.
+        """
+        xp, steps = library(self.conducts), np.arange(-1, _WINDOW + 1)
+        k, i = self.k0[rim][:, None, None] + steps[:, None], self.i0[rim][:, None, None] + steps
+        inside = (k >= 0) & (k < self.grid.nz) & (i >= 1) & (i < self.grid.nr) & self.real[rim][:, None, None]
+        return xp.asarray(k % self.grid.nz), xp.asarray(i % self.grid.nr), xp.asarray(inside)
+
+    def ratios(self, wedges: Wedges, rim: np.ndarray, antenna: np.ndarray) -> np.ndarray:
+        """Return flux over voltage of the edges along r and z of windows, 0 where the edge keeps what it has.
+
+        Args:
+            wedges: The static field around each rim.
+            rim: The rim of each wedge.
+            antenna: Its antenna.
+
+        Returns:
+            Shape (2, wedges, window, window).
+        """
+        most = max(_AT_A_TIME // _WINDOW**2, 1)
+        if library(self.conducts) is not np:
+            most *= 16
+        starts = range(0, len(rim), most)
+        parts = [slice(start, start + most) for start in starts]
+        return library(self.conducts).concatenate(
+            [self._ratios(wedges.some(part), rim[part], antenna[part]) for part in parts], axis=1
+        )
+
+    def _ratios(self, wedges: Wedges, rim: np.ndarray, antenna: np.ndarray) -> np.ndarray:
+        xp = library(self.conducts)
+        i0, k0 = self.i0[rim, antenna], self.k0[rim, antenna]
+        steps = np.arange(_WINDOW + 1)
+        rows, columns = (first[:, None] + steps for first in (k0, i0))
+        on_rows, on_columns = (rows >= 0) & (rows < self.grid.nz), (columns >= 1) & (columns < self.grid.nr)
+        real = self.real[rim, antenna]
+        near = self.near[rim]
+        other_x, other_y = self.x[near, antenna[:, None]].T, self.y[near, antenna[:, None]].T
+        other_x = np.where(self.real[near, antenna[:, None]].T, other_x, 1e6)
+        to_rim_x, to_rim_y = (np.round(first - own[rim, antenna], 9) for first, own in ((i0, self.x), (k0, self.y)))
+        # From here on where the metal's arrays are.
+        wedges, wall, real = wedges.moved(xp), xp.asarray(self.wall[rim, antenna]), xp.asarray(real)
+        to_other = [
+            (xp.asarray(np.round(i0 - x, 9)), xp.asarray(np.round(k0 - y, 9)))
+            for x, y in zip(other_x, other_y, strict=True)
+        ]
+        place = (
+            xp.asarray(antenna)[:, None, None],
+            *(xp.asarray(one) for one in ((rows % self.grid.nz)[:, :-1, None], (columns % self.grid.nr)[:, None, :-1])),
+        )
+        on_rows, on_columns = xp.asarray(on_rows), xp.asarray(on_columns)
+        nodes, corners = xp.arange(_WINDOW), xp.arange(_WINDOW + 1) - 0.5
+
+        def offsets(along: np.ndarray, across: np.ndarray, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+            """Places (wedges, rows, columns) from points that stand at (x, y) of the window's first node."""
+            shape = (len(x), len(across), len(along))
+            return (
+                np.broadcast_to(x[:, None, None] + along, shape).copy(),
+                np.broadcast_to(y[:, None, None] + across[:, None], shape).copy(),
+            )
+
+        from_rim = xp.asarray(to_rim_x), xp.asarray(to_rim_y)
+        voltage = np.where(self.conducts[place], 0.0, wedges.potential(*offsets(nodes, nodes, *from_rim), wall))
+        flux = wedges.flux(*offsets(corners, corners, *from_rim), wall)
+        padded = xp.zeros((len(rim), _WINDOW + 1, _WINDOW + 1))
+        padded[:, :-1, :-1] = voltage
+        found = []
+        for along_r, along_z in ((1, 0), (0, 1)):
+            middle = nodes + along_r / 2, nodes + along_z / 2
+            away = np.hypot(*offsets(*middle, *from_rim))
+            nearest = real[:, None, None] & on_rows[:, :-1, None] & on_columns[:, None, :-1]
+            for other in to_other:
+                nearest &= away <= np.hypot(*offsets(*middle, *other)) + 1e-9
+            ends = (
+                (padded[:, :-1, 1:], on_columns[:, None, 1:]) if along_r else (padded[:, 1:, :-1], on_rows[:, 1:, None])
+            )
+            drop = ends[0] - voltage
+            through = flux[:, 1:, 1:] - flux[:, :-1, 1:] if along_r else flux[:, 1:, :-1] - flux[:, 1:, 1:]
+            use = (away < _REACH) & nearest & ends[1] & (np.abs(drop) > _SMALLEST_VOLTAGE)
+            use[(..., -1) if along_r else (slice(None), -1)] = False  # these edges end outside the window
+            found.append(np.maximum(np.where(use, through / np.where(use, drop, 1.0), 0.0), 0.0))
+        return xp.stack(found)
 
 
-class _Cells(NamedTuple):
-    """Arrays to correct, and the open part of the edges; see `edge_conditions`."""
+def _near(x: np.ndarray, y: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Return for each rim the others that may own edges of its window, (rims, most); filled up with the rim itself."""
+    found = []
+    for one in range(len(x)):
+        apart = np.where(real & real[one], (x - x[one]) ** 2 + (y - y[one]) ** 2, np.inf).min(axis=1)
+        found.append([other for other in np.nonzero(apart < (2 * _REACH + 1) ** 2)[0] if other != one])
+    most = max(map(len, found))
+    return np.array([those + [one] * (most - len(those)) for one, those in enumerate(found)], dtype=int)
 
-    permittivity: np.ndarray
-    open_length: np.ndarray
-    open_area: np.ndarray
 
-
-def _one_rim(
+def _correct_areas(
     grid: AxisymmetricGrid,
-    media: list[tuple[Sectors, slice | np.ndarray]],
-    group: slice,
-    rim: Rim,
-    place: tuple[float, float],
-    places: tuple[tuple[float, float], ...],
-    cells: _Cells,
+    place: tuple[np.ndarray, np.ndarray, np.ndarray],
+    in_air: np.ndarray,
+    open_length: np.ndarray,
+    open_area: np.ndarray,
+    permittivity: np.ndarray,
 ) -> None:
-    """Correct what is around one rim of a group of antennas with the same metal."""
-    permittivity, open_area = cells.permittivity, cells.open_area
-    xp, first, (x, y) = library(permittivity), group.start, place
-    length = cells.open_length[first]
-    wall, opening = float(rim.wall[first]), float(rim.opening[first])
-    i0, k0 = max(int(x - _REACH) - 1, 1), max(int(y - _REACH) - 1, 0)
-    i1, k1 = min(int(x + _REACH) + 3, grid.nr), min(int(y + _REACH) + 3, grid.nz)
-    window = np.s_[k0:k1, i0:i1]
-    rows, columns = np.arange(k0 - 1, k1 + 1) % grid.nz, np.arange(i0 - 1, i1 + 1) % grid.nr
-    around = np.ix_(np.arange(3), rows, columns)  # the window and one cell more on each side
-    inner = np.s_[1:-1, 1:-1]
-    length, area = length[around], open_area[(first, *around)]
-    metal = length[(1, *inner)] == 0
-    corner = (round(x - i0, 9), round(y - k0, 9))
-    others = tuple((round(px - i0, 9), round(py - k0, 9)) for px, py in places if (px, py) != place)
-    shape = (corner, others, wall, opening)
-    least, allowed = _LEAST * grid.courant_number**2, 4 * _allowed(grid)[columns]
+    """Correct the faces around one rim, and raise the permittivity of e_phi where they need it.
 
-    in_air = _ratios(*shape, ((round(opening, 9), 1.0),), metal.shape, metal.tobytes())
-    edges = np.ones_like(length)
-    for component, (ratio, face) in enumerate(zip(in_air, (2, 0), strict=True)):
-        whole = length[(2 * component, *inner)]
-        use = (ratio > 0) & (whole > 0)
-        edges[(2 * component, *inner)] = np.where(use, np.maximum(ratio * whole, least), 1.0)
-        inverse = np.divide(1.0, ratio, out=np.ones_like(ratio), where=use)
-        old = area[(face, *inner)]
-        area[(face, *inner)] = np.where(use, np.maximum(inverse, least * old), old)
-    driven = _driven((length / edges)[[0, 2]], upwards=True) / allowed
-    area[(1, *inner)] = np.maximum(area[(1, *inner)], driven[inner])
-    open_area[(group, slice(None), *window)] = area[(slice(None), *inner)]
-    nodes = xp.asarray((_driven(1 / area[[0, 2]], upwards=False) / allowed)[inner])
-    target = permittivity[(group, 1, *window)]
-    target[...] = np.maximum(target, nodes)
+    Args:
+        grid: The lattice.
+        place: Rows, columns and which are the rim's; see `_Windows.place`.
+        in_air: Ratios of its edges, (2, antennas, window, window).
+        open_length: See `edge_conditions`.
+        open_area: The same.
+        permittivity: The same.
+    """
+    xm, (k, i, inside) = library(open_length), place
+    antenna, inner = xm.arange(len(open_length))[:, None, None], np.s_[:, 1:-1, 1:-1]
+    least = _LEAST * grid.courant_number**2
+    allowed = 4 * xm.asarray(_allowed(grid))[i]
+    driving, faces = [], []
+    for ratio, component, face in ((in_air[0], 0, 2), (in_air[1], 2, 0)):
+        whole, area = open_length[antenna, component, k, i], open_area[antenna, face, k, i]
+        use = (ratio > 0) & (whole[inner] > 0)
+        edges = xm.ones(whole.shape)
+        edges[inner] = np.where(use, np.maximum(ratio * whole[inner], least), 1.0)
+        driving.append(whole / edges)
+        inverse = np.where(use, 1.0 / np.where(use, ratio, 1.0), 1.0)
+        area[inner] = np.where(use, np.maximum(inverse, least * area[inner]), area[inner])
+        faces.append(area)
+        open_area[antenna, face, k[:, 1:-1], i[:, :, 1:-1]] = area[inner]
+    window = antenna, 1, k[:, 1:-1], i[:, :, 1:-1]
+    driven = np.where(inside, _driven(driving[0], driving[1], upwards=True) / allowed, 0.0)
+    open_area[window] = np.maximum(open_area[window], driven[inner])
+    driven = np.where(inside, _driven(1 / faces[1], 1 / faces[0], upwards=False) / allowed, 0.0)
+    xp = library(permittivity)
+    k, i, nodes = (xp.asarray(one) for one in (k[:, 1:-1], i[:, :, 1:-1], driven[inner]))
+    window = xp.arange(len(permittivity))[:, None, None], 1, k, i
+    permittivity[window] = np.maximum(permittivity[window], nodes)
 
-    for sectors, members in media:
-        found = _ratios(*shape, sectors, metal.shape, metal.tobytes())
-        for component, ratio in enumerate(found):
-            whole = length[(2 * component, *inner)]
-            use = (ratio > 0) & (whole > 0)
-            old = permittivity[(members, 2 * component, *window)]
-            new = np.where(xp.asarray(use), np.maximum(xp.asarray(ratio * whole), least * old), old)
-            permittivity[(members, 2 * component, *window)] = new
+
+def _correct_edges(
+    grid: AxisymmetricGrid,
+    place: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ratios: np.ndarray,
+    open_length: np.ndarray,
+    permittivity: np.ndarray,
+) -> None:
+    """Correct the permittivity of the edges around one rim.
+
+    Args:
+        grid: The lattice.
+        place: See `_correct_areas`.
+        ratios: Of the edges with the media around the rim, (2, batch, window, window).
+        open_length: See `edge_conditions`.
+        permittivity: The same.
+    """
+    xm, xp, (k, i, _) = library(open_length), library(permittivity), place
+    k, i = k[:, 1:-1], i[:, :, 1:-1]
+    antenna, member = xm.arange(len(open_length))[:, None, None], xp.arange(len(permittivity))[:, None, None]
+    least, at = _LEAST * grid.courant_number**2, (xp.asarray(k), xp.asarray(i))
+    for ratio, component in zip(ratios, (0, 2), strict=True):
+        whole, old = xp.asarray(open_length[antenna, component, k, i]), permittivity[member, component, *at]
+        new = np.maximum(ratio * whole, least * old)
+        permittivity[member, component, *at] = np.where((ratio > 0) & (whole > 0), new, old)
 
 
 def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
@@ -140,11 +288,10 @@ def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
     return np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)
 
 
-def _driven(pair: np.ndarray, *, upwards: bool) -> np.ndarray:
+def _driven(stacked: np.ndarray, side_by_side: np.ndarray, *, upwards: bool) -> np.ndarray:
     """Sum of the four coefficients around a face (of e_r above each other, of e_z) or a node (of h_r, of h_z)."""
-    stacked, side_by_side = pair
     step = -1 if upwards else 1
-    return stacked + np.roll(stacked, step, 0) + side_by_side + np.roll(side_by_side, step, 1)
+    return stacked + np.roll(stacked, step, 1) + side_by_side + np.roll(side_by_side, step, 2)
 
 
 def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
@@ -166,144 +313,75 @@ def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
     return on_host(found)
 
 
-def _media_around(rim: Rim, group: slice, permittivity: np.ndarray) -> list[tuple[Sectors, slice | np.ndarray]]:
-    """Sectors around a rim, from its first wall on: where each ends, rad, and its permittivity; and who has them."""
-    step = float(rim.opening[group.start]) / _DIRECTIONS
-    found: dict[Sectors, list[int]] = {}
-    for member, row in zip(range(group.start, group.stop), permittivity, strict=True):
-        last = np.append(np.nonzero(np.diff(row))[0], _DIRECTIONS - 1)
-        sectors = tuple((round(float((at + 1) * step), 9), float(row[at])) for at in last)
-        found.setdefault(sectors, []).append(member)
-    if len(found) == 1:
-        return [(next(iter(found)), group)]
-    return [(sectors, np.array(those)) for sectors, those in found.items()]
+@dataclass(frozen=True, kw_only=True)
+class _Media:
+    """What is around the rims of each member of the batch.
 
-
-class _Wedge:
-    """The static field around a rim whose walls stand at the angles 0 and `opening`, V = 0 on both.
-
-    V = rho^nu f, W = -rho^nu g with g = eps f' / nu; nu is the smallest exponent with f = 0 on the second wall, and the
-    largest f is 1.
+    Attributes:
+        first: Permittivity at the first wall, (rims, batch); where one medium is around the rim, its permittivity.
+        item: Row of `mixed` of a rim and member with several media, -1 for others, (rims, batch).
+        mixed: Ratios of the edges there, (2, rows, window, window), in the metal's library.
+        xp: The permittivity's library.
     """
 
-    def __init__(self, sectors: Sectors) -> None:
-        self.opening = sectors[-1][0]
-        self.exponent = np.pi / self.opening if len(sectors) == 1 else self._smallest_exponent(sectors)
-        self._sectors = sectors
-        self._starts = [0.0, *(end for end, _ in sectors[:-1])]
-        self._values = [(float(f[0]), float(g[0])) for f, g in self._join(np.array([self.exponent]), sectors)[:-1]]
-        largest = np.abs(self.angular(np.linspace(0.0, self.opening, 721))[0]).max()
-        self._values = [(f / largest, g / largest) for f, g in self._values]
+    first: np.ndarray
+    item: np.ndarray
+    mixed: np.ndarray | None
+    xp: Any
 
-    def _smallest_exponent(self, sectors: Sectors) -> float:
-        """Bisect f on the second wall."""
-        trial = np.linspace(0.3, 1.2, 181)
-        ends = self._join(trial, sectors)[-1]
-        first = int(np.argmax((ends[:-1] > 0) & (ends[1:] <= 0)))
-        low, high = trial[first], trial[first + 1]
-        for _ in range(50):
-            middle = (low + high) / 2
-            if self._join(np.array([middle]), sectors)[-1][0] > 0:
-                low = middle
-            else:
-                high = middle
-        return (low + high) / 2
+    @classmethod
+    def of(cls, windows: _Windows, around: np.ndarray, xp: Any) -> _Media:
+        """Return the media around a scene's rims.
 
-    @staticmethod
-    def _join(exponent: np.ndarray, sectors: Sectors) -> list:
-        """The functions f and g at each sector's start, and f at the second wall."""
-        f, g, start = np.zeros_like(exponent), np.ones_like(exponent), 0.0
-        found: list = []
-        for end, permittivity in sectors:
-            found.append((f, g))
-            turn = exponent * (end - start)
-            f, g = (
-                f * np.cos(turn) + g / permittivity * np.sin(turn),
-                g * np.cos(turn) - permittivity * f * np.sin(turn),
-            )
-            start = end
-        return [*found, f]
+        Args:
+            windows: The rims.
+            around: Permittivity in directions around them, (rims, batch, directions), on the host.
+            xp: The permittivity's library.
+        """
+        changes = np.diff(around, axis=2) != 0
+        real = np.broadcast_to(windows.real, around.shape[:2])
+        several = changes.any(axis=2) & real
+        item, first = np.full(around.shape[:2], -1), around[:, :, 0]
+        if not several.any():
+            return cls(first=first, item=item, mixed=None, xp=xp)
+        rim, member = np.nonzero(several)
+        antenna = member if windows.real.shape[1] == around.shape[1] else 0 * member
+        opening = windows.opening[rim, antenna]
+        ends, permittivity = _sectors(around[rim, member], changes[rim, member], opening)
+        # Members with the same metal and the same media around it share a row.
+        keys = np.concatenate([rim[None], antenna[None], ends, permittivity]).T
+        _, where, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        wedges = Wedges.of(ends[:, where], permittivity[:, where])
+        item[rim, member] = row.ravel()
+        return cls(first=first, item=item, mixed=windows.ratios(wedges, rim[where], antenna[where]), xp=xp)
 
-    def angular(self, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The functions f and g at angles from the first wall, rad."""
-        f, g = np.zeros_like(angle), np.zeros_like(angle)
-        for (end, permittivity), start, (value, slope) in zip(self._sectors, self._starts, self._values, strict=True):
-            here = (angle >= start) & (angle <= end)
-            turn = self.exponent * (angle - start)
-            f = np.where(here, value * np.cos(turn) + slope / permittivity * np.sin(turn), f)
-            g = np.where(here, slope * np.cos(turn) - permittivity * value * np.sin(turn), g)
-        return f, g
+    def ratios(self, rim: int, in_air: np.ndarray) -> np.ndarray:
+        """Return the ratios of a rim's edges for the batch, (2, batch, window, window).
 
-    def potential(self, x: np.ndarray, y: np.ndarray, wall: float) -> np.ndarray:
-        """V at places from the rim, 0 in the metal; the first wall stands at the angle `wall`."""
-        angle = _from_wall(x, y, wall)
-        f = self.angular(np.clip(angle, 0.0, self.opening))[0]
-        return np.where(angle > self.opening, 0.0, np.hypot(x, y) ** self.exponent * f)
-
-    def flux(self, x: np.ndarray, y: np.ndarray, wall: float) -> np.ndarray:
-        """W at places from the rim; in the metal, of the nearest place on a wall, where the flux ends."""
-        angle = _from_wall(x, y, wall)
-        away = np.hypot(x, y)
-        g = self.angular(np.clip(angle, 0.0, self.opening))[1]
-        on_second = (angle > self.opening) & (angle < self.opening / 2 + np.pi)
-        beyond = np.where(on_second, angle - self.opening, 2 * np.pi - angle)
-        foot = away * np.maximum(np.cos(beyond), 0.0)
-        ends = self.angular(np.array([0.0, self.opening]))[1]
-        in_metal = foot**self.exponent * np.where(on_second, ends[1], ends[0])
-        return -np.where(angle > self.opening, in_metal, away**self.exponent * g)
+        Args:
+            rim: Its number.
+            in_air: Ratios with air around it, (2, antennas, window, window).
+        """
+        xp = self.xp
+        found = xp.asarray(in_air) * xp.asarray(self.first[rim])[:, None, None]
+        members = np.nonzero(self.item[rim] >= 0)[0]
+        if self.mixed is not None and len(members):
+            found[:, xp.asarray(members)] = xp.asarray(self.mixed)[:, xp.asarray(self.item[rim, members])]
+        return found
 
 
-def _from_wall(x: np.ndarray, y: np.ndarray, wall: float) -> np.ndarray:
-    """Angle from a wall, 0 ... 2 pi, counterclockwise from r to z; places on the wall itself count as 0."""
-    tiny = 1e-9
-    return np.maximum(np.mod(np.arctan2(y, x) - wall + tiny, 2 * np.pi) - tiny, 0.0)
-
-
-@lru_cache(maxsize=64)
-def _wedge(sectors: Sectors) -> _Wedge:
-    return _Wedge(sectors)
-
-
-@lru_cache(maxsize=512)
-def _ratios(
-    corner: tuple[float, float],
-    others: tuple[tuple[float, float], ...],
-    wall: float,
-    opening: float,
-    sectors: Sectors,
-    shape: tuple[int, int],
-    metal: bytes,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Flux over voltage of the edges along r and along z of a window, 0 where the edge keeps what it has.
+def _sectors(rows: np.ndarray, changes: np.ndarray, opening: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the sectors of one medium end, rad, and their permittivity, each (sectors, rims).
 
     Args:
-        corner: The rim, in cells from the window's first node.
-        others: The antenna's other rims; an edge belongs to the nearest.
-        wall: Angle of its first wall, rad.
-        opening: Angle between its walls, rad.
-        sectors: Media around it.
-        shape: Rows and columns of the window.
-        metal: Which of its nodes conduct, as bytes.
+        rows: Permittivity in directions around rims, (rims, directions).
+        changes: Whether it is another in the next direction, (rims, directions - 1).
+        opening: Angle between the walls, rad, (rims,).
     """
-    wedge = _wedge((*sectors[:-1], (opening, sectors[-1][1])))
-    x, y = np.meshgrid(np.arange(shape[1]) - corner[0], np.arange(shape[0]) - corner[1])
-    conducts = np.frombuffer(metal, dtype=bool).reshape(shape)
-    voltage = np.where(conducts, 0.0, wedge.potential(x, y, wall))
-    padded = np.pad(voltage, ((0, 1), (0, 1)))
-    found = []
-    for along_r, along_z in ((1, 0), (0, 1)):
-        end = padded[along_z : shape[0] + along_z, along_r : shape[1] + along_r]
-        middle_x, middle_y = x + along_r / 2, y + along_z / 2
-        start_w = wedge.flux(middle_x + along_z / 2, middle_y - along_r / 2, wall)
-        end_w = wedge.flux(middle_x - along_z / 2, middle_y + along_r / 2, wall)
-        drop = end - voltage
-        away = np.hypot(middle_x, middle_y)
-        nearest = np.ones(shape, dtype=bool)
-        for other in others:
-            to_other = np.hypot(middle_x + corner[0] - other[0], middle_y + corner[1] - other[1])
-            nearest &= away <= to_other + 1e-9
-        use = (away < _REACH) & nearest & (np.abs(drop) > _SMALLEST_VOLTAGE)
-        use[(slice(None), -1) if along_r else -1] = False  # these edges end outside the window
-        ratio = np.divide(end_w - start_w, drop, out=np.zeros(shape), where=use)
-        found.append(np.where(ratio > 0, ratio, 0.0))
-    return found[0], found[1]
+    most = int(changes.sum(axis=1).max()) + 1
+    ends, permittivity = np.tile(opening, (most, 1)), np.tile(rows[:, -1], (most, 1))
+    which, at = np.nonzero(changes)
+    number = (np.cumsum(changes, axis=1) - 1)[which, at]
+    ends[number, which] = np.round((at + 1) * (opening[which] / _DIRECTIONS), 9)
+    permittivity[number, which] = rows[which, at]
+    return ends, permittivity

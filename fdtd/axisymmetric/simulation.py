@@ -46,12 +46,10 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
     )
     compensate_dispersion(grid, permittivity, layout.design_frequency)
-    open_length, open_area = (on_host(part) for part in open_parts(grid, scene, np if scene.same_metal else xp))
-    # Around rims that differ from antenna to antenna is the host's work, where small arrays cost least.
-    around_rims = permittivity if scene.same_metal else on_host(permittivity)
-    edge_conditions(grid, scene, around_rims, open_length, open_area)
+    open_length, open_area = open_parts(grid, scene, np if scene.same_metal else xp)
+    edge_conditions(grid, scene, permittivity, open_length, open_area)
     _close_feed(layout, open_length, open_area)
-    permittivity, open_length, open_area = (xp.asarray(part) for part in (around_rims, open_length, open_area))
+    open_length, open_area = (xp.asarray(part) for part in (open_length, open_area))
     return Media(
         permittivity=permittivity,
         conductivity=conductivity,

@@ -120,3 +120,40 @@ def test_no_rim_no_change() -> None:
     eps, length, area = np.ones((3, 1, 3, grid.nz, grid.nr))
     edge_conditions(grid, Scene(batch=1), eps, length, area)
     assert (eps == 1).all() and (area == 1).all()
+
+
+def test_alone_and_in_a_batch() -> None:
+    """Tubes of different radii, with and without a slab over them, and one without a rim: each as it is alone."""
+    grid = AxisymmetricGrid(nr=60, nz=40, cell=CELL, origin=20, courant_number=0.3 * courant_limit(1))
+    places, permittivities = (0.0, 0.3, 0.8, 0.55), (1.0, 2.53, 3.8, 1.0)
+
+    def corrected(which: list[int]) -> list[np.ndarray]:
+        one = np.ones(len(which))
+        radius = np.array([(RADIUS + places[at]) * CELL for at in which])
+        permittivity = np.array([permittivities[at] for at in which])
+        there = np.where(np.array(which) == 3, np.nan, radius)
+        slab = Dielectric(
+            distance=box(-one, 2 * radius, 0 * one, 40 * CELL * one),
+            permittivity=permittivity,
+            loss_tangent=0 * one,
+            r_max=1.0,
+            z_min=0.0,
+            z_max=40 * CELL,
+        )
+        scene = Scene(
+            batch=len(which),
+            dielectrics=(slab,),
+            conductors=(box(radius, one, -one, 0 * one),),
+            rims=(Rim(r=there, z=0 * one, wall=0 * one, opening=1.5 * np.pi * one),),
+        )
+        length, area = open_parts(grid, scene)
+        layers = np.ones(length.shape)
+        edge_conditions(grid, scene, layers, length, area)
+        return [layers, area]
+
+    together = corrected([0, 1, 2, 3])
+    for at in range(4):
+        for one, every in zip(corrected([at]), together, strict=True):
+            assert np.array_equal(one[0], every[at])
+    assert (together[0][3] == 1).all()
+    assert all((together[0][at] != 1).any() for at in range(3))
