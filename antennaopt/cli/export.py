@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from antennaopt.cli.far_field import FarFieldFiles, far_field_options
 from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options, refuse_infeasible, write_antenna
-from antennaopt.cli.options import check_writable, completed_from, quiet_option, warn, write_out
+from antennaopt.cli.options import check_writable, completed_from, quiet_option, warn
 from antennaopt.cli.outputs import data_files, written_for
+from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from antennaopt.run.stores import Individual
 
-FORMATS = ("meep",)
+FORMATS = ScriptFiles.names()
 
 
 @click.command(short_help="Write geometry and data of an antenna.")
@@ -25,88 +28,135 @@ FORMATS = ("meep",)
 @click.option("--toml", type=click.Path(path_type=Path), metavar="FILE", help="Antenna file for `antennaopt simulate`.")
 @click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Figures of merit and patterns.")
 @click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="S11 (.s1p).")
+@far_field_options
 @geometry_options
+@script_options
 @click.option(
     "--format",
     "format_",
     metavar="NAME",
-    help="Script that solves it with another program: meep.",
+    help="--format meep --out FILE is another way to write --meep FILE; openems likewise.",
     shell_complete=completed_from(FORMATS),
 )
 @click.option("--out", metavar="FILE", help="Where the script of --format goes.  [default: stdout]")
 @quiet_option
 def export(
-    source: Path, individual: str | None, format_: str | None, out: str | None, quiet: bool, **files: Path | None
+    source: Path, individual: str | None, format_: str | None, out: str | None, quiet: bool, **files: Any
 ) -> None:
     """Write geometry and data of any antenna of a run, or of an antenna file; prints the files.
 
     \b
     Examples:
       antennaopt export results/quickstart/RUN --toml best.toml --csv best.csv --touchstone best.s1p
-      antennaopt export antenna.toml --format meep --out antenna_meep.py
+      antennaopt export results/quickstart/RUN --cut best.cut --ffs best.ffs --netcdf best.nc
+      antennaopt export antenna.toml --meep antenna_meep.py
       antennaopt export horn.toml --outline horn_outline.toml
       antennaopt export horn.toml --dxf horn.dxf --stl horn.stl --step horn.step
     """  # noqa: D301 - \b is click's
-    _check_wishes(files, format_, out)
-    script, geometry = out or "-", GeometryFiles.of(files)
-    toml, csv, touchstone = (files[name] for name in ("toml", "csv", "touchstone"))
-    others = (toml, script, *written_for(csv, touchstone))
-    check_writable(*others, *geometry.named(), inputs=[source])
-    known = None
+    wishes = _Wishes.of(_with_format(files, format_, out))
+    wishes.far_field.check()
+    check_writable(*wishes.others(), *wishes.geometry.named(), inputs=[source])
     if source.is_file() or source.suffix == ".toml":
-        _refuse_for_file(source, individual, files)
+        wishes.refuse_for_file(source, individual)
+        known = None
         antenna, plan = _of_file(source)
     else:
-        known = _of_run(source, individual or "best", csv, touchstone)
+        known = _of_run(source, individual or "best", wishes)
         antenna, plan = (
             Antenna(experiment=known.experiment, design=known.design, title=_title(known), comment=_comment(known)),
             known.plan,
         )
-    check_writable(*others, *geometry.written_for(antenna), inputs=[source])
-    written: list[Path] = []
-    if known is not None:
-        if toml is not None:
-            written.append(write_antenna(toml, known.experiment.kind, antenna))
-        radius = known.design["feed.inner_radius"]
-        written += data_files(csv, touchstone, known.outcome, title=antenna.title, feed_radius=radius)
-    written += geometry.write(antenna)
-    if format_ is not None:
-        write_out(script, _script(antenna, plan))
-        written += [Path(script)] if script != "-" else []
+    check_writable(*wishes.others(), *wishes.geometry.written_for(antenna), inputs=[source])
+    written = wishes.write_results(known, antenna) if known is not None else []
+    written += [*wishes.geometry.write(antenna), *wishes.scripts.write(antenna, plan)]
     if not quiet:
         for path in written:
-            click.echo(str(path), err=format_ is not None and script == "-")
+            click.echo(str(path), err=wishes.scripts.on_stdout)
 
 
-def _check_wishes(files: Mapping[str, Path | None], format_: str | None, out: str | None) -> None:
-    if format_ is None and not any(files.values()):
-        known = ", ".join(f"--{name}" for name in files)
-        raise ConfigurationError(f"nothing to export; name at least one of {known}, --format")
-    if format_ is not None and format_ not in FORMATS:
-        raise ConfigurationError(f"--format {format_} is not known; use one of {', '.join(FORMATS)}")
+@dataclass(frozen=True, kw_only=True)
+class _Wishes:
+    """All that is to be written."""
+
+    toml: Path | None
+    csv: Path | None
+    touchstone: Path | None
+    geometry: GeometryFiles
+    far_field: FarFieldFiles
+    scripts: ScriptFiles
+
+    @classmethod
+    def of(cls, files: Mapping[str, Any]) -> _Wishes:
+        named = {name: file for name, file in files.items() if name != "pattern_frequency"}
+        if not any(named.values()):
+            known = ", ".join(f"--{name}" for name in named)
+            raise ConfigurationError(f"nothing to export; name at least one of {known}, --format")
+        scripts = ScriptFiles.of(files)
+        if scripts.named().count("-") > 1:
+            raise ConfigurationError("--meep and --openems cannot both go to stdout; name a file for one of them")
+        return cls(
+            **{name: files[name] for name in ("toml", "csv", "touchstone")},
+            geometry=GeometryFiles.of(files),
+            far_field=FarFieldFiles.of(files),
+            scripts=scripts,
+        )
+
+    def others(self) -> list[Path | str | None]:
+        """Return all files but those of the geometry."""
+        results = (self.toml, *written_for(self.csv, self.touchstone))
+        return [*results, *self.far_field.named(), *self.scripts.named()]
+
+    def refuse_for_file(self, source: Path, individual: str | None) -> None:
+        """An antenna file has no results yet, and is no run."""
+        if individual is not None:
+            raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
+        results = {"toml": self.toml, "csv": self.csv, "touchstone": self.touchstone, **self.far_field.files}
+        for option, file in results.items():
+            if file is not None:
+                advice = "it is one already" if option == "toml" else f"use `antennaopt simulate {source} --{option}`"
+                raise ConfigurationError(f"--{option} exports an antenna of a run, and {source} is a file; {advice}")
+
+    @property
+    def need_results(self) -> bool:
+        return bool(self.csv or self.touchstone or self.far_field.files)
+
+    def write_results(self, known: Individual, antenna: Antenna) -> list[Path]:
+        """Write what only an antenna of a run has, and return the files."""
+        far = list(self.far_field.write(known.outcome, title=antenna.title))  # first: it may refuse older runs
+        written = []
+        if self.toml is not None:
+            written.append(write_antenna(self.toml, known.experiment.kind, antenna))
+        radius = known.design["feed.inner_radius"]
+        return [
+            *written,
+            *data_files(self.csv, self.touchstone, known.outcome, title=antenna.title, feed_radius=radius),
+            *far,
+        ]
+
+
+def _with_format(files: Mapping[str, Any], format_: str | None, out: str | None) -> dict[str, Any]:
+    """Return the options with `--format NAME --out FILE` written as `--NAME FILE`."""
     if out is not None and format_ is None:
         raise ConfigurationError(f"--out {out} goes with --format; name the format, for example --format meep")
+    if format_ is None:
+        return dict(files)
+    if format_ not in FORMATS:
+        raise ConfigurationError(f"--format {format_} is not known; use one of {', '.join(FORMATS)}")
+    if files[format_] is not None:
+        raise ConfigurationError(f"--format {format_} is another way to write --{format_} FILE; leave one of them out")
+    return {**files, format_: out or "-"}
 
 
-def _refuse_for_file(source: Path, individual: str | None, files: Mapping[str, Path | None]) -> None:
-    """An antenna file has no results yet, and is no run."""
-    if individual is not None:
-        raise ConfigurationError(f"--individual {individual} goes with a run folder, and {source} is none")
-    for option in ("toml", "csv", "touchstone"):
-        if files[option] is not None:
-            advice = "it is one already" if option == "toml" else f"use `antennaopt simulate {source} --{option}`"
-            raise ConfigurationError(f"--{option} exports an antenna of a run, and {source} is a file; {advice}")
-
-
-def _of_run(run: Path, individual: str, csv: Path | None, touchstone: Path | None) -> Individual:
+def _of_run(run: Path, individual: str, wishes: _Wishes) -> Individual:
     from antennaopt.run.stores import recall
 
     known = recall(run, individual)
     warn(known.damage)
-    if known.outcome["status"] != "ok" and (csv is not None or touchstone is not None):
+    if known.outcome["status"] != "ok" and wishes.need_results:
         raise ConfigurationError(
             f"{known.individual} is {known.outcome['status']} and has no results; export it with --toml only"
         )
+    wishes.far_field.check_frequencies(known.experiment.solver.frequencies)
     return known
 
 
@@ -129,10 +179,3 @@ def _of_file(source: Path) -> tuple[Antenna, dict[str, Any]]:
     chosen = plan(experiment.kind, design, design, experiment.solver.settings)
     comment = f"Written from {source.name}."
     return Antenna(experiment=experiment, design=design, title=title, comment=comment), chosen.to_dict()
-
-
-def _script(antenna: Antenna, plan: dict[str, Any]) -> str:
-    from antennaopt.report.meep import meep_script
-
-    refuse_infeasible(antenna.experiment.kind, antenna.design)
-    return meep_script(antenna.experiment.family, antenna.design, plan, title=antenna.title)

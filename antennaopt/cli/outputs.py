@@ -12,8 +12,10 @@ from typing import Any
 
 import click
 
+from antennaopt.cli.far_field import FarFieldFiles, far_field_options
 from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options
 from antennaopt.cli.options import check_writable
+from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 from antennaopt.terminal import drawn, visible
 
@@ -30,7 +32,7 @@ _OPTIONS = (
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name files; the command gets them as keyword arguments for `Outputs`."""
-    command = geometry_options(command)
+    command = far_field_options(geometry_options(script_options(command)))
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -48,6 +50,8 @@ class Outputs:
         csv: Tables.
         touchstone: S11.
         geometry: The antenna itself.
+        far_field: Its far field for other programs.
+        scripts: That solve it with other programs.
     """
 
     plot: Path | None = None
@@ -57,12 +61,19 @@ class Outputs:
     csv: Path | None = None
     touchstone: Path | None = None
     geometry: GeometryFiles = field(default_factory=GeometryFiles)
+    far_field: FarFieldFiles = field(default_factory=FarFieldFiles)
+    scripts: ScriptFiles = field(default_factory=ScriptFiles)
 
     @classmethod
     def of(cls, files: Mapping[str, Any]) -> Outputs:
         """Return what the options of `file_options` name."""
-        geometry = GeometryFiles.of(files)
-        return cls(**{name: path for name, path in files.items() if not hasattr(geometry, name)}, geometry=geometry)
+        parts: dict[str, Any] = {
+            "geometry": GeometryFiles.of(files),
+            "far_field": FarFieldFiles.of(files),
+            "scripts": ScriptFiles.of(files),
+        }
+        elsewhere = {*vars(parts["geometry"]), *FarFieldFiles.names(), *ScriptFiles.names()}
+        return cls(**{name: path for name, path in files.items() if name not in elsewhere}, **parts)
 
     @property
     def need_fields(self) -> bool:
@@ -85,7 +96,10 @@ class Outputs:
             ConfigurationError: A name's ending is not known, two are one file or the source's, or ffmpeg is missing.
             StorageError: A folder cannot be written.
         """
+        self.far_field.check()
         check_writable(*self._of_results(json_file), *self.geometry.named(), inputs=[source])
+        if self.scripts.on_stdout:
+            raise ConfigurationError("a script on stdout goes with `antennaopt export`; name a file for it")
         if self.plot is not None:
             from antennaopt.report.canvas import KINDS
 
@@ -107,19 +121,21 @@ class Outputs:
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
 
     def _of_results(self, json_file: str | None) -> list[Path | str | None]:
-        return [json_file, self.plot, self.animate, self.fields, *written_for(self.csv, self.touchstone)]
+        results = (json_file, self.plot, self.animate, self.fields, *written_for(self.csv, self.touchstone))
+        return [*results, *self.far_field.named(), *self.scripts.named()]
 
     def frequency(self, solved: list[float]) -> float | None:
-        """Return the frequency that the figure is to show, Hz, or None for the design's.
+        """Return the frequency that the figure is to show, Hz, or None for the design's; check those of other files.
 
         Args:
             solved: What the antenna is solved at, Hz.
 
         Raises:
-            ConfigurationError: It is no frequency or not solved.
+            ConfigurationError: One is no frequency or not solved, or a file cannot hold them all.
         """
         from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 
+        self.far_field.check_frequencies(solved)
         if self.plot_frequency is None:
             return None
         try:
@@ -139,6 +155,7 @@ class Outputs:
         outcome: Mapping[str, Any],
         antenna: Antenna,
         *,
+        plan: Mapping[str, Any],
         title: str,
         frequency: float | None = None,
         quiet: bool = False,
@@ -148,6 +165,7 @@ class Outputs:
         Args:
             outcome: Of `evaluate`, with what was needed.
             antenna: What was solved.
+            plan: Its lattice.
             title: Of figure, film and Touchstone.
             frequency: That the figure is to show, Hz.
             quiet: Whether to print nothing.
@@ -156,7 +174,9 @@ class Outputs:
             StorageError: Something could not be written.
         """
         radius = antenna.design["feed.inner_radius"]
-        yielded = (self._written(outcome, title, radius, frequency, quiet), self.geometry.write(antenna))
+        results = self._written(outcome, title, radius, frequency, quiet)
+        far = self.far_field.write(outcome, title=title)
+        yielded = (results, far, self.geometry.write(antenna), self.scripts.write(antenna, plan))
         for path in chain.from_iterable(yielded):
             if not quiet:
                 print(f"wrote {path}", file=sys.stderr)

@@ -59,6 +59,7 @@ def simulate(
       antennaopt simulate antenna.toml --cell "0.3 mm" --extrapolate
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate antenna.toml --dxf antenna.dxf --stl antenna.stl
+      antennaopt simulate antenna.toml --cut antenna.cut --ffs antenna.ffs
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings
@@ -94,7 +95,7 @@ def simulate(
     _refuse_failed(outcome)
     if not quiet:
         _show(outcome, result, to_stderr=json_file == "-", meshes=simulated.meshes)
-    outputs.write(outcome, antenna, title=simulated.title, frequency=frequency, quiet=quiet)
+    outputs.write(outcome, antenna, plan=simulated.plan, title=simulated.title, frequency=frequency, quiet=quiet)
 
 
 def _of_file(

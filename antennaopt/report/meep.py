@@ -32,6 +32,17 @@ def meep_script(family: str, design: Mapping[str, float], plan: Mapping[str, Any
     """
     model = meep_model(family, design, plan, title=title)
     template = files("antennaopt.report").joinpath("templates/meep_script.py.txt").read_text("utf-8")
+    return filled(template, model, title)
+
+
+def filled(template: str, model: Mapping[str, Any], title: str) -> str:
+    """Return a script's template with its title and antenna filled in.
+
+    Args:
+        template: With @TITLE@ and @ANTENNA@.
+        model: See `meep_model`.
+        title: In the script's heading.
+    """
     words = " ".join(title.replace("\\", "/").replace('"', "'").split()).rstrip(".") or "An antenna"
     return template.replace("@TITLE@", words).replace("@ANTENNA@", _readable(model))
 

@@ -295,7 +295,9 @@ def commands(record: RunRecord) -> str:
     ]
     if record.best is not None:
         simulate = f"antennaopt simulate . --individual {record.best['individual']} --plot best.png --json best.json"
+        files = f"antennaopt export . --individual {record.best['individual']} --step best.step --cut best.cut"
         lines.insert(2, (simulate, "the best antenna again"))
+        lines.insert(3, (files, "its solids and far field; --help lists all formats"))
     width = max(len(command) for command, _ in lines)
     return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
 

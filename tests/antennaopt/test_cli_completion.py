@@ -23,7 +23,7 @@ def completions(line):
         ("antennaopt run --backend ", ["auto", "cpu", "reference", "cuda"]),
         ("antennaopt simulate antenna.toml --backend c", ["cpu", "cuda"]),
         ("antennaopt worker --backend x", []),
-        ("antennaopt export antenna.toml --format ", ["meep"]),
+        ("antennaopt export antenna.toml --format ", ["meep", "openems"]),
     ],
 )
 def test_values(line, values):

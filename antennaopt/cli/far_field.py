@@ -1,0 +1,116 @@
+"""The files of `export` and `simulate` that hold an antenna's far field for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from antennaopt.errors import ConfigurationError
+
+_ABOUT = {
+    "cut": "Far field for GRASP: cuts, co and cross (.cut).",
+    "sph": "Far field for GRASP: spherical waves (.sph).",
+    "ffs": "Far field source for CST, version 3.0 (.ffs).",
+    "ffe": "Far field for Feko (.ffe).",
+    "msi": "Gain and losses of both planes at one frequency for planning tools (.msi, .pln).",
+    "netcdf": "Far field with complex E_theta, E_phi for xarray (.nc).",
+}
+_FREQUENCY = "pattern_frequency"
+
+
+def far_field_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options; the command gets them as keyword arguments for `FarFieldFiles`."""
+    one = click.option(
+        "--pattern-frequency", metavar="FREQUENCY", help="Of the far-field files; else all frequencies that are solved."
+    )
+    command = one(command)
+    for name, about in reversed(_ABOUT.items()):
+        command = click.option(f"--{name}", type=click.Path(path_type=Path), metavar="FILE", help=about)(command)
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarFieldFiles:
+    """Which far-field files are to be written, and where.
+
+    Attributes:
+        files: Path by kind, see `antennaopt.report.far_field_files.KINDS`.
+        frequency: The one that they hold, as given; None for all.
+    """
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    frequency: str | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> FarFieldFiles:
+        """Return the part of a command's options that names far fields."""
+        files = {name: options[name] for name in _ABOUT if options.get(name) is not None}
+        return cls(files=files, frequency=options.get(_FREQUENCY))
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Return the names of all options."""
+        return (*_ABOUT, _FREQUENCY)
+
+    def named(self) -> list[Path]:
+        """Return the files as given."""
+        return list(self.files.values())
+
+    def check(self) -> None:
+        """Refuse names with an ending that is not their kind's.
+
+        Raises:
+            ConfigurationError: One has another ending, or there is a frequency without a file.
+        """
+        if self.frequency is not None and not self.files:
+            raise ConfigurationError(
+                f"--pattern-frequency {self.frequency} goes with --cut, --sph, --ffs, --ffe, --msi or --netcdf"
+            )
+        if self.files:
+            from antennaopt.report.far_field_files import check_ending
+
+            for name, path in self.files.items():
+                check_ending(name, path)
+
+    def check_frequencies(self, solved: Sequence[float]) -> None:
+        """Refuse what the files cannot hold, before anything is solved.
+
+        Args:
+            solved: Frequencies, Hz.
+
+        Raises:
+            ConfigurationError: `--pattern-frequency` is not solved, or `--msi` has several frequencies.
+        """
+        if not self.files:
+            return
+        from antennaopt.report.far_field import chosen
+        from antennaopt.report.far_field_files import check_single
+
+        if self.frequency is not None:
+            chosen(self.frequency, list(solved))
+        elif "msi" in self.files:
+            check_single(list(solved))
+
+    def write(self, outcome: Mapping[str, Any], *, title: str) -> Iterator[Path]:
+        """Write all of them and yield the files.
+
+        Args:
+            outcome: An `ok` outcome with patterns.
+            title: Of the antenna.
+
+        Raises:
+            ConfigurationError: There are no complex patterns, or a file cannot hold them.
+            StorageError: One cannot be written.
+        """
+        if not self.files:
+            return
+        from antennaopt.report.far_field import FarField
+        from antennaopt.report.far_field_files import write_far_field
+
+        far = FarField.of(outcome, title=title).at(self.frequency)
+        for name, path in self.files.items():
+            yield write_far_field(name, path, far)

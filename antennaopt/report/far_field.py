@@ -1,0 +1,139 @@
+"""The far field of a solved antenna as other programs take it: amplitudes of both planes, powers, the whole sphere.
+
+E_theta = E(theta) cos(phi) and E_phi = -H(theta) sin(phi), with exp(+jwt) and without the factor exp(-jkr) / r, seen
+from the axis's point z = 0. Their phase is over that of the feed's incident wave there. The field is along +x on the
+axis. In volts it is that of an incident wave of 1 W, peak values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import constants
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
+from antennaopt.solve.cuts import amplitudes
+
+IMPEDANCE = math.sqrt(constants.mu_0 / constants.epsilon_0)
+"""Of free space, ohm."""
+
+PHI_STEP_DEG = 5.0
+"""Of files that hold the whole sphere; order 1 needs a step below 90 degrees."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FarField:
+    """The far field of one antenna.
+
+    Attributes:
+        title: For people.
+        frequency_hz: Hz, ascending, (F,).
+        theta_deg: Angles from the axis, equally spaced from 0 to 180 degrees, (T,).
+        e_plane: Amplitude whose square is directivity, complex, (F, T).
+        h_plane: The same in the H plane.
+        s11: Complex, (F,).
+        efficiency: Radiated over accepted power, (F,).
+    """
+
+    title: str
+    frequency_hz: np.ndarray
+    theta_deg: np.ndarray
+    e_plane: np.ndarray
+    h_plane: np.ndarray
+    s11: np.ndarray
+    efficiency: np.ndarray
+
+    @classmethod
+    def of(cls, outcome: Mapping[str, Any], *, title: str) -> FarField:
+        """Return the far field of an outcome.
+
+        Args:
+            outcome: An `ok` outcome as `evaluate` returns it, or of a run's row with its patterns.
+            title: For people.
+
+        Raises:
+            ConfigurationError: It has no complex cuts, or one is not finite.
+        """
+        if outcome.get("e_plane") is None or outcome.get("s11") is None:
+            why = (
+                "this run stored its patterns in dB, without phase; solve the antenna again with `antennaopt simulate "
+                "RUN --individual ID`"
+                if outcome.get("older_dbi") is not None
+                else f"there are no patterns on disk (status {outcome.get('status')})"
+            )
+            raise ConfigurationError(f"far field: {why}")
+        order = np.argsort(np.asarray(outcome["frequency_hz"], dtype=float))
+        efficiency = [1.0 if value is None else value for value in outcome["radiation_efficiency"]]
+        found = cls(
+            title=" ".join(title.split()),
+            frequency_hz=np.asarray(outcome["frequency_hz"], dtype=float)[order],
+            theta_deg=np.asarray(outcome["theta_deg"], dtype=float),
+            e_plane=np.asarray(amplitudes(outcome["e_plane"]), dtype=complex)[order],
+            h_plane=np.asarray(amplitudes(outcome["h_plane"]), dtype=complex)[order],
+            s11=np.array([complex(*pair) for pair in outcome["s11"]])[order],
+            efficiency=np.asarray(efficiency, dtype=float)[order],
+        )
+        if not all(np.isfinite(one).all() for one in (found.e_plane, found.h_plane, found.s11, found.efficiency)):
+            raise ConfigurationError("far field: a value is not finite; solve the antenna again")
+        return found
+
+    @property
+    def accepted_w(self) -> np.ndarray:
+        """Power that the antenna takes of an incident wave of 1 W, (F,)."""
+        return 1.0 - np.abs(self.s11) ** 2
+
+    @property
+    def radiated_w(self) -> np.ndarray:
+        """Power that it radiates of that, (F,)."""
+        return self.efficiency * self.accepted_w
+
+    def volts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return r E in both planes of an incident wave of 1 W, V, peak values, (F, T) each."""
+        scale = np.sqrt(IMPEDANCE * np.maximum(self.radiated_w, 0.0) / (2.0 * np.pi))[:, None]
+        return scale * self.e_plane, scale * self.h_plane
+
+    def at(self, frequency: str | None) -> FarField:
+        """Return the field at one of its frequencies, given with a unit; all of it for None.
+
+        Raises:
+            ConfigurationError: It is no frequency, or not solved.
+        """
+        if frequency is None:
+            return self
+        place = chosen(frequency, self.frequency_hz.tolist())
+        names = ("frequency_hz", "e_plane", "h_plane", "s11", "efficiency")
+        return replace(self, **{name: getattr(self, name)[place : place + 1] for name in names})
+
+
+def chosen(frequency: str, solved: list[float]) -> int:
+    """Return the place of a frequency, given with a unit, in a list, Hz.
+
+    Raises:
+        ConfigurationError: It is no frequency, or not in the list.
+    """
+    try:
+        asked = parse_quantity(frequency, FREQUENCY)
+    except QuantityError as error:
+        raise ConfigurationError(f'--pattern-frequency "{frequency}" {error}') from None
+    place = min(range(len(solved)), key=lambda at: abs(solved[at] - asked))
+    if abs(solved[place] - asked) > 1e-6 * asked:
+        known = ", ".join(format_frequency(one) for one in solved)
+        raise ConfigurationError(f'--pattern-frequency "{frequency}" is not solved; use one of {known}')
+    return place
+
+
+def sphere_angles() -> np.ndarray:
+    """Return the angles phi of files that hold the whole sphere, degrees, both ends included."""
+    return np.arange(0.0, 360.0 + PHI_STEP_DEG / 2, PHI_STEP_DEG)
+
+
+def on_sphere(e: np.ndarray, h: np.ndarray, phi_deg: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return E_theta and E_phi of both planes' amplitudes (..., T) at angles phi (P,), (..., P, T) each."""
+    phi = np.radians(phi_deg)
+    cosine, sine = (np.where(np.abs(one) < 1e-15, 0.0, one)[:, None] for one in (np.cos(phi), np.sin(phi)))
+    return e[..., None, :] * cosine, -h[..., None, :] * sine
