@@ -131,6 +131,8 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
         if table.startswith("body."):
             path = ("body", int(table.partition(".")[2]))
             given = drawn.materials[path[1]]
+        elif table not in data and all(parameter.optional for parameter in parameters):
+            given = {}
         elif table not in data:
             missing.append(EntryError(f"is missing; add a table [antenna.{table}]", path=path, value=MISSING))
             continue
@@ -140,17 +142,36 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
             check_keys(given, [parameter.key for parameter in parameters])
         for parameter in parameters:
             if parameter.key in given:
-                read = _list if parameter.kind == "list" else _entry
+                read = _list if _is_list(parameter, given[parameter.key]) else _entry
                 with below(*path, parameter.key):
                     values[parameter.name] = read(parameter, given[parameter.key], si=si)
-            elif parameter.default is not None:
-                values[parameter.name] = parameter.default
+            elif parameter.optional:
+                values[parameter.name] = () if parameter.default is None else parameter.default
             else:
                 text = f"is missing; add for example {parameter.key} = {parameter.example}"
                 missing.append(EntryError(text, path=(*path, parameter.key), value=MISSING))
     if missing:
         raise missing[0]
+    _check_lists(family, values)
     return Antenna(family=family.name, values=values, bodies=drawn.bodies, profiles=drawn.profiles)
+
+
+def _check_lists(family: Family, values: Mapping[str, Value | tuple[Value, ...]]) -> None:
+    """Refuse a list that has not as many entries as the one that it goes with.
+
+    Raises:
+        EntryError: With both numbers.
+    """
+    for parameter in family.parameters:
+        given = values[parameter.name]
+        if not parameter.like or not isinstance(given, tuple):
+            continue
+        other = values[parameter.like]
+        count = len(other) if isinstance(other, tuple) else 1
+        if len(given) != count:
+            number = f"{len(given)} {'entry' if len(given) == 1 else 'entries'}"
+            text = f"has {number}, but antenna.{parameter.like} has {count}; write as many"
+            raise EntryError(text, path=(*parameter.table.split("."), parameter.key), value=MISSING)
 
 
 def _family(data: Mapping[str, Any]) -> Family:
@@ -163,23 +184,30 @@ def _family(data: Mapping[str, Any]) -> Family:
     return FAMILIES[name]
 
 
+def _is_list(parameter: Parameter, value: Any) -> bool:
+    """Say whether a value of a file is a list of the parameter's values."""
+    return parameter.kind == "list" or (
+        parameter.many and (isinstance(value, (list, tuple)) or (isinstance(value, Mapping) and "count" in value))
+    )
+
+
 def _entry(parameter: Parameter, value: Any, *, si: bool) -> Value:
     bounds = bounds_of(parameter)
     return read_range(value, bounds, si=si) if isinstance(value, Mapping) else bounds.read(value, si=si)
 
 
 def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
-    what = parameter.key
+    what, fewest = parameter.key, 1 if parameter.many else parameter.fewest
     if isinstance(value, Mapping):
         rest = {key: one for key, one in value.items() if key != "count"}
         if "count" not in value:
             text = f"is missing; it says how many {what}, for example count = 8"
             raise EntryError(text, path=("count",), value=MISSING)
-        count = _count(value, MOST_ENTRIES, f": how many {what}")
+        count = _count(value, MOST_ENTRIES, f": how many {what}", fewest=fewest)
         return (read_range(rest, bounds_of(parameter), si=si),) * count
-    if not isinstance(value, (list, tuple)) or not 2 <= len(value) <= MOST_ENTRIES:
-        kind = f"{parameter.dimension}s"
-        raise EntryError(f"must be a list of 2 to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
+    if not isinstance(value, (list, tuple)) or not fewest <= len(value) <= MOST_ENTRIES:
+        kind = "words" if parameter.choices else f"{parameter.dimension}s"
+        raise EntryError(f"must be a list of {fewest} to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
     found = []
     for place, one in enumerate(value):
         with below(place):
@@ -187,10 +215,10 @@ def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
     return tuple(found)
 
 
-def _count(table: Mapping[str, Any], most: int, what: str = "") -> int:
+def _count(table: Mapping[str, Any], most: int, what: str = "", *, fewest: int = 2) -> int:
     count = table["count"]
-    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= most:
-        raise EntryError(f"must be a whole number from 2 to {most}{what}", path=("count",), value=count)
+    if isinstance(count, bool) or not isinstance(count, int) or not fewest <= count <= most:
+        raise EntryError(f"must be a whole number from {fewest} to {most}{what}", path=("count",), value=count)
     return count
 
 

@@ -155,6 +155,9 @@ def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float
                 f"antenna.{name}{_given(name, lower, upper)} {limit.problem} "
                 f"(must be >= antenna.{limit.least} = {format_length(least)}); enlarge it"
             )
+    if lower == upper:
+        for fault in family.faults(upper):
+            refuse(f"antenna.{fault}")
 
 
 def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:

@@ -18,6 +18,7 @@ from antennaopt.families import (
     outline,
     profile_horn,
     shaped_lens,
+    shell_lens,
     spline_horn,
 )
 from antennaopt.families.family import Body, Designs, Family, stack
@@ -30,6 +31,7 @@ FAMILIES: dict[str, Family] = {
         open_waveguide,
         hemispherical_lens,
         shaped_lens,
+        shell_lens,
         conical_horn,
         profile_horn,
         spline_horn,

@@ -120,6 +120,10 @@ def _no_parts(_: Mapping[str, float]) -> tuple[Part, ...]:
     return ()
 
 
+def _no_faults(_: Mapping[str, float]) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One antenna family: all that the rest of the program knows of it.
@@ -131,7 +135,8 @@ class Family:
         scene: Builds the batch's scene.
         size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
         outline: The section of one design as polygons, for export.
-        limits: What cannot be built.
+        limits: What cannot be built: lengths that must reach another.
+        faults: What else is wrong with one design: the entries with their values, what is allowed, and the remedy.
         parts: The thinnest places of one design, its feed aside.
         orders: Orders of convergence; None while none are known.
         draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
@@ -145,6 +150,7 @@ class Family:
     size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
     outline: Callable[[Mapping[str, float]], Outline]
     limits: tuple[AtLeast, ...] = ()
+    faults: Callable[[Mapping[str, float]], Iterable[str]] = _no_faults
     parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
     orders: Orders | None = None
     draws: Callable[[tuple[Body, ...]], Family] | None = None
@@ -163,6 +169,9 @@ class Family:
     def refusal(self, designs: Designs) -> list[str | None]:
         """Return why each design cannot be built, or None."""
         broken: list[str | None] = [None] * len(designs["feed.length"])
+        if self.faults is not _no_faults:
+            each = ({name: float(values[at]) for name, values in designs.items()} for at in range(len(broken)))
+            broken = [next(iter(self.faults(design)), None) for design in each]
         for limit in reversed(self.limits):
             entry = limit.entry(designs)
             place = entry.removeprefix(f"{limit.name}.")
@@ -175,7 +184,7 @@ class Family:
 
     def densest(self, design: Mapping[str, float]) -> float:
         """Return the largest relative permittivity of a design, from which the cells are chosen; 1 without any."""
-        return max([1.0, *(value for name, value in design.items() if name.endswith(".permittivity"))])
+        return max([1.0, *(value for name, value in design.items() if is_permittivity(name))])
 
     def thin_parts(self, design: Mapping[str, float]) -> tuple[Part, ...]:
         """Return the thinnest places of a design, the feed's wall first."""
@@ -214,6 +223,11 @@ def polygon_scene(
     )
 
 
+def is_permittivity(name: str) -> bool:
+    """Say whether an entry of a design is a permittivity, or one of a list of them."""
+    return f"{name}.".find(".permittivity.") >= 0
+
+
 def _mm(value: float) -> str:
     return f"{value * 1e3:.4g} mm"
 
@@ -226,6 +240,13 @@ def stack(designs: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
 def numbered(designs: Designs, prefix: str) -> np.ndarray:
     """Return the list parameter prefix.0, prefix.1, ... as (count, batch)."""
     return np.stack([designs[name] for name in entries(designs, prefix)])
+
+
+def spread(designs: Designs, name: str, count: int) -> np.ndarray:
+    """Return a parameter that is one value or a list of `count` as (count, batch)."""
+    if name in designs:
+        return np.repeat(np.asarray(designs[name], dtype=float)[None], count, axis=0)
+    return numbered(designs, name)
 
 
 def on_feed(designs: Designs, *bodies: Dielectric) -> Scene:

@@ -19,6 +19,9 @@ class Parameter:
         example: As a file writes it.
         unit: `m`, or empty for a number without one.
         kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`; `choice`.
+        fewest: Of a list: its smallest number of entries; with 0 a file may leave it out.
+        many: Of another kind: whether a list may stand in place of one value.
+        like: Of a list: the parameter whose list has as many entries.
         default: Value of a file that does not give it, SI; None where it must.
         lowest: Smallest value allowed, SI.
         highest: Largest value allowed, SI.
@@ -36,6 +39,14 @@ class Parameter:
     highest: float
     above: bool = False
     choices: tuple[str, ...] = ()
+    fewest: int = 2
+    many: bool = False
+    like: str = ""
+
+    @property
+    def optional(self) -> bool:
+        """Whether a file may leave it out."""
+        return self.default is not None or (self.kind == "list" and self.fewest == 0)
 
     @property
     def table(self) -> str:
@@ -55,7 +66,7 @@ class Parameter:
     def holds(self, name: str) -> bool:
         """Say whether a design's entry, `lens.radii.3`, is this parameter or one of its list."""
         stem, _, place = name.rpartition(".")
-        return name == self.name or (self.kind == "list" and stem == self.name and place.isdigit())
+        return name == self.name or ((self.kind == "list" or self.many) and stem == self.name and place.isdigit())
 
 
 def length(

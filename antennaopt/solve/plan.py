@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antennaopt.families import SHARED, Body, Family, kind, stack
+from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
@@ -174,7 +175,9 @@ def plan(
                 f"antenna.{name} is a range, but one source drives all antennas of a study; give it one value"
             )
     known = kind(family)
-    radius, height = known.size(stack([upper]))
+    # Sizes grow with every parameter, but for permittivities: a smaller one may make a lens longer.
+    thinner = {name: lower[name] if is_permittivity(name) else value for name, value in upper.items()}
+    radius, height = (one.max(keepdims=True) for one in known.size(stack([upper, thinner])))
     wall = upper["feed.outer_radius"] - upper["feed.inner_radius"]
     extent = Extent(
         r_max=float(radius[0]),

@@ -33,7 +33,8 @@ def in_polygon(corners: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndar
 
     Args:
         corners: (r, z), m, shape (batch, corners, 2) or (1, corners, 2) for one polygon that all antennas share; not
-            closed by a repeated corner, in any orientation; corners may be repeated to fill a batch up.
+            closed by a repeated corner, in any orientation; corners may be repeated to fill a batch up, and a polygon
+            of one repeated corner holds nothing.
         index: Antenna of each point.
         r: Radius of the points, m.
         z: Height of the points, m; all three broadcast.
@@ -48,7 +49,7 @@ def in_polygon(corners: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndar
         place = antenna * count + edge
         squared = edges.squared_distance(place, r, z)
         nearest, best = xp.where(squared < best, place, nearest), xp.minimum(squared, best)
-    return edges.depth(nearest, r, z)
+    return xp.where(xp.isfinite(best), edges.depth(nearest, r, z), -xp.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,6 +64,23 @@ CASES = {
         refused={"lens.radii.5": 3.5e-3},
         limit=4.0e-3,
     ),
+    "shell_lens": Case(
+        design={
+            **FEED,
+            "lens.permittivity": 2.53,
+            "lens.radius": 7e-3,
+            "lens.extension": 2e-3,
+            "layers.permittivity.0": 1.9,
+            "layers.thickness.0": 1.5e-3,
+            "layers.loss_tangent": 1e-3,
+            "matching.wavelength": 10e-3,
+        },
+        gene="lens.radius",
+        low=5e-3,
+        high=7e-3,
+        refused={"lens.radius": 3.9e-3},
+        limit=4.0e-3,
+    ),
     "conical_horn": Case(
         design={**FEED, "horn.length": 18e-3, "horn.aperture_radius": 9e-3, "horn.wall": 0.5e-3},
         gene="horn.length",

@@ -126,12 +126,12 @@ def test_refusals(family: str) -> None:
     """The offending design of a batch alone, with both values; the limit itself is allowed."""
     case, kind = CASES[family], FAMILIES[family]
     ((name, value),) = case.refused.items()
-    first, second, third = kind.refusal(stack([case.design, case.design | case.refused, case.design]))
+    first, second, third = kind.refusal(stack([DESIGNS[family], DESIGNS[family] | case.refused, DESIGNS[family]]))
     assert first is None and third is None
     assert second is not None
     entry = name.replace("radii.5", "radii[5]")
     assert f"{entry} = {value * 1e3:g} mm" in second and f"{case.limited_by} = {case.limit * 1e3:g} mm" in second
-    assert kind.refusal(stack([case.design | {name: case.limit}])) == [None]
+    assert kind.refusal(stack([DESIGNS[family] | {name: case.limit}])) == [None]
 
 
 def test_dielectric_rod() -> None:
@@ -178,14 +178,15 @@ def test_outline_is_the_scene(family: str) -> None:
     """
     kind, _, scene = built(family)
     outline = kind.outline(DESIGNS[family])
-    conductors = on_lattice(scene, 2e-5, np).conductors  # polygons sorted by squares: 500 edges are slow otherwise
+    on_squares = on_lattice(scene, 2e-5, np)  # polygons sorted by squares: 500 edges are slow otherwise
+    conductors = on_squares.conductors
 
     def metal(index, r, z):
         return np.max([np.broadcast_to(level(index, r, z), np.broadcast(r, z).shape) for level in conductors], 0)
 
     drawn = np.sum([area_and_moment(one) for one in outline.conductors], axis=0)
     assert drawn == pytest.approx(section(metal, 12e-3, -13e-3, 19e-3), rel=2e-3)
-    for lens, solid in zip(scene.dielectrics, outline.dielectrics, strict=True):
+    for lens, solid in zip(on_squares.dielectrics, outline.dielectrics, strict=True):
         corners = solid.corners
         for points in (corners, (corners + np.roll(corners, -1, axis=0)) / 2):
             off_axis = points[points[:, 0] > 1e-9]

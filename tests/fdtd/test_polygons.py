@@ -115,3 +115,12 @@ def test_a_row_through_a_corner_is_counted_once() -> None:
             depth = in_polygon(corners, *points)
             clear = np.abs(depth) > 1e-9
             assert (np.sign(on_lattice(corners, cell)(*points))[clear] == np.sign(depth)[clear]).all()
+
+
+def test_a_polygon_of_one_repeated_corner_holds_nothing() -> None:
+    """Of a batch, next to one that holds something; directly and on a lattice."""
+    square = np.array([(1e-3, 1e-3), (3e-3, 1e-3), (3e-3, 3e-3), (1e-3, 3e-3)])
+    corners = np.stack([square, np.zeros_like(square)])
+    points = np.array([0, 1, 1]), np.array([2e-3, 2e-3, 0.0]), np.array([2e-3, 2e-3, 0.0])
+    for depth in (in_polygon(corners, *points), on_lattice(corners, CELL)(*points)):
+        assert depth[0] == pytest.approx(1e-3) and (depth[1:] <= -1e-3).all()
