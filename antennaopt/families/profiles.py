@@ -18,7 +18,6 @@ from fdtd.axisymmetric.scene import Rim, Scene
 PIECES = 256
 """Chords of a curve. Of a horn five wavelengths long they are within 0.5 um of the curves below."""
 _SAME_PLACE = 1e-9  # m
-_AT_A_TIME = 1 << 22  # places and chords
 
 CURVES = (
     "linear", "sinusoid", "tangential", "x_rho", "polynomial", "exponential", "hyperbolic", "asymmetric_sine_squared"
@@ -112,24 +111,29 @@ def wall_round(z: np.ndarray, inner: np.ndarray, thickness: np.ndarray) -> np.nd
     Returns:
         Outer radius at the same heights, m.
     """
-    found = np.empty_like(inner)
-    each = max(_AT_A_TIME // z.shape[1] ** 2, 1)
-    for first in range(0, len(z), each):
-        some = slice(first, first + each)
-        found[some] = _wall_round(z[some], inner[some], thickness[some, None, None])
+    found, thick = inner + 0.0, thickness[:, None]
+    dz, dr = np.diff(z, axis=1), np.diff(inner, axis=1)
+    size, points = np.hypot(dz, dr), z.shape[1]
+    for shift in range(points):
+        near = False
+        for way in (shift, -shift) if shift else (0,):
+            at, of = slice(max(-way, 0), points - max(way, 0)), slice(max(way, 0), points - max(-way, 0))
+            off = z[:, at] - z[:, of]
+            away = thick**2 - off**2
+            near |= bool((away >= 0).any())
+            ball = np.where(away >= 0, inner[:, of] + np.sqrt(np.maximum(away, 0.0)), 0.0)
+            found[:, at] = np.maximum(found[:, at], ball)
+            # Chords start at points: the last point starts none.
+            at, of = slice(at.start, at.stop - (of.stop == points)), slice(of.start, min(of.stop, points - 1))
+            off, dz1, dr1, size1 = z[:, at] - z[:, of], dz[:, of], dr[:, of], size[:, of]
+            foot = off + thick * dr1 / size1  # of the normal from the chord to the outer surface at this height
+            touches = (foot >= 0) & (foot <= dz1)
+            near |= bool(touches.any())
+            over = inner[:, of] + off * dr1 / dz1 + thick * size1 / dz1
+            found[:, at] = np.maximum(found[:, at], np.where(touches, over, 0.0))
+        if not near:
+            break
     return found
-
-
-def _wall_round(z: np.ndarray, inner: np.ndarray, thickness: np.ndarray) -> np.ndarray:
-    at, point = z[:, :, None], z[:, None, :]
-    away = thickness**2 - (at - point) ** 2
-    ball = np.where(away >= 0, inner[:, None, :] + np.sqrt(np.maximum(away, 0.0)), 0.0).max(axis=2)
-    dz, dr = np.diff(z, axis=1)[:, None], np.diff(inner, axis=1)[:, None]
-    size, begin = np.hypot(dz, dr), point[:, :, :-1]
-    foot = at + thickness * dr / size - begin  # of the normal from the chord to the outer surface at this height
-    over = inner[:, None, :-1] + (at - begin) * dr / dz + thickness * size / dz
-    chord = np.where((foot >= 0) & (foot <= dz), over, 0.0).max(axis=2)
-    return np.maximum(ball, chord)
 
 
 def joined(*parts: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

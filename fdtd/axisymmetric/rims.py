@@ -60,12 +60,14 @@ def edge_conditions(
     windows = _Windows.of(grid, scene, open_length)
     in_air = windows.ratios(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
     in_air = in_air.reshape(2, *windows.opening.shape, _WINDOW, _WINDOW)
-    media = _Media.of(windows, _around(grid, scene), library(permittivity))
+    xp = library(permittivity)
+    media = _Media.of(windows, _around(grid, scene), xp) if scene.dielectrics else None
     for rim in range(len(scene.rims)):
         if windows.real[rim].any():
             place = windows.place(rim)
             _correct_areas(grid, place, in_air[:, rim], open_length, open_area, permittivity)
-            _correct_edges(grid, place, media.ratios(rim, in_air[:, rim]), open_length, permittivity)
+            ratios = xp.asarray(in_air[:, rim]) if media is None else media.ratios(rim, in_air[:, rim])
+            _correct_edges(grid, place, ratios, open_length, permittivity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,22 +297,21 @@ def _driven(stacked: np.ndarray, side_by_side: np.ndarray, *, upwards: bool) -> 
 
 
 def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
-    """Permittivity in directions around each rim, from its first wall on, (rims, batch, directions), on the host."""
-    if not scene.rims:
-        return np.ones((0, scene.batch, _DIRECTIONS))
+    """Permittivity in directions around each rim, from its first wall on, (rims, batch, directions)."""
+    metals = 1 if scene.same_metal else scene.batch
     r, z, wall, opening = (
-        np.nan_to_num(np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,)) for rim in scene.rims]))[..., None]
+        np.nan_to_num(np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,))[:metals] for rim in scene.rims]))
         for name in ("r", "z", "wall", "opening")
     )
-    angle = wall + (np.arange(_DIRECTIONS) + 0.5) * (opening / _DIRECTIONS)
+    xp = library(scene.dielectrics[0].permittivity)
+    r, z, wall, opening = (xp.asarray(one[..., None]) for one in (r, z, wall, opening))
+    angle = wall + (xp.arange(_DIRECTIONS) + 0.5) * (opening / _DIRECTIONS)
     at_r, at_z = r + _LOOKED_AT * grid.cell * np.cos(angle), z + _LOOKED_AT * grid.cell * np.sin(angle)
-    found: Any = np.ones(angle.shape)
+    found: Any = 1.0
     for body in scene.dielectrics:
-        xp = library(body.permittivity)
-        found, places = xp.asarray(found), [xp.asarray(one) for one in (at_r, at_z)]
-        inside = body.distance(xp.arange(scene.batch)[:, None], *places) > 0
+        inside = body.distance(xp.arange(scene.batch)[:, None], at_r, at_z) > 0
         found = np.where(inside, body.permittivity[:, None], found)
-    return on_host(found)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,19 +336,21 @@ class _Media:
 
         Args:
             windows: The rims.
-            around: Permittivity in directions around them, (rims, batch, directions), on the host.
+            around: Permittivity in directions around them, (rims, batch, directions).
             xp: The permittivity's library.
         """
         changes = np.diff(around, axis=2) != 0
-        real = np.broadcast_to(windows.real, around.shape[:2])
-        several = changes.any(axis=2) & real
-        item, first = np.full(around.shape[:2], -1), around[:, :, 0]
+        several, first = (on_host(one) for one in (changes.any(axis=2), around[:, :, 0]))
+        several = several & windows.real
+        item = np.full(several.shape, -1)
         if not several.any():
             return cls(first=first, item=item, mixed=None, xp=xp)
         rim, member = np.nonzero(several)
+        here = library(around).asarray(rim), library(around).asarray(member)
+        rows, changes = on_host(around[here]), on_host(changes[here])
         antenna = member if windows.real.shape[1] == around.shape[1] else 0 * member
         opening = windows.opening[rim, antenna]
-        ends, permittivity = _sectors(around[rim, member], changes[rim, member], opening)
+        ends, permittivity = _sectors(rows, changes, opening)
         # Members with the same metal and the same media around it share a row.
         keys = np.concatenate([rim[None], antenna[None], ends, permittivity]).T
         _, where, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
