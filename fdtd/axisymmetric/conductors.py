@@ -7,7 +7,7 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,9 +71,10 @@ def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
     beyond_r, beyond_z = _straight_walls(metal, node)
     near = (node < 0) & (node > -_SNAP / headroom(grid, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
+    along_r, along_z = _samples(metal, node, axis=2), _samples(metal, node, axis=1)
     for _ in range(_CLOSING_PASSES):
-        e_r, through_r = _edges(metal, node, axis=2)
-        e_z, through_z = _edges(metal, node, axis=1)
+        e_r, through_r = _edges(along_r, node, axis=2)
+        e_z, through_z = _edges(along_z, node, axis=1)
         if not _close(node, through_r, through_z):
             break
     conducts = node >= 0
@@ -180,17 +181,31 @@ def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bo
     return bool(taken.any())
 
 
-def _edges(metal: _Metal, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Open length of the edges along an axis of the nodes, and which have metal between open ends (left open)."""
-    xp, grid, along_r = library(node), metal.grid, axis == 2
-    first, last = _ends(node, axis)
-    length = np.where((first < 0) & (last < 0), 1.0, 0.0)
+class _Samples(NamedTuple):
+    """Depth along the edges near to metal, cells, (edges, pieces + 1), and which antenna, row and column each is."""
+
+    depth: np.ndarray
+    which: np.ndarray
+    k: np.ndarray
+    i: np.ndarray
+
+
+def _samples(metal: _Metal, node: np.ndarray, axis: int) -> _Samples:
+    """Look along the edges of an axis of the nodes; nodes that walls take over later are near to metal already."""
+    grid, along_r = metal.grid, axis == 2
     near_first, near_last = _ends(np.abs(node) < 2.0, axis)
     which, k, i = np.nonzero(near_first | near_last)
-    steps = xp.linspace(0.0, 1.0, _PIECES + 1)
+    steps = library(node).linspace(0.0, 1.0, _PIECES + 1)
     r = (i[:, None] + (steps if along_r else 0.0)) * grid.cell
     z = (k[:, None] + (0.0 if along_r else steps) - grid.origin) * grid.cell
-    depth = metal.depth(which[:, None], r, z)
+    return _Samples(metal.depth(which[:, None], r, z), which, k, i)
+
+
+def _edges(samples: _Samples, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Open length of the edges along an axis of the nodes, and which have metal between open ends (left open)."""
+    xp, (depth, which, k, i) = library(node), samples
+    first, last = _ends(node, axis)
+    length = np.where((first < 0) & (last < 0), 1.0, 0.0)
     depth[:, 0], depth[:, -1] = first[which, k, i], last[which, k, i]
     a, b = depth[:, :-1], depth[:, 1:]
     gap = np.where(a != b, a - b, 1.0)

@@ -5,27 +5,28 @@ behind the two edges' lines where the corner is convex and the larger one where 
 and cones in `fdtd.axisymmetric.scene` have it; corners below 60 degrees keep the true distance. An edge on the axis is
 no surface.
 
-`on_lattice` sorts the edges into squares of a lattice, so that each point is compared with the few edges near to it.
+`in_polygon` compares each point with every edge, in NumPy. `searched` does the same with a backend's compiled search,
+which leaves out edges in boxes that are farther away.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fdtd.arrays import library, on_host
+from fdtd.arrays import library
 
-FAR = 4.0
-"""Cells from an edge beyond which `on_lattice` gives the sign of the depth only, as this many cells."""
-_HALF_DIAGONAL = 0.7072  # of a square of one cell
-_LONGEST = 12.0  # cells; squares are looked up along pieces of an edge, so that few are looked at in vain
 _SHARP = -0.5  # dot product of the normals at a corner of 60 degrees
-_PAIRS_AT_A_TIME = 1 << 22  # of edges and squares
+_GROUP = 16  # edges in a box
+_NOTHING = -1.0  # m, the depth of points in a polygon without edges
 
 LevelSet = Any
+
+Search = Callable[[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Finds the nearest edges; see `fdtd.backends.cpu.polygons.nearest_edges`."""
 
 
 def in_polygon(corners: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -49,11 +50,11 @@ def in_polygon(corners: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndar
         place = antenna * count + edge
         squared = edges.squared_distance(place, r, z)
         nearest, best = xp.where(squared < best, place, nearest), xp.minimum(squared, best)
-    return xp.where(xp.isfinite(best), edges.depth(nearest, r, z), -xp.inf)
+    return xp.where(xp.isfinite(best), edges.depth(nearest, r, z), _NOTHING)
 
 
 @dataclass(frozen=True, eq=False)
-class _Edges:
+class Edges:
     """Edges of all polygons of a batch in one list, each array (edges,).
 
     Attributes:
@@ -106,7 +107,7 @@ class _Edges:
         return np.where(at_corner, np.where(sharp, rounded, mitre), plane)
 
 
-def _edges(corners: np.ndarray) -> _Edges:
+def _edges(corners: np.ndarray) -> Edges:
     """Return the edges of polygons (batch, corners, 2)."""
     xp = library(corners)
     batch, count, _ = corners.shape
@@ -131,7 +132,7 @@ def _edges(corners: np.ndarray) -> _Edges:
         xp.where(backwards, mirrored_before, mirrored_after),
         xp.where(backwards, mirrored_after, mirrored_before),
     )
-    return _Edges(
+    return Edges(
         r=start[..., 0].ravel(),
         z=start[..., 1].ravel(),
         dr=step[..., 0].ravel(),
@@ -164,141 +165,32 @@ def _neighbour(real: np.ndarray, on_axis: np.ndarray, way: int) -> tuple[np.ndar
     return found, axis
 
 
-def on_lattice(corners: np.ndarray, cell: float, xp: Any = np) -> LevelSet:
-    """Return the level set of polygons with their edges sorted into squares of a lattice.
-
-    It equals `in_polygon` up to rounding where that is within `FAR` cells, and has its sign everywhere.
+def searched(corners: np.ndarray, xp: Any, search: Search) -> LevelSet:
+    """Return the level set of polygons with a compiled search for the nearest edge; the same as `in_polygon`.
 
     Args:
         corners: As `in_polygon` takes them.
-        cell: Side of the squares, m.
         xp: Array library of the points that will be asked for.
+        search: The search of that library's backend.
     """
     corners = xp.asarray(corners, dtype=float)
-    edges = _edges(corners)
-    # A square's centre is a node; rows and columns are counted from the axis and from the lowest row.
-    low, high = (on_host(end) / cell for end in (corners.min(axis=(0, 1)), corners.max(axis=(0, 1))))
-    first_k = math.floor(low[1] - FAR) - 1
-    window = first_k, math.ceil(high[1] + FAR) + 2 - first_k, math.ceil(high[0] + FAR) + 2
-    square, edge = _candidates(edges, corners.shape[1], window, cell)
-    count = xp.bincount(square, minlength=corners.shape[0] * window[1] * window[2])
-    start, sign = xp.cumsum(count) - count, _signs(corners, window, cell)
-    return _Table(edges, edge, start, count, sign, window, cell, corners.shape[0] == 1).depth
+    edges, (batch, count, _) = _edges(corners), corners.shape
+    places = xp.stack([edges.r, edges.z, edges.dr, edges.dz, edges.inverse], axis=1)
+    groups = -(-count // _GROUP)
+    groups = -(-count // -(-count // groups))  # groups of one size, none of them empty
+    # Both ends of each edge; the last group is filled up with the last edge.
+    each = xp.minimum(xp.arange(groups * -(-count // groups)), count - 1)
+    start, step = (places[:, at].reshape(batch, count, 2)[:, each] for at in (slice(2), slice(2, 4)))
+    low, high = (extreme(start, start + step) for extreme in (xp.minimum, xp.maximum))
+    low, high = low.reshape(batch, groups, -1, 2).min(axis=2), high.reshape(batch, groups, -1, 2).max(axis=2)
+    boxes = xp.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=2)
 
+    def depth(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+        index, r, z = xp.broadcast_arrays(xp.asarray(index), xp.abs(xp.asarray(r)), xp.asarray(z))
+        shape = r.shape
+        antenna, r, z = (xp.ascontiguousarray(one).ravel() for one in (index * 0 if batch == 1 else index, r, z))
+        nearest = search(places, boxes, count, antenna, r.astype(float), z.astype(float))
+        depth = edges.depth(xp.maximum(nearest, 0), r, z)
+        return xp.where(nearest >= 0, depth, _NOTHING).reshape(shape)
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Squares of a lattice and the edges near to each."""
-
-    edges: _Edges
-    edge: np.ndarray
-    start: np.ndarray
-    count: np.ndarray
-    sign: np.ndarray
-    window: tuple[int, int, int]
-    cell: float
-    shared: bool
-
-    def depth(self, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the depth of points, m."""
-        xp = library(self.start)
-        first_k, nk, ni = self.window
-        r, z, index = xp.abs(xp.asarray(r)), xp.asarray(z), xp.asarray(index)
-        i = xp.clip(xp.rint(r / self.cell).astype(np.int64), 0, ni - 1)
-        k = xp.clip(xp.rint(z / self.cell).astype(np.int64) - first_k, 0, nk - 1)
-        square = ((index * 0 if self.shared else index) * nk + k) * ni + i
-        found = self.sign[square]
-        count = self.count[square]
-        near = xp.nonzero(count)
-        # Sorted by how many edges are near, so that each round looks at those points only that have one more.
-        square = square[near]
-        order = xp.argsort(-count[near], kind="stable")
-        square, near = square[order], tuple(axis[order] for axis in near)
-        r, z = (xp.broadcast_to(one, found.shape)[near] for one in (r, z))
-        count, start = count[near], self.start[square]
-        nearest, best = self.edge[start], xp.full(r.shape, np.inf)
-        most = int(count[0]) if count.size else 0
-        ends = (xp.searchsorted(-count, xp.arange(most) * -1, side="left")).tolist()
-        for place in range(most):
-            some = slice(int(ends[place]))
-            edge = self.edge[start[some] + place]
-            squared = self.edges.squared_distance(edge, r[some], z[some])
-            closer = squared < best[some]
-            nearest[some] = xp.where(closer, edge, nearest[some])
-            best[some] = xp.where(closer, squared, best[some])
-        found[near] = self.edges.depth(nearest, r, z)
-        return found
-
-
-def _candidates(
-    edges: _Edges, corners: int, window: tuple[int, int, int], cell: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of squares and edges, sorted by square: every edge that may be nearest to a point of the square."""
-    xp, (first_k, nk, ni) = library(edges.r), window
-    reach = FAR + _HALF_DIAGONAL
-    real = xp.nonzero(edges.inverse)[0]
-    pieces = xp.ceil(xp.sqrt(1.0 / edges.inverse[real]) / (_LONGEST * cell)).astype(np.int64)
-    which, part = _spread(pieces)
-    real, share = real[which], 1.0 / pieces[which]
-    lows, highs = [], []
-    for start, step, first, last in ((edges.r, edges.dr, 0, ni - 1), (edges.z, edges.dz, first_k, first_k + nk - 1)):
-        one = (start[real] + step[real] * (part * share)) / cell
-        other = (start[real] + step[real] * ((part + 1) * share)) / cell
-        lows.append(xp.maximum(xp.floor(xp.minimum(one, other) - reach).astype(np.int64), first) - first)
-        highs.append(xp.minimum(xp.ceil(xp.maximum(one, other) + reach).astype(np.int64), last) - first)
-    (low_i, low_k), (high_i, high_k) = lows, highs
-    wide = high_i - low_i + 1
-    size = wide * (high_k - low_k + 1)
-    total, begin, found = np.cumsum(on_host(size)), 0, []
-    while begin < len(total):
-        before = int(total[begin - 1]) if begin else 0
-        end = max(int(np.searchsorted(total, before + _PAIRS_AT_A_TIME, side="right")), begin + 1)
-        which, inside = _spread(size[begin:end])
-        which = which + begin
-        k, i, edge = low_k[which] + inside // wide[which], low_i[which] + inside % wide[which], real[which]
-        distance = xp.sqrt(edges.squared_distance(edge, i * cell, (k + first_k) * cell)) / cell
-        kept = distance <= reach
-        square = (edge // corners * nk + k) * ni + i
-        found.append((square[kept], edge[kept], distance[kept]))
-        begin = end
-    square, edge, distance = (xp.concatenate(one) for one in zip(*found, strict=True))
-    # By square, then by distance: the first of a square is its nearest.
-    order = xp.lexsort(xp.stack([edge.astype(float), distance, square.astype(float)]))
-    square, edge, distance = square[order], edge[order], distance[order]
-    start = xp.ones(len(square), dtype=bool)
-    again = xp.zeros(len(square), dtype=bool)
-    start[1:] = square[1:] != square[:-1]
-    again[1:] = ~start[1:] & (edge[1:] == edge[:-1])
-    nearest = distance[start][xp.cumsum(start) - 1]
-    kept = ~again & (distance <= nearest + 2 * _HALF_DIAGONAL)
-    return square[kept], edge[kept]
-
-
-def _spread(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for count[0] + count[1] + ... places which entry each belongs to and its number within it."""
-    xp = library(count)
-    end = xp.cumsum(count)
-    place = xp.arange(int(end[-1]) if len(end) else 0)
-    which = xp.searchsorted(end, place, side="right")
-    return which, place - (end - count)[which]
-
-
-def _signs(corners: np.ndarray, window: tuple[int, int, int], cell: float) -> np.ndarray:
-    """Return `FAR` cells, m, positive for squares whose centre is inside, flat."""
-    xp, (first_k, nk, ni) = library(corners), window
-    batch, count, _ = corners.shape
-    r, z = corners[..., 0].ravel(), corners[..., 1].ravel()
-    step = xp.roll(corners, -1, axis=1) - corners
-    dr, dz = step[..., 0].ravel(), step[..., 1].ravel()
-    # The end as the next edge has it: z + dz may differ in the last bit, and a row there be counted twice or not.
-    end = xp.roll(corners[..., 1], -1, axis=1).ravel()
-    low, high = (xp.ceil(one / cell).astype(np.int64) - first_k for one in (xp.minimum(z, end), xp.maximum(z, end)))
-    surface = (r > 0) | (dr > 0)
-    which, row = _spread(xp.where(surface, high - low, 0))  # rows with low <= z < high
-    k = row + low[which]
-    crossing = (r[which] + dr[which] * ((k + first_k) * cell - z[which]) / dz[which]) / cell
-    i = xp.clip(xp.floor(crossing).astype(np.int64) + 1, 0, ni)  # squares from here on lie beyond the crossing
-    flips = xp.bincount((which // count * nk + k) * (ni + 1) + i, minlength=batch * nk * (ni + 1))
-    # Counted from outside in, so that the axis need not be an edge.
-    beyond = xp.cumsum(flips.reshape(batch, nk, ni + 1)[..., ::-1], axis=2)[..., ::-1][..., 1:]
-    return xp.where(beyond % 2 == 1, FAR * cell, -FAR * cell).ravel()
+    return depth

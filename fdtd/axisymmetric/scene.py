@@ -3,7 +3,7 @@
 A level set is a function (index, r, z) -> signed distance, m, positive inside, near enough to the true distance within
 a few cells of the surface. `index` is the antenna of the batch that each point belongs to; all three broadcast against
 each other. Each is a function of array operations with its shape's numbers bound to it, so that those can be moved to a
-device (`on_lattice`).
+device (`prepared`).
 """
 
 from __future__ import annotations
@@ -78,31 +78,36 @@ class Scene:
     embedded: bool = False
 
 
-def on_lattice(scene: Scene, cell: float, xp: Any) -> Scene:
-    """Return the same scene with the arrays of a library, a device's say, and its polygons sorted by a lattice's cells.
+def prepared(scene: Scene, xp: Any, search: polygons.Search) -> Scene:
+    """Return the same scene with the arrays of a library, a device's say, and a compiled search of its polygons' edges.
 
     Metal that all antennas share is looked at once, which is the host's: its numbers stay there.
+
+    Args:
+        scene: The batch.
+        xp: Array library.
+        search: `fdtd.backends.nearest_edges`, or another.
     """
     bodies = tuple(
         replace(
             body,
-            distance=_moved(body.distance, cell, xp),
+            distance=_moved(body.distance, xp, search),
             permittivity=xp.asarray(body.permittivity),
             loss_tangent=xp.asarray(body.loss_tangent),
         )
         for body in scene.dielectrics
     )
     where = np if scene.same_metal else xp
-    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, cell, where) for one in scene.conductors))
+    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, where, search) for one in scene.conductors))
 
 
-def _moved(level_set: LevelSet, cell: float, xp: Any) -> LevelSet:
+def _moved(level_set: LevelSet, xp: Any, search: polygons.Search) -> LevelSet:
     if not isinstance(level_set, partial):
         if xp is np:
             return level_set
         raise ConfigError("this body's level set cannot be moved to a device; make it of `functools.partial`")
     if level_set.func is polygons.in_polygon:
-        return polygons.on_lattice(level_set.args[0], cell, xp)
+        return polygons.searched(level_set.args[0], xp, search)
     if xp is np:
         return level_set
     return partial(level_set.func, *(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in level_set.args))

@@ -18,9 +18,9 @@ from fdtd.axisymmetric.monitors import FieldMap, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
 from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
-from fdtd.axisymmetric.scene import Scene, on_lattice
+from fdtd.axisymmetric.scene import Scene, prepared
 from fdtd.axisymmetric.solutions import Solution, solutions
-from fdtd.backends import ARRAYS, BACKENDS
+from fdtd.backends import ARRAYS, BACKENDS, nearest_edges
 
 __all__ = ["Hooks", "Keep", "Solution", "fill", "pose", "solve"]
 
@@ -41,7 +41,7 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     """
     check_bodies(layout, scene)
     grid = layout.grid
-    scene = on_lattice(scene, grid.cell, xp)
+    scene = prepared(scene, xp, nearest_edges)
     permittivity, conductivity, coupling = effective_permittivity(
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
@@ -46,3 +47,14 @@ ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arr
 """Library of the arrays that a backend takes media in."""
 
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}
+
+
+def nearest_edges(
+    places: np.ndarray, boxes: np.ndarray, corners: int, antenna: np.ndarray, r: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    """Return the nearest edge of polygons to each point, where the arrays are; see `fdtd.backends.cpu.polygons`."""
+    if library(r) is np:
+        from fdtd.backends.cpu.polygons import nearest_edges as search
+    else:
+        from fdtd.backends.cuda.polygons import nearest_edges as search
+    return search(places, boxes, corners, antenna, r, z)

@@ -15,7 +15,8 @@ from scipy.interpolate import PchipInterpolator
 
 from antennaopt.families import FAMILIES, stack
 from antennaopt.families.shaped_lens import profile
-from fdtd.axisymmetric.scene import on_lattice
+from fdtd.axisymmetric.scene import prepared
+from fdtd.backends import nearest_edges
 
 WALL = 0.4e-3
 FEED_SECTION = 12e-3 * WALL + 4.0e-3 * WALL  # tube, and back wall
@@ -178,15 +179,15 @@ def test_outline_is_the_scene(family: str) -> None:
     """
     kind, _, scene = built(family)
     outline = kind.outline(DESIGNS[family])
-    on_squares = on_lattice(scene, 2e-5, np)  # polygons sorted by squares: 500 edges are slow otherwise
-    conductors = on_squares.conductors
+    compiled = prepared(scene, np, nearest_edges)
+    conductors = compiled.conductors
 
     def metal(index, r, z):
         return np.max([np.broadcast_to(level(index, r, z), np.broadcast(r, z).shape) for level in conductors], 0)
 
     drawn = np.sum([area_and_moment(one) for one in outline.conductors], axis=0)
     assert drawn == pytest.approx(section(metal, 12e-3, -13e-3, 19e-3), rel=2e-3)
-    for lens, solid in zip(on_squares.dielectrics, outline.dielectrics, strict=True):
+    for lens, solid in zip(compiled.dielectrics, outline.dielectrics, strict=True):
         corners = solid.corners
         for points in (corners, (corners + np.roll(corners, -1, axis=0)) / 2):
             off_axis = points[points[:, 0] > 1e-9]

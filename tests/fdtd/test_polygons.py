@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fdtd.axisymmetric.polygons import FAR, in_polygon, on_lattice
-from fdtd.axisymmetric.scene import box, cone_shell
+from fdtd.axisymmetric.polygons import in_polygon, searched
+from fdtd.axisymmetric.scene import LevelSet, box, cone_shell
+from fdtd.backends import nearest_edges
 
 CELL = 0.3e-3
 RNG = np.random.default_rng(5)
@@ -47,25 +48,26 @@ def test_sign_and_distance(corners: int) -> None:
     assert np.isclose(np.abs(depth), away, rtol=1e-9).mean() > 0.5
 
 
-@pytest.mark.parametrize("corners", [3, 4, 9, 60])
-def test_squares_find_the_nearest_edge(corners: int) -> None:
-    """As every edge in turn, to rounding, within `FAR` cells; the sign everywhere."""
+def compiled(corners: np.ndarray) -> LevelSet:
+    """The level set with the host's search."""
+    return searched(corners, np, nearest_edges)
+
+
+@pytest.mark.parametrize("corners", [3, 4, 9, 17, 60, 333])
+def test_search_finds_the_nearest_edge(corners: int) -> None:
+    """As every edge in turn: the same bits."""
     polygons = np.stack([star(corners, seed) for seed in range(4)])
-    depth, plain = on_lattice(polygons, CELL)(INDEX, R, Z), in_polygon(polygons, INDEX, R, Z)
-    near = true_distance(polygons) < FAR * CELL
-    assert np.abs(depth - plain)[near].max() < 1e-17
-    assert (np.sign(depth) == np.sign(plain)).all()
-    assert (np.abs(depth[~near]) >= 0).all() and near.sum() > 1000
+    assert np.array_equal(compiled(polygons)(INDEX, R, Z), in_polygon(polygons, INDEX, R, Z))
 
 
 def test_alone_and_in_a_batch() -> None:
     """The same bits; a polygon that is filled up with repeated corners is the same polygon."""
     polygons = np.stack([star(9, seed) for seed in range(4)])
     mine = INDEX == 2
-    alone = on_lattice(polygons[2:3], CELL)(INDEX[mine] * 0, R[mine], Z[mine])
-    assert np.array_equal(on_lattice(polygons, CELL)(INDEX, R, Z)[mine], alone)
+    alone = compiled(polygons[2:3])(INDEX[mine] * 0, R[mine], Z[mine])
+    assert np.array_equal(compiled(polygons)(INDEX, R, Z)[mine], alone)
     filled = np.concatenate([polygons[2:3], np.repeat(polygons[2:3, -1:], 5, axis=1)], axis=1)
-    assert np.array_equal(on_lattice(filled, CELL)(INDEX[mine] * 0, R[mine], Z[mine]), alone)
+    assert np.array_equal(compiled(filled)(INDEX[mine] * 0, R[mine], Z[mine]), alone)
 
 
 def test_as_boxes_and_cones_have_it() -> None:
@@ -88,7 +90,7 @@ def test_an_edge_on_the_axis_is_no_surface() -> None:
     cylinder = np.array([[[0.0, 0.0], [5.0, 0.0], [5.0, 9.0], [0.0, 9.0]]]) * 1e-3
     z = np.array([-0.4e-3, 0.4e-3, 1.1e-3, 8.5e-3, 9.3e-3])
     nearest = np.minimum(z, 9e-3 - z)
-    for level in (on_lattice(cylinder, CELL), lambda *at: in_polygon(cylinder, *at)):
+    for level in (compiled(cylinder), lambda *at: in_polygon(cylinder, *at)):
         assert level(np.zeros(5, dtype=int), np.zeros(5), z) == pytest.approx(nearest, abs=1e-15)
         assert (level(np.zeros(1, dtype=int), np.zeros(1), np.array([4.5e-3])) > 0).all()
     cone = np.array([[[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]]]) * 1e-3
@@ -98,29 +100,14 @@ def test_an_edge_on_the_axis_is_no_surface() -> None:
 
 def test_one_polygon_for_a_whole_batch() -> None:
     polygon = star(9, 1)[None]
-    shared = on_lattice(polygon, CELL)(INDEX, R, Z)
-    assert np.array_equal(shared, on_lattice(np.repeat(polygon, 4, axis=0), CELL)(INDEX, R, Z))
-
-
-def test_a_row_through_a_corner_is_counted_once() -> None:
-    """Heights whose sums round differently from the heights themselves: the signs are those of `in_polygon`."""
-    horn = np.array(
-        [(4.0, 0), (4.0, -0.7), (5.3, -0.7), (5.3, 3.0), (9.2, 15.0), (8.5, 15.0), (4.6, 3.0), (4.6, 0)]
-    )  # fmt: skip
-    for cell in (0.1e-3, 0.2e-3, 0.3e-3, 0.5e-3, 0.6e-3):
-        for shift in (0.0, -2.4e-3, 0.3e-3):
-            corners = np.round(horn * 1e-3 + np.array([0.0, shift]), 12)[None]
-            i, k = np.meshgrid(np.arange(12e-3 // cell), np.arange(-4e-3 // cell, 17e-3 // cell))
-            points = np.zeros(i.shape, dtype=int), i * cell, k * cell
-            depth = in_polygon(corners, *points)
-            clear = np.abs(depth) > 1e-9
-            assert (np.sign(on_lattice(corners, cell)(*points))[clear] == np.sign(depth)[clear]).all()
+    shared = compiled(polygon)(INDEX, R, Z)
+    assert np.array_equal(shared, compiled(np.repeat(polygon, 4, axis=0))(INDEX, R, Z))
 
 
 def test_a_polygon_of_one_repeated_corner_holds_nothing() -> None:
-    """Of a batch, next to one that holds something; directly and on a lattice."""
+    """Of a batch, next to one that holds something; by comparison with every edge and by the search."""
     square = np.array([(1e-3, 1e-3), (3e-3, 1e-3), (3e-3, 3e-3), (1e-3, 3e-3)])
     corners = np.stack([square, np.zeros_like(square)])
     points = np.array([0, 1, 1]), np.array([2e-3, 2e-3, 0.0]), np.array([2e-3, 2e-3, 0.0])
-    for depth in (in_polygon(corners, *points), on_lattice(corners, CELL)(*points)):
-        assert depth[0] == pytest.approx(1e-3) and (depth[1:] <= -1e-3).all()
+    for depth in (in_polygon(corners, *points), compiled(corners)(*points)):
+        assert depth[0] == pytest.approx(1e-3) and (depth[1:] == -1.0).all()
