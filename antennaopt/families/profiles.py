@@ -200,6 +200,32 @@ def shell(designs: Designs, z: np.ndarray, inner: np.ndarray) -> tuple[np.ndarra
     return joined((outer, z), inside), rims_of(joined(*feed_behind(designs), (outer, z), inside))
 
 
+def ring_slots(
+    begin: np.ndarray, mouth: np.ndarray, count: np.ndarray, sizes: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return slots in a face, rings about the axis that open along +z, from the inside to the outer edge of the face.
+
+    Args:
+        begin: Inner radius of the first slot, m, (batch,).
+        mouth: Height of the face, m.
+        count: Number of slots.
+        sizes: Width and depth of the slots, and the thickness of the tooth after each, m.
+
+    Returns:
+        Radii and heights, m, (batch, points); an antenna with fewer slots than another repeats its last corner.
+    """
+    width, depth, tooth = (one[:, None] for one in sizes)
+    slot = np.arange(int(count.max()))
+    own = slot < count[:, None]
+    inner = begin[:, None] + np.where(own, slot, count[:, None]) * (width + tooth)
+    outer, bottom = inner + np.where(own, width, 0.0), mouth[:, None] - np.where(own, depth, 0.0)
+    face = mouth[:, None] + 0 * inner
+    r = np.stack([inner, inner, outer, outer], axis=-1).reshape(len(begin), -1)
+    z = np.stack([face, bottom, bottom, face], axis=-1).reshape(len(begin), -1)
+    edge = begin + count * (width + tooth)[:, 0]
+    return np.concatenate([r, edge[:, None]], axis=1), np.concatenate([z, mouth[:, None]], axis=1)
+
+
 Section = Callable[[Designs], tuple[np.ndarray, tuple[Rim, ...]]]
 """Metal on the feed as one polygon (batch, corners, 2), and the edges of all metal."""
 
@@ -212,7 +238,12 @@ def scene_of(section: Section, designs: Designs) -> Scene:
 
 def outline_of(section: Section, design: Mapping[str, float]) -> Outline:
     """Return the section of one such horn, for exports."""
-    return Outline(conductors=(feed_outline(design), section(stack([design]))[0][0]))
+    return Outline(conductors=(feed_outline(design), distinct(section(stack([design]))[0][0])))
+
+
+def distinct(corners: np.ndarray) -> np.ndarray:
+    """Return a polygon (corners, 2) without its repeated corners."""
+    return corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
 
 
 def wall_part(design: Mapping[str, float], slope: float = 1.0) -> Part:

@@ -25,7 +25,7 @@ import numpy as np
 
 from antennaopt.families.family import LENS_BASE, Designs, Family, Outline, Solid, feed_outline, on_feed, spread, stack
 from antennaopt.families.parameters import FEED, AtLeast, Parameter, Part, choice, entries, length, material
-from antennaopt.families.profiles import joined
+from antennaopt.families.profiles import distinct, joined
 from fdtd.axisymmetric.scene import Dielectric, Scene
 from fdtd.axisymmetric.scene import polygon as section
 
@@ -153,7 +153,7 @@ def _outline(design: Mapping[str, float]) -> Outline:
     for shell, (corners,) in zip(reversed(_shells(designs)), reversed(_sections(designs)), strict=True):
         solids.append(
             Solid(
-                corners=corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)],
+                corners=distinct(corners),
                 permittivity=float(shell.permittivity[0]),
                 loss_tangent=float(shell.loss_tangent[0]),
             )

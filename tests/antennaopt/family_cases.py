@@ -189,6 +189,13 @@ DESIGNS = {
 }
 """With the defaults of what a case leaves out."""
 
+VARIANTS = {
+    "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
+    "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),
+    "choke slots": ("corrugated_horn", {"horn.chokes": 2.0}),
+}
+"""Shapes that a family's case leaves out: the family, and what to change in its case."""
+
 
 def with_slow_polygons(families: Iterable[str]) -> list[Any]:
     """Return the families as test parameters; those of polygons, which take seconds each, are marked slow."""

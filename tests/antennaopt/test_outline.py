@@ -13,7 +13,7 @@ import ezdxf
 import numpy as np
 import pandas as pd
 import pytest
-from family_cases import CASES, DESIGNS, KINDS, with_slow_polygons
+from family_cases import CASES, DESIGNS, KINDS, VARIANTS, with_slow_polygons
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_antenna, load_experiment
@@ -55,13 +55,24 @@ def written(folder: Path, *bodies: str, more: str = "") -> Path:
 )
 def test_as_the_family_that_it_was_drawn_from(family: str) -> None:
     """Measured on cells of 0.37 mm that no wall falls on: at most 3e-5 in S11 and 1e-4 dB, of chords in a curve."""
-    design = DESIGNS[family]
+    _as_drawn(family, DESIGNS[family])
+
+
+def _as_drawn(family: str, design: dict[str, float]) -> None:
     bodies, drawn = outlined(KINDS[family], design)
     (own,) = evaluate(family, [design], plan(family, design, design, SOLVER).to_dict())
     (other,) = evaluate("outline", [drawn], plan(kind("outline", bodies), drawn, drawn, SOLVER).to_dict())
     assert (own.status, other.status) == ("ok", "ok")
     assert np.abs(np.array(own.s11) - np.array(other.s11)).max() < 1e-4
     assert np.abs(np.array(own.metrics["directivity_dbi"]) - np.array(other.metrics["directivity_dbi"])).max() < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_as_they_are_drawn(variant: str) -> None:
+    """Shapes of a family that its case has not."""
+    family, changes = VARIANTS[variant]
+    _as_drawn(family, DESIGNS[family] | changes)
 
 
 def test_alone_and_in_a_batch() -> None:
