@@ -40,6 +40,7 @@ RANKS = {
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),
+        ("axisymmetric.modes",),
         ("axisymmetric.solutions", "planar.scattering"),
         ("axisymmetric.simulation",),
     ),

@@ -1,4 +1,4 @@
-"""The feed: TE modes of the circular guide *as the lattice carries them*, modal amplitudes and S11.
+"""Modes of a circular guide *as the lattice carries them*, modal amplitudes and S11.
 
 On the lattice a TE mode is an exact solution: e_z = 0, e_r = m h_z / r, r E_phi = -r dr h_z, with h_z an eigenvector of
 
@@ -6,6 +6,13 @@ On the lattice a TE mode is an exact solution: e_z = 0, e_r = m h_z / r, r E_phi
 
 (l, A: open length and area where the wall cuts a cell). Source and port use that eigenvector and its own k_c, so a
 current sheet of this shape launches nothing else, and forward and backward waves separate exactly.
+
+So is a TM mode: h_z = 0, e_r = -dr psi, r E_phi = m psi, E_z in proportion to psi, which is zero at the wall, with
+
+    (g_(i+1/2) + g_(i-1/2) + m^2 / r_i) psi_i - g_(i+1/2) psi_(i+1) - g_(i-1/2) psi_(i-1) = k_c^2 r_i psi_i, g = r / l
+
+Both kinds obey (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2, and the sums of `GuideMode.norm` over the fields
+of two different modes are zero to rounding.
 """
 
 from __future__ import annotations
@@ -22,9 +29,10 @@ from fdtd.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class GuideMode:
-    """A TE mode of the feed on the lattice.
+    """A mode of a circular guide on the lattice.
 
     Attributes:
+        kind: "TE" or "TM".
         cutoff_per_cell: k_c d.
         e_r: Open length times E_r at the half nodes, (columns,).
         e_phi: r E_phi at the nodes, r in cells, (columns,).
@@ -33,6 +41,7 @@ class GuideMode:
         norm: sum e_r h_phi - e_phi h_r; the mode carries pi/2 d^2/eta0 Y cos(beta d/2) norm |a|^2 watts.
     """
 
+    kind: str = "TE"
     cutoff_per_cell: float
     e_r: np.ndarray
     e_phi: np.ndarray
@@ -64,35 +73,75 @@ class GuideMode:
     def admittance(self, grid: AxisymmetricGrid, frequency: np.ndarray) -> np.ndarray:
         """H over E of a forward wave, in units of the free-space admittance, on the lattice."""
         beta = self.phase_per_cell(grid, frequency)
-        return grid.courant_number * np.sin(beta / 2) / np.sin(np.pi * np.asarray(frequency) * grid.time_step)
+        ratio = grid.courant_number * np.sin(beta / 2) / np.sin(np.pi * np.asarray(frequency) * grid.time_step)
+        return ratio if self.kind == "TE" else 1 / ratio
 
 
 def lowest_te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarray) -> GuideMode:
-    """The TE mode of lowest cutoff in the guide that one row of the lattice shows.
+    """The TE mode of lowest cutoff in the guide that one row of the lattice shows; see `te_mode`."""
+    return te_mode(grid, open_length, open_area, 1)
+
+
+def _wall(open_length: np.ndarray) -> tuple[int, int]:
+    """Return the first conducting node of a row, and the number of columns that reach to the wall."""
+    wall = int(np.argmax(open_length[1, 1:] == 0)) + 1
+    return wall, wall + (1 if 0 < open_length[0, wall] < 1 and open_length[1, wall] == 1 else 0)
+
+
+def te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarray, number: int) -> GuideMode:
+    """A TE mode of the guide that one row of the lattice shows, with E_r > 0 next to the axis.
 
     Args:
         grid: The lattice, azimuthal order m >= 1.
         open_length: Rows of e_r, e_phi, e_z in a plane of the guide, (3, nr).
         open_area: Rows of h_r, h_phi, h_z there, (3, nr).
+        number: Of the modes in order of their cutoffs, from 1: TE11, TE12, ... for m = 1.
     """
     m = grid.azimuthal_order
     if m < 1:
         raise ConfigError(f"azimuthal_order = {m}: the feed's TE mode needs m >= 1")
-    wall = int(np.argmax(open_length[1, 1:] == 0)) + 1  # first conducting node
-    columns = wall + (1 if 0 < open_length[0, wall] < 1 and open_length[1, wall] == 1 else 0)
+    wall, columns = _wall(open_length)
+    place = number - 1
     node, half = np.arange(columns + 1.0), np.arange(columns) + 0.5
     length, area = open_length[0, :columns], open_area[2, :columns]
     side = np.where(np.arange(columns + 1) < wall, node, 0.0)
     stiffness = np.diag(side[1:] + side[:-1] + m**2 * length / half)
     stiffness -= np.diag(side[1:-1], 1) + np.diag(side[1:-1], -1)
     values, vectors = eigh(stiffness, np.diag(area * half))
-    h_z = vectors[:, 0] / np.abs(vectors[:, 0]).max() * np.sign(vectors[0, 0])
+    h_z = vectors[:, place] / np.abs(vectors[:, place]).max() * np.sign(vectors[0, place])
     e_r = m * length * h_z / half
     e_phi = -side[:-1] * np.diff(h_z, prepend=0.0)
     h_phi = half * e_r / open_area[1, :columns]
     h_r = np.divide(-e_phi, node[:-1], out=np.zeros(columns), where=node[:-1] > 0)
     return GuideMode(
-        cutoff_per_cell=float(np.sqrt(values[0])),
+        cutoff_per_cell=float(np.sqrt(values[place])),
+        e_r=e_r,
+        e_phi=e_phi,
+        h_r=h_r,
+        h_phi=h_phi,
+        norm=float(e_r @ h_phi - e_phi @ h_r),
+    )
+
+
+def tm_mode(grid: AxisymmetricGrid, open_length: np.ndarray, number: int) -> GuideMode:
+    """A TM mode of the guide that one row of the lattice shows, with E_r > 0 next to the axis; as `te_mode`."""
+    m = grid.azimuthal_order
+    if m < 1:
+        raise ConfigError(f"azimuthal_order = {m}: transverse fields of TM modes need m >= 1")
+    wall, _ = _wall(open_length)
+    node, half = np.arange(wall + 1.0), np.arange(wall) + 0.5
+    flux = half / open_length[0, :wall]
+    inner = node[1:wall]
+    stiffness = np.diag(flux[1:] + flux[:-1] + m**2 / inner) - np.diag(flux[1:-1], 1) - np.diag(flux[1:-1], -1)
+    values, vectors = eigh(stiffness, np.diag(inner))
+    psi = np.concatenate([[0.0], vectors[:, number - 1], [0.0]])
+    psi *= -np.sign(psi[1]) / np.abs(psi).max()
+    e_r, e_phi = -np.diff(psi), m * psi[:-1]
+    h_phi = flux * e_r
+    h_r = np.divide(-e_phi, node[:-1], out=np.zeros(wall), where=node[:-1] > 0)
+    return GuideMode(
+        kind="TM",
+        cutoff_per_cell=float(np.sqrt(values[number - 1])),
         e_r=e_r,
         e_phi=e_phi,
         h_r=h_r,

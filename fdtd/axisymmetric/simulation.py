@@ -14,6 +14,7 @@ from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.layout import Layout, check_bodies
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
+from fdtd.axisymmetric.modes import Guides, ModePlane, mode_map
 from fdtd.axisymmetric.monitors import FieldMap, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
 from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
@@ -115,11 +116,13 @@ class Keep:
         fields: Electric field of the whole lattice at the frequencies, permittivity and metal.
         sweep: Number of frequencies across the band at which S11 is kept as well.
         snapshots: Electric field of one antenna over time.
+        modes: Planes in which modes of order 1 are measured, one at most of which is the port's.
     """
 
     fields: bool = False
     sweep: int = 0
     snapshots: Snapshots | None = None
+    modes: tuple[ModePlane, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,15 +172,17 @@ def solve(
     with _PREPARING:
         marks = [time.perf_counter()]
         media = fill(layout, scene, ARRAYS[backend]())
+        guides = Guides.of(layout, scene, keep.modes) if keep.modes else None
         if hooks.choose is not None:
-            media = media.of(hooks.choose(media))
+            places = hooks.choose(media)
+            media, guides = media.of(places), guides and guides.chosen(places)
             if media.batch == 0:
                 return []
-        problem, mode = pose(layout, media, _map(layout, media, keep.fields), keep.snapshots)
+        problem, mode = pose(layout, media, _map(layout, media, keep), keep.snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, hooks.watch)
     marks.append(time.perf_counter())
-    solved = solutions(layout, problem, mode, records, fields=keep.fields, sweep=keep.sweep)
+    solved = solutions(layout, problem, mode, records, fields=keep.fields, sweep=keep.sweep, guides=guides)
     marks.append(time.perf_counter())
     if hooks.stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
@@ -188,19 +193,21 @@ def solve(
     return solved
 
 
-def _map(layout: Layout, media: Media, fields: bool) -> FieldMap | None:
+def _map(layout: Layout, media: Media, keep: Keep) -> FieldMap | None:
     """Return the box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
 
-    Those stand within the contour, on the feed as a rule. The box is the layout's, not the batch's: sums over other
-    boxes round differently, and an antenna must have the same bits in any batch.
+    Those stand within the contour, on the feed as a rule; and the guides in which modes are measured. The box is the
+    layout's, not the batch's: sums over other boxes round differently, and an antenna must have the same bits in any
+    batch.
     """
     frequencies = np.array(layout.frequencies)
-    if fields:
+    if keep.fields:
         return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
     lossy = media.spans.lossy_rows
     if not lossy.any():
-        return None
+        return mode_map(layout, keep.modes, None)
     bottom = layout.contour_bottom if lossy[: layout.origin].any() else layout.origin
-    return FieldMap(
+    box = FieldMap(
         rows=(bottom, layout.contour_top + 1), columns=(0, layout.contour_column + 1), frequencies=frequencies
     )
+    return mode_map(layout, keep.modes, box)

@@ -16,6 +16,7 @@ from scipy.constants import epsilon_0, mu_0
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
 from fdtd.axisymmetric.monitors import HuygensContour, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes, modal_power
 from fdtd.axisymmetric.problem import Problem, Records
@@ -42,7 +43,9 @@ class Solution:
             that of E_r on the axis.
         e_plane, h_plane: Far-field amplitudes A and B at `Layout.theta_deg`, (F, T).
         accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
-            contour, in lossy bodies, (F,).
+            contour, in lossy bodies, (F,). Of the power that comes back at the port, that of TE11 is subtracted, and
+            that of all other modes measured there.
+        modes: Waves in each of the planes asked for; None where the lattice shows no guide.
         field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), on request.
         permittivity: Of e_phi nodes, (nz, nr), on request.
         metal: Whether each node conducts, (nz, nr), on request.
@@ -63,6 +66,7 @@ class Solution:
     dissipated: np.ndarray
     sweep_frequency: np.ndarray
     sweep_s11: np.ndarray
+    modes: tuple[PlaneWaves | None, ...] = ()
     field: np.ndarray | None = None
     permittivity: np.ndarray | None = None
     metal: np.ndarray | None = None
@@ -100,8 +104,9 @@ def _reflection(
 
 
 def solutions(
-    layout: Layout, problem: Problem, mode: GuideMode, records: Records, *, fields: bool = False, sweep: int = 0
-) -> list[Solution]:
+    layout: Layout, problem: Problem, mode: GuideMode, records: Records, *, fields: bool = False, sweep: int = 0,
+    guides: Guides | None = None,
+) -> list[Solution]:  # fmt: skip
     """Turn a batch's records into spectra, powers and patterns.
 
     Args:
@@ -111,6 +116,7 @@ def solutions(
         records: What the batch left behind; of a device, zero after an antenna's own stop.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: Number of frequencies across the band at which S11 is kept as well.
+        guides: Where modes are measured.
     """
     batch = problem.media.batch
     many = 1 if isinstance(records.contour, list) else _TOGETHER
@@ -130,7 +136,32 @@ def solutions(
                     for rows in faded
                 )
                 found[index] = replace(late, residual=min(late.energy, _change(early, late)))
-    return found
+    if guides is None:
+        return found
+    waves = plane_waves(layout, problem, records, guides, [one.incident for one in found])
+    return [_with_modes(one, own) for one, own in zip(found, waves, strict=True)]
+
+
+def _with_modes(solution: Solution, waves: tuple[PlaneWaves | None, ...]) -> Solution:
+    """Add the waves in planes, and subtract what the port's modes other than TE11 carry away from the power accepted.
+
+    TE11 in the port's plane is S11, as the port measured it.
+    """
+    accepted, kept = solution.accepted, list(waves)
+    for place, port in enumerate(waves):
+        if port is None or port.z != PORT_PLANE:
+            continue
+        backward = tuple(
+            {name: complex(s11) if name == "TE11" else wave for name, wave in back.items()}
+            for s11, back in zip(solution.s11, port.backward, strict=True)
+        )
+        others = [
+            sum(abs(back[name]) ** 2 - abs(ahead[name]) ** 2 for name in back if name != "TE11")
+            for ahead, back in zip(port.forward, backward, strict=True)
+        ]
+        accepted = accepted - np.abs(solution.incident) ** 2 * np.array(others, dtype=float)
+        kept[place] = replace(port, backward=backward)
+    return replace(solution, accepted=accepted, modes=tuple(kept))
 
 
 _FADES = (0.3, 0.6)  # parts of a record, at its end, over which what still rings is faded out
