@@ -94,6 +94,8 @@ class Quantities:
         dissipated: Power lost in the dielectrics, W, (..., F).
         accepted: Power through the port, W, (..., F).
         through_contour: Power through the contour, W, (..., F).
+        returned: Part of the incident power that comes back at the port in all modes, (..., F); NaN where the port
+            carries TE11 alone, and `reflected` says it. Extrapolated antennas have it too.
     """
 
     reflected: np.ndarray
@@ -107,6 +109,7 @@ class Quantities:
     dissipated: np.ndarray = field(default_factory=_absent)
     accepted: np.ndarray = field(default_factory=_absent)
     through_contour: np.ndarray = field(default_factory=_absent)
+    returned: np.ndarray = field(default_factory=_absent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +219,10 @@ def _directivity(q: Quantities) -> np.ndarray:
     return q.e_plane_dbi[..., 0]
 
 
+def _returned(q: Quantities) -> np.ndarray:
+    return np.where(np.isnan(q.returned), q.reflected, q.returned)
+
+
 _DIRECTIVITY = partial(Metric, unit="dBi", larger_is_better=True, goal=GoalKind())
 _BEAMWIDTH = partial(
     Metric,
@@ -253,7 +260,7 @@ METRICS: dict[str, Metric] = {
         _DIRECTIVITY(
             key="realized_gain_dbi",
             label="realised gain on axis",
-            compute=lambda q: _directivity(q) + decibels(q.efficiency * (1.0 - q.reflected)),
+            compute=lambda q: _directivity(q) + decibels(q.efficiency * (1.0 - _returned(q))),
             typical=19.93,
         ),
         Metric(

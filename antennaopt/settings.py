@@ -13,6 +13,19 @@ CELLS_PER_WAVELENGTH = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportedModes:
+    """Modes of order 1 to report in a plane across a circular guide.
+
+    Attributes:
+        plane: Height of the plane, m; 0 is the reference plane of the feed's port.
+        modes: Names; empty for all that propagate, at each frequency.
+    """
+
+    plane: float
+    modes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class SolverSettings:
     """Settings of the plan of a lattice, SI.
 
@@ -31,6 +44,7 @@ class SolverSettings:
         precision: Precision of the fields, `float32` or `float64`.
         surfaces: The permittivity tensor where a dielectric surface cuts cells, `full` or `diagonal`; None for the
             diagonal in a search and the full one in `simulate` and in certificates.
+        report_modes: Planes in which modes are reported.
     """
 
     frequencies: tuple[float, ...]
@@ -46,6 +60,7 @@ class SolverSettings:
     steps: int | None = None
     precision: str = "float32"
     surfaces: str | None = None
+    report_modes: tuple[ReportedModes, ...] = ()
 
     @classmethod
     def of(cls, table: SolverSettings | Mapping[str, Any]) -> SolverSettings:
@@ -53,7 +68,11 @@ class SolverSettings:
         if isinstance(table, SolverSettings):
             return table
         lists = {name: tuple(table[name]) for name in ("frequencies", "grid") if table.get(name) is not None}
-        return cls(**{**table, **lists})
+        planes = tuple(
+            ReportedModes(plane=one["plane"], modes=tuple(one.get("modes", ())))
+            for one in table.get("report_modes") or ()
+        )
+        return cls(**{**table, **lists, "report_modes": planes})
 
     def with_cell(self, cell: float) -> SolverSettings:
         """Return the same on another cell, m, on the grid that it takes."""
@@ -68,8 +87,10 @@ class SolverSettings:
         return {name: count for name in ("steps", "max_steps") if (count := getattr(self, name))}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every entry by name, in the order above."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return every entry by name, in the order above; `report_modes`, as tables, where there are any."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        planes = [{"plane": one.plane, "modes": list(one.modes)} for one in data.pop("report_modes")]
+        return {**data, **({"report_modes": planes} if planes else {})}
 
 
 @dataclass(frozen=True, kw_only=True)

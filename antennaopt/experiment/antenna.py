@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, Strict, ValidationInfo
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    Strict,
+    ValidationInfo,
+    model_serializer,
+)
 
 from antennaopt.experiment.bodies import Drawn, read_bodies
 from antennaopt.experiment.fields import (
@@ -31,7 +40,7 @@ from antennaopt.experiment.fields import (
 )
 from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
-from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
+from antennaopt.settings import CELLS_PER_WAVELENGTH, ReportedModes, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
@@ -279,6 +288,58 @@ def _cells(data: dict[str, Any]) -> float | None:
     return CELLS_PER_WAVELENGTH if data["cell"] is None else None
 
 
+MOST_PLANES = 16
+PLANE_BOUNDS = Bounds(dimension=LENGTH, lowest=-1000.0, highest=1000.0)
+
+
+def _report_modes(value: Any, info: ValidationInfo) -> tuple[ReportedModes, ...]:
+    """Read the planes in which modes are reported.
+
+    Raises:
+        EntryError: The first fault.
+    """
+    if isinstance(value, tuple) and all(isinstance(one, ReportedModes) for one in value):
+        return value
+    if not isinstance(value, (list, tuple)) or len(value) > MOST_PLANES:
+        example = '[{ plane = "0 mm", modes = ["TE11", "TM11"] }]'
+        raise EntryError(f"must be a list of at most {MOST_PLANES} tables, for example {example}", value=value)
+    found: list[ReportedModes] = []
+    for place, one in enumerate(value):
+        with below(place):
+            found.append(_reported(one, si=is_resolved(info)))
+            if any(abs(found[-1].plane - other.plane) < 1e-9 for other in found[:-1]):
+                raise EntryError("stands twice in the list; put all modes of a plane into one entry",
+                                 path=("plane",), value=one["plane"])  # fmt: skip
+    return tuple(found)
+
+
+def _reported(table: Any, *, si: bool) -> ReportedModes:
+    from fdtd.axisymmetric.modes import MODES
+
+    if not isinstance(table, Mapping):
+        raise EntryError('is not a table; write { plane = "0 mm", modes = ["TE11", "TM11"] }', value=table)
+    check_keys(table, ["plane", "modes"])
+    if "plane" not in table:
+        raise EntryError('is missing; add for example plane = "0 mm"', path=("plane",), value=MISSING)
+    names = table.get("modes", ())
+    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
+        raise EntryError('must be a list of names, for example ["TE11", "TM11"]', path=("modes",), value=names)
+    for place, name in enumerate(names):
+        if name not in MODES or name in names[:place]:
+            text = "stands twice in the list; remove one"
+            if name not in MODES:
+                text = f"is not a mode of order 1; use some of {', '.join(MODES[:4])}, ..., {MODES[-1]}"
+            raise EntryError(text, path=("modes", place), value=name)
+    return ReportedModes(plane=PLANE_BOUNDS.read_at(table, "plane", si=si), modes=tuple(names))
+
+
+def _planes_to_list(planes: tuple[ReportedModes, ...]) -> list[dict[str, Any]]:
+    return [{"plane": one.plane, "modes": list(one.modes)} for one in planes]
+
+
+Planes = Annotated[tuple[ReportedModes, ...], PlainValidator(_report_modes), PlainSerializer(_planes_to_list)]
+
+
 class Solver(Table):
     """How the fields are computed; see `SolverSettings`."""
 
@@ -297,6 +358,12 @@ class Solver(Table):
     steps: Count | None = None
     precision: Literal["float32", "float64"] = "float32"
     surfaces: Literal["full", "diagonal"] | None = None
+    report_modes: Planes = ()
+
+    @model_serializer(mode="wrap")
+    def _plain(self, standard: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write `report_modes` only where there are any, so that digests of files without them stay as they were."""
+        return {name: value for name, value in standard(self).items() if value or name != "report_modes"}
 
     @property
     def settings(self) -> SolverSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -210,12 +210,14 @@ def cutoff_frequency(radius: float, order: int, kind: str) -> float:
     return float(zero * c / (2.0 * math.pi * radius))
 
 
-def first_unmeasured(radius: float, order: int = 1) -> tuple[str, float]:
-    """Return name and cutoff, Hz, of the second mode of an azimuthal order; the port measures the first, TE.
+def first_unmeasured(radius: float, measured: Collection[str] = ("TE11",)) -> tuple[str, float]:
+    """Return name and cutoff, Hz, of the lowest mode of order 1 that a port does not measure.
 
-    The zeros of J_m and J_m' interlace, so it is always the first TM mode: TM11 for order 1.
-
-    References:
-        DLMF 10.21.2, https://dlmf.nist.gov/10.21.E2
+    Args:
+        radius: Inner radius of the feed, m.
+        measured: Names of the modes that it measures.
     """
-    return f"TM{order}1", cutoff_frequency(radius, order, "TM")
+    from fdtd.axisymmetric.modes import MODES, mode_cutoff
+
+    name = next(one for one in MODES if one not in measured)
+    return name, mode_cutoff(name, radius)

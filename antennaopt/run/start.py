@@ -19,6 +19,7 @@ from antennaopt.run.session import Session, Workplace, is_mixed
 from antennaopt.run.summary import RunSummary
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
+from antennaopt.solve.planes import planes_of
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
@@ -256,12 +257,14 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 
 
 def _columns(experiment: Experiment) -> RunColumns:
+    radius = experiment.bounds()[0]["feed.inner_radius"]
     return RunColumns.of(
         experiment.genes,
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
-        feed_radius=experiment.bounds()[0]["feed.inner_radius"],
+        feed_radius=radius,
         outline=experiment.antenna.digest,
+        modes=bool(planes_of(experiment.solver.settings, radius)),
     )
 
 

@@ -17,7 +17,7 @@ from antennaopt.solve.outcome import Outcome
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
 from antennaopt.store.reading import crowned_best, damage_lines
-from antennaopt.store.rows import pattern_part
+from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import PARTS_OF_S11, RunColumns
 
@@ -133,6 +133,7 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         origin=row["origin"] if row.get("origin") not in (None, "solved", "twin") else None,
         frequency_hz=list(columns.frequencies),
         s11=[list(pair) for pair in zip(real, imaginary, strict=True)] if real and imaginary else None,
+        modes=modes_of_row(row.get("modes"), columns.frequencies),
         metrics=found,
     )
 

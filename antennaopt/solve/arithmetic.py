@@ -32,6 +32,7 @@ DECIDING = (
     ("antennaopt", "families"),
     ("antennaopt", "metrics.py"),
     ("antennaopt", "solve", "evaluate.py"),
+    ("antennaopt", "solve", "planes.py"),
 )
 """Whose text decides an outcome, from the design to the figures of merit."""
 
@@ -71,7 +72,9 @@ def arithmetic(plan: Mapping[str, Any], backend: str) -> Arithmetic:
 
 def arithmetic_of(plan: SolverPlan, backend: str) -> Arithmetic:
     """Return what results of this process rest on; see `arithmetic`."""
-    return _of(json.dumps(plan.layout.to_dict(), sort_keys=True), backend, plan.precision)
+    modes = [[one.z, *one.modes] for one in plan.modes]
+    layout = plan.layout.to_dict() | ({"report_modes": modes} if modes else {})
+    return _of(json.dumps(layout, sort_keys=True), backend, plan.precision)
 
 
 @lru_cache(maxsize=8)

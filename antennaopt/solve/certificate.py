@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.families.parameters import first_unmeasured
 from antennaopt.quantities import format_frequency, format_length
+from antennaopt.solve.modes import measured_at_port
 
 DECAY_DB = -50.0
 MOST_REFLECTED = 1.001
@@ -94,9 +95,15 @@ def _figures(outcome: Mapping[str, Any], feed_radius: float | None) -> dict[str,
         "balance": _largest(_off_one(outcome.get("power_balance"))),
     }
     if feed_radius is not None:
-        highest = _largest(outcome.get("frequency_hz") or ())
-        figures["modes"] = None if highest is None else highest / first_unmeasured(feed_radius)[1]
+        figures["modes"] = _largest([hz / first_unmeasured(feed_radius, names)[1] for hz, names in _measured(outcome)])
     return figures
+
+
+def _measured(outcome: Mapping[str, Any]) -> Iterator[tuple[float, Collection[str]]]:
+    """Yield each frequency, Hz, with the names of the modes that the port measures there."""
+    frequencies, modes = outcome.get("frequency_hz") or (), outcome.get("modes")
+    for place, hz in enumerate(frequencies):
+        yield hz, measured_at_port(modes[place]) if modes else ("TE11",)
 
 
 def left_over(decay_db: float) -> str:
@@ -198,12 +205,15 @@ def _figure(name: str, check: Mapping[str, Any]) -> str:
 
 def _modes_check(figure: float | None, outcome: Mapping[str, Any], feed_radius: float) -> dict[str, Any]:
     """Check that the port measures every mode of the solved azimuthal order that propagates in the feed."""
-    mode, cutoff = first_unmeasured(feed_radius)
-    what = f"highest frequency over the cutoff of {mode} in the feed; the port measures TE11 only"
+    found = [(hz / first_unmeasured(feed_radius, names)[1], hz, names) for hz, names in _measured(outcome)]
+    _, highest, names = max(found, default=(0.0, 0.0, ("TE11",)), key=lambda one: one[0])
+    mode, cutoff = first_unmeasured(feed_radius, names)
+    measured = ", ".join(sorted(names, key=lambda name: (name[2:], name)))
+    what = f"largest frequency over the cutoff of {mode} in the feed; the port measures {measured}"
     check = _check(figure, MOST_OVER_CUTOFF, what)
     if figure is not None and not check["passed"]:
         check["because"] = (
-            f"at {format_frequency(max(outcome['frequency_hz']))} {mode} propagates in the feed of inner radius "
+            f"at {format_frequency(highest)} {mode} propagates in the feed of inner radius "
             f"{format_length(feed_radius)}, cutoff {cutoff / 1e9:.4g} GHz"
         )
     return check

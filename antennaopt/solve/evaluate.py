@@ -16,8 +16,10 @@ from antennaopt.solve.fields import field_of, film_of, frames_wanted
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.plan import SolverPlan, misfits
+from antennaopt.solve.planes import modes_at
 from antennaopt.solve.recognition import Recognition
 from fdtd.axisymmetric.layout import Layout
+from fdtd.axisymmetric.modes import PORT_PLANE
 from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
@@ -63,7 +65,9 @@ def evaluate(
     drawn = kind(family, solver.bodies)
     refusals = drawn.refusal(stack(designs))
     buildable = [place for place, refusal in enumerate(refusals) if refusal is None]
-    for place, found in zip(buildable, misfits(solver.layout, drawn, [designs[one] for one in buildable]), strict=True):
+    for place, found in zip(
+        buildable, misfits(solver.layout, drawn, [designs[one] for one in buildable], solver.modes), strict=True
+    ):
         refusals[place] = found
     cells = solver.layout.grid.cells
     outcomes = [
@@ -86,7 +90,7 @@ def evaluate(
             backend=backend,
             precision=solver.precision,
             threads=options.threads,
-            keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots),
+            keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots, modes=solver.modes),
             hooks=Hooks(stages=spent, watch=options.watch, choose=recognition and recognition.choose),
         )
         made = _outcomes(solver.layout, solutions)
@@ -121,6 +125,11 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
         return "diverged", f"S11 is not finite after {solution.steps} steps"
     if (solution.through_contour <= 0).any() or (solution.accepted <= 0).any():
         return "infeasible", "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
+    if None in solution.modes:
+        return "infeasible", (
+            "solver.report_modes: on this mesh a plane is in no guide section of 3 cells or more; refine the mesh or "
+            "move the plane"
+        )
     return "ok", None
 
 
@@ -181,6 +190,7 @@ def _figures(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, An
         dissipated=stacked("dissipated"),
         accepted=accepted,
         through_contour=stacked("through_contour"),
+        returned=_returned(solutions),
     )
     metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
     figures = {
@@ -194,9 +204,17 @@ def _figures(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, An
             **{key: values[place] for key, values in figures.items()},
             "metrics": {key: values[place] for key, values in metrics.items()},
             "theta_deg": found.theta_deg,
+            **({"modes": modes_at(one.modes, len(layout.frequencies))} if one.modes else {}),
         }
-        for place in range(len(solutions))
+        for place, one in enumerate(solutions)
     ]
+
+
+def _returned(solutions: Sequence[Solution]) -> np.ndarray:
+    """Return the part of the incident power that comes back in all modes, (batch, F); NaN where S11 says it."""
+    if not any(plane is not None and plane.z == PORT_PLANE for plane in solutions[0].modes):
+        return np.array(np.nan)
+    return np.stack([1 - one.accepted / np.abs(one.incident) ** 2 for one in solutions])
 
 
 def _sweep(solution: Solution) -> dict[str, Any]:

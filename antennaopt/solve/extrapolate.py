@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from antennaopt.families import FAMILIES
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
 from antennaopt.solve.cuts import amplitudes
+from antennaopt.solve.modes import limit_of_modes, returned_at_port
 from antennaopt.solve.outcome import Outcome, result_object
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
@@ -109,12 +111,18 @@ def extrapolate(
         return 10 ** (levels / 20) * np.exp(1j * phase)
 
     s11, theta = limit("s11", "s11"), np.array(fine["theta_deg"])
+    modes = (
+        None
+        if coarse.modes is None or fine.modes is None
+        else limit_of_modes(coarse.modes, fine.modes, partial(richardson, ratio=ratio, order=orders["s11"]))
+    )
     found = Quantities(
         reflected=(s11**2).sum(axis=-1),
         theta_deg=theta,
         e_plane_dbi=power("e_plane_dbi"),
         h_plane_dbi=power("h_plane_dbi"),
         efficiency=limit("radiation_efficiency", "efficiency"),
+        returned=np.array(np.nan) if modes is None else returned_at_port(modes, (s11**2).sum(axis=-1)),
     )
     limits: dict[Extrapolation, Callable[[Metric], np.ndarray]] = {
         Extrapolation.RECOMPUTED: lambda metric: metric.compute(found),
@@ -125,6 +133,7 @@ def extrapolate(
         status="ok",
         frequency_hz=list(fine["frequency_hz"]),
         s11=s11.tolist(),
+        modes=modes,
         metrics={metric.key: metric.plain(limits[metric.extrapolation](metric)) for metric in METRICS.values()},
         theta_deg=theta,
         e_plane=cut("e_plane", found.e_plane_dbi),

@@ -17,6 +17,7 @@ import numpy as np
 
 from antennaopt.metrics import METRICS
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs
+from antennaopt.solve.modes import are_modes
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
@@ -46,6 +47,7 @@ class AtFrequency:
         h_plane_dbi: Directivity in the H plane, dBi; None without patterns.
         e_plane: Real and imaginary part of the amplitude in the E plane; None without, and of runs that stored none.
         h_plane: Complex amplitude in the H plane, the same.
+        modes: Waves of modes, see `antennaopt.solve.modes`; None where none are measured.
     """
 
     frequency_hz: float
@@ -56,6 +58,7 @@ class AtFrequency:
     h_plane_dbi: Sequence[float] | None = None
     e_plane: Sequence[Sequence[float]] | None = None
     h_plane: Sequence[Sequence[float]] | None = None
+    modes: Sequence[Mapping[str, Any]] | None = None
 
     def __getattr__(self, name: str) -> float | None:
         if name in METRICS:
@@ -67,6 +70,8 @@ class AtFrequency:
         entry: dict[str, Any] = {"frequency_hz": self.frequency_hz}
         if self.s11 is not None:
             entry["s11"] = self.s11
+        if self.modes is not None:
+            entry["modes"] = self.modes
         entry |= {key: self.metrics[key] for key in METRICS if key in self.metrics}
         if self.e_plane_dbi is not None:
             entry |= {"e_plane_dbi": self.e_plane_dbi, "h_plane_dbi": self.h_plane_dbi}
@@ -89,6 +94,7 @@ class Outcome(Mapping[str, Any]):
         decay_db: Energy left at the last step over its peak.
         frequency_hz: Frequencies of all lists below, Hz.
         s11: Real and imaginary part a frequency.
+        modes: A list a frequency of the waves of modes, see `antennaopt.solve.modes`; None where none are measured.
         metrics: By key, one value a frequency; None where a metric is not defined.
         theta_deg: Angles of the cuts, degrees, array (angles,) or list.
         e_plane: Complex amplitude in the E plane, array (frequencies, angles), see `antennaopt.solve.cuts`; complex64
@@ -112,6 +118,7 @@ class Outcome(Mapping[str, Any]):
     cells: int | None = None
     frequency_hz: Sequence[float] | None = None
     s11: Sequence[Sequence[float]] | None = None
+    modes: Sequence[Sequence[Mapping[str, Any]]] | None = None
     metrics: Mapping[str, Sequence[float | None]] = attribute(default_factory=dict)
     decay_db: float | None = None
     theta_deg: Any = None
@@ -204,6 +211,7 @@ class Outcome(Mapping[str, Any]):
             AtFrequency(
                 frequency_hz=hz,
                 s11=None if self.s11 is None else self.s11[place],
+                modes=None if self.modes is None else self.modes[place],
                 metrics={key: values[place] for key, values in self.metrics.items()},
                 theta_deg=listed(self.theta_deg),
                 **{key: values[place] for key, values in cuts.items() if values is not None},
@@ -326,6 +334,8 @@ def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
     frequencies = outcome.get("frequency_hz")
     if not (_is_list(frequencies, _is_positive) and frequencies and len(set(frequencies)) == len(frequencies)):
         return "its frequency_hz are not different frequencies"
+    if "modes" in outcome and not are_modes(outcome["modes"], len(frequencies)):
+        return "its modes have not one list of waves a frequency"
     for name in present:
         fits = _is_pair if name == "s11" else _is_metric
         if not _is_list(outcome[name], fits) or len(outcome[name]) != len(frequencies):
@@ -385,4 +395,4 @@ _SCALARS: dict[str, Callable[[Any], bool]] = {
     "stepping_seconds": _is_seconds,
     "decay_db": _is_metric,
 }
-_OF_A_SOLVER = frozenset(("status", "frequency_hz", "s11", *METRICS, *CUTS, *_SCALARS)) - {"origin"}
+_OF_A_SOLVER = frozenset(("status", "frequency_hz", "s11", "modes", *METRICS, *CUTS, *_SCALARS)) - {"origin"}

@@ -10,7 +10,9 @@ from antennaopt.families import SHARED, Body, Family, kind, stack
 from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
+from antennaopt.solve.planes import not_measured, planes_of
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.modes import ModePlane
 from fdtd.errors import ConfigError
 
 CELLS_ACROSS_A_WALL = 1 / 8
@@ -21,24 +23,30 @@ CELLS_ACROSS_A_LENS = 1
 _SLACK = 1e-6  # cells
 
 
-def misfits(layout: Layout, family: Family, designs: Sequence[Mapping[str, float]]) -> list[str | None]:
+def misfits(
+    layout: Layout, family: Family, designs: Sequence[Mapping[str, float]], modes: Sequence[ModePlane] = ()
+) -> list[str | None]:
     """Say why antennas cannot be solved on a lattice, and what would be accepted; None for one that can.
 
     Args:
         layout: The lattice, perhaps made for other antennas.
         family: Antenna family, with its bodies where the file draws them.
         designs: Every parameter, SI, by dotted name.
+        modes: Planes in which modes are measured.
     """
     if not designs:
         return []
     sizes = zip(*(size.tolist() for size in family.size(stack(designs))), strict=True)
-    return [next(_misfits(layout, family, one, size), None) for one, size in zip(designs, sizes, strict=True)]
+    return [next(_misfits(layout, family, one, size, modes), None) for one, size in zip(designs, sizes, strict=True)]
 
 
-def _misfits(layout: Layout, family: Family, design: Mapping[str, float], size: tuple[float, float]) -> Iterator[str]:
+def _misfits(
+    layout: Layout, family: Family, design: Mapping[str, float], size: tuple[float, float], modes: Sequence[ModePlane]
+) -> Iterator[str]:
     yield from _too_large(layout, design, *size)
     yield from _too_thin(layout, family, design)
     yield from _in_the_way(layout, family, design)
+    yield from not_measured(layout, family, design, modes)
 
 
 def _too_large(layout: Layout, design: Mapping[str, float], radius: float, height: float) -> Iterator[str]:
@@ -112,11 +120,13 @@ class SolverPlan:
         layout: Lattice, source, monitors, frequencies.
         precision: "float32" or "float64".
         bodies: Sections that the antenna file draws; empty where the family's parameters say all.
+        modes: Planes in which modes are measured.
     """
 
     layout: Layout
     precision: str
     bodies: tuple[Body, ...] = ()
+    modes: tuple[ModePlane, ...] = ()
 
     @property
     def memory_bytes(self) -> int:
@@ -130,6 +140,7 @@ class SolverPlan:
         layout = self.layout
         return {
             **({"bodies": [body.to_dict() for body in self.bodies]} if self.bodies else {}),
+            **({"modes": [{"z": one.z, "modes": list(one.modes)} for one in self.modes]} if self.modes else {}),
             "layout": layout.to_dict(),
             "precision": self.precision,
             "nr": layout.nr,
@@ -145,7 +156,8 @@ class SolverPlan:
     def from_dict(cls, data: Mapping[str, Any]) -> SolverPlan:
         """The plan that `to_dict` wrote."""
         bodies = tuple(Body.of(body) for body in data.get("bodies", ()))
-        return cls(layout=Layout.from_dict(data["layout"]), precision=data["precision"], bodies=bodies)
+        modes = tuple(ModePlane(z=float(one["z"]), modes=tuple(one["modes"])) for one in data.get("modes", ()))
+        return cls(layout=Layout.from_dict(data["layout"]), precision=data["precision"], bodies=bodies, modes=modes)
 
     def within(self, max_steps: int | None) -> SolverPlan:
         """Return the same plan with another step limit; None for its own."""
@@ -206,7 +218,10 @@ def plan(
         ),
     )
     # Of several antennas those that do not fit become rows; one alone is refused.
-    refusal = misfits(layout, known, [upper])[0] if lower == upper else None
+    modes = planes_of(settings, upper["feed.inner_radius"])
+    refusal = misfits(layout, known, [upper], modes)[0] if lower == upper else None
+    if refusal is None:  # the feed is that of all antennas
+        refusal = next(not_measured(layout, known, upper, [one for one in modes if one.z <= 0.0]), None)
     if refusal is not None:
         raise ConfigError(refusal)
-    return SolverPlan(layout=layout, precision=settings.precision, bodies=known.bodies)
+    return SolverPlan(layout=layout, precision=settings.precision, bodies=known.bodies, modes=modes)

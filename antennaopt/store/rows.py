@@ -19,6 +19,7 @@ from antennaopt.store.generations import damaged
 from antennaopt.store.schema import (
     CERTIFICATE,
     CUT_COLUMNS,
+    MODES,
     OLDER_CUT_COLUMNS,
     OUTLINE,
     PARTS_OF_S11,
@@ -251,7 +252,39 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         table["stepping_seconds"] = [outcome.stepping_seconds for outcome in outcomes]
     if columns.outline:
         table[OUTLINE] = [columns.outline] * len(rows)
+    if columns.modes:
+        table[MODES] = [_waves(outcome) for outcome in outcomes]
     return table
+
+
+def _waves(outcome: Outcome) -> list[dict[str, Any]] | None:
+    """Return an outcome's `modes` as a row has them; None without any."""
+    if outcome.modes is None:
+        return None
+    return [
+        {
+            "frequency_hz": hz, "plane_m": wave["plane"], "name": wave["name"], "direction": wave["direction"],
+            "s_re": wave["s"][0], "s_im": wave["s"][1],
+        }
+        for hz, waves in zip(outcome.frequency_hz or (), outcome.modes, strict=True)
+        for wave in waves
+    ]  # fmt: skip
+
+
+def modes_of_row(waves: Sequence[Mapping[str, Any]] | None, frequencies: Sequence[float]) -> list[Any] | None:
+    """Undo `_waves`: a list a frequency; None where a row has none.
+
+    Args:
+        waves: The row's column `modes`.
+        frequencies: Hz, in the order of the outcome.
+    """
+    if waves is None:
+        return None
+    found: dict[float, list[dict[str, Any]]] = {hz: [] for hz in frequencies}
+    for one in waves:
+        entry = {"plane": one["plane_m"], "name": one["name"], "direction": one["direction"]}
+        found[one["frequency_hz"]].append({**entry, "s": [one["s_re"], one["s_im"]]})
+    return list(found.values())
 
 
 def _certificate_of(outcome: Outcome, feed_radius: float | None) -> Mapping[str, Any]:

@@ -82,6 +82,7 @@ class RunColumns:
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
         outline: SHA-256 of the sections that the file draws, hexadecimal, a column; empty where the family draws none.
+        modes: Whether there is a column of the waves of modes.
     """
 
     genes: tuple[GeneColumn, ...]
@@ -93,6 +94,7 @@ class RunColumns:
     metrics: tuple[str, ...] = tuple(METRICS)
     complex_cuts: bool = True
     outline: str = ""
+    modes: bool = False
 
     @classmethod
     def of(
@@ -103,6 +105,7 @@ class RunColumns:
         *,
         feed_radius: float,
         outline: str = "",
+        modes: bool = False,
     ) -> RunColumns:
         """Build the columns from anything whose genes have a `name` and a `dimension`."""
         return cls(
@@ -111,6 +114,7 @@ class RunColumns:
             objectives=tuple(objectives),
             feed_radius=float(feed_radius),
             outline=outline,
+            modes=modes,
         )
 
     @classmethod
@@ -129,12 +133,13 @@ class RunColumns:
             metrics=tuple(str(name) for name in table.get("metrics", FIRST_METRICS)),
             complex_cuts=bool(table.get("complex_cuts", False)),
             outline=str(table.get("outline", "")),
+            modes=bool(table.get("modes", False)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
         data = asdict(self)
-        return data if self.outline else {name: value for name, value in data.items() if name != "outline"}
+        return {name: value for name, value in data.items() if value or name not in ("outline", "modes")}
 
     @property
     def shortfall_columns(self) -> tuple[str, ...]:
@@ -166,12 +171,27 @@ class RunColumns:
             *(pa.field(name, kind) for name, kind in ACCOUNT),
             *(pa.field(name, kind) for name, kind in ORIGIN if self.origin),
             *([pa.field(OUTLINE, pa.string())] if self.outline else []),
+            *([pa.field(MODES, WAVES)] if self.modes else []),
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
 
 OUTLINE = "outline_sha256"
 """Column of the digest of the sections that a file draws."""
+
+MODES = "modes"
+"""Column of the waves of modes in planes, one entry a frequency and wave; see `antennaopt.solve.modes`."""
+
+WAVES = pa.list_(
+    pa.struct([
+        pa.field("frequency_hz", pa.float64()),
+        pa.field("plane_m", pa.float64()),
+        pa.field("name", pa.string()),
+        pa.field("direction", pa.string()),
+        pa.field("s_re", pa.float64()),
+        pa.field("s_im", pa.float64()),
+    ])
+)  # fmt: skip
 
 IDENTITY: Sequence[tuple[str, pa.DataType]] = (
     ("run", pa.string()),

@@ -28,7 +28,7 @@ from fdtd.farfield import decibels, directivity
 EVERY = pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
 UNITS = {"dBi": "_dbi", "dB": "_db", "deg": "_deg"}
 THETA = np.arange(0.0, 181.0)
-EXTRAPOLATED = ("reflected", "theta_deg", "e_plane_dbi", "h_plane_dbi", "efficiency")
+EXTRAPOLATED = ("reflected", "theta_deg", "e_plane_dbi", "h_plane_dbi", "efficiency", "returned")
 
 
 def quantities(**changes: np.ndarray) -> Quantities:
@@ -49,6 +49,7 @@ def quantities(**changes: np.ndarray) -> Quantities:
         dissipated=0.02 * radiated / 0.98,
         accepted=radiated / 0.98,
         through_contour=radiated,
+        returned=np.full(radiated.shape, 0.02),
     )
 
 
