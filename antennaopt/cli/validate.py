@@ -56,6 +56,7 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"cluster      {one_line(destination)}"] if destination else []
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
+    lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.bounds()
     chosen = plan(experiment.kind, lower, upper, experiment.solver.settings)
     grid = chosen.to_dict()
@@ -68,8 +69,10 @@ def describe(experiment: Experiment) -> list[str]:
             f"port         bodies inside the feed must end at z >= {lowest_in_feed(chosen.layout) * 1e3:.4g} mm"
         )
     if not genes:
+        from antennaopt.cli.geometry import refuse_infeasible
         from antennaopt.solve.capacity import check_memory
 
+        refuse_infeasible(experiment.kind, lower)
         check_memory(grid)
         return [*lines, "ready for    antennaopt simulate"]
     finer = check_run_memory(experiment, grid)

@@ -39,6 +39,7 @@ def check(experiment: Experiment) -> None:
     _check_start(experiment)
     lower, upper = experiment.bounds()
     _check_shared(lower, upper)
+    _check_limits(experiment)
     _check_shape(experiment.kind, lower, upper)
     _check_modes(experiment, upper)
     _check_cell(experiment, lower)
@@ -140,6 +141,12 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
                 f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
                 "source drives all antennas of a run; write one length"
             )
+
+
+def _check_limits(experiment: Experiment) -> None:
+    fault = None if experiment.limits is None else experiment.limits.refusal(experiment.kind)
+    if fault is not None:
+        refuse(fault)
 
 
 def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float]) -> None:

@@ -19,8 +19,9 @@ from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
+from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
-from antennaopt.families import Family
+from antennaopt.families import Family, kind
 from antennaopt.search.objectives import Objective, build
 
 BUDGET = ("generations", "stop")
@@ -56,6 +57,7 @@ class Experiment(Table):
         title: For people.
         seed: Same seed, same result.
         antenna: Family and parameters, ranges included.
+        limits: What a workshop cannot make; None where the file has no such table.
         solver: Frequencies, cell, steps.
         evolution: The search.
         objectives: Goals in the file's order; `[[objective]]` in the file.
@@ -67,6 +69,7 @@ class Experiment(Table):
     title: str = ""
     seed: Annotated[int, Strict()] = Field(default=1, ge=0, lt=2**63)
     antenna: AntennaTable
+    limits: Limits | None = None
     solver: Solver
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
@@ -152,10 +155,10 @@ class Experiment(Table):
         """Name of the antenna's family."""
         return self.antenna.family
 
-    @property
+    @cached_property
     def kind(self) -> Family:
-        """The antenna's family, with the bodies that the file draws."""
-        return self.antenna.kind
+        """The antenna's family, with the bodies that the file draws and its limits of making."""
+        return kind(self.antenna.kind, making=None if self.limits is None else self.limits.making)
 
     @property
     def start(self) -> tuple[dict[str, float], ...]:
@@ -188,7 +191,7 @@ class Experiment(Table):
             stranger = next((name for name in given if name not in full), next(iter(given), ""))
             wrong = f"{open_[0]} is a range and has no value" if open_ else f"{stranger} is not a gene"
             raise ConfigurationError(f"design: {wrong}; give one value for each of the {len(self.genes)} genes")
-        return full
+        return widened(full) if self.limits is not None and self.limits.repair else full
 
     @cached_property
     def _gene_names(self) -> frozenset[str]:
@@ -209,14 +212,16 @@ class Experiment(Table):
 
     @property
     def physics_hash(self) -> str:
-        """SHA-256 of what decides one antenna's numbers: family, drawn bodies and solver."""
+        """SHA-256 of what decides one antenna's numbers: family, drawn bodies, limits and solver."""
         drawn = {"bodies": self.antenna.digest} if self.antenna.bodies else {}
-        return _digest({"family": self.family, **drawn, "solver": self.solver.model_dump(mode="json")})
+        limits = {} if self.limits is None else {"limits": self.limits.model_dump(mode="json")}
+        return _digest({"family": self.family, **drawn, **limits, "solver": self.solver.model_dump(mode="json")})
 
     @property
     def config_hash(self) -> str:
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
-        data = self.model_dump(mode="json", include={"antenna", "solver", "objectives", "seed", "evolution"})
+        parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
+        data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}
         return _digest(data)
 

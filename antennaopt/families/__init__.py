@@ -6,6 +6,7 @@ A family's file is all that the program knows of it: parameters, scene, size, li
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from antennaopt.families import (
@@ -22,6 +23,7 @@ from antennaopt.families import (
     spline_horn,
 )
 from antennaopt.families.family import Body, Designs, Family, stack
+from antennaopt.families.making import Making
 from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part, material
 from antennaopt.registry import read_as
 
@@ -43,16 +45,18 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def kind(family: str | Family, bodies: Iterable[Body | Mapping[str, Any]] = ()) -> Family:
-    """Return a family by name, with the bodies that the file draws where it draws any.
+def kind(family: str | Family, bodies: Iterable[Body | Mapping[str, Any]] = (), making: Making | None = None) -> Family:
+    """Return a family by name, with the bodies that the file draws and the limits of making that it sets.
 
     Args:
         family: Name, or the family itself.
         bodies: `Body`, or what its `to_dict` wrote.
+        making: Limits; None leaves the family's own.
     """
     known = FAMILIES[family] if isinstance(family, str) else family
     drawn = tuple(one if isinstance(one, Body) else Body.of(one) for one in bodies)
-    return known.draws(drawn) if known.draws is not None and drawn else known
+    known = known.draws(drawn) if known.draws is not None and drawn else known
+    return known if making is None else replace(known, making=making)
 
 
 def parameter_of(name: str) -> Parameter | None:
@@ -72,6 +76,7 @@ __all__ = [
     "Body",
     "Designs",
     "Family",
+    "Making",
     "Orders",
     "Parameter",
     "Part",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.families.making import Making
 from antennaopt.families.parameters import AtLeast, Orders, Parameter, Part, entries
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 from fdtd.axisymmetric.scene import polygon as section
@@ -141,6 +142,7 @@ class Family:
         orders: Orders of convergence; None while none are known.
         draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
         bodies: The file's bodies.
+        making: Limits of making that the file sets; None where it sets none.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Family:
     orders: Orders | None = None
     draws: Callable[[tuple[Body, ...]], Family] | None = None
     bodies: tuple[Body, ...] = ()
+    making: Making | None = None
 
     @cached_property
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
@@ -180,6 +183,11 @@ class Family:
                 if value < least - 1e-12:
                     more = f": {limit.consequence}" if limit.consequence else ""
                     broken[at] = f"{label} = {_mm(value)} is smaller than {limit.least} = {_mm(least)}{more}"
+        if self.making is not None:
+            for at, fault in enumerate(broken):
+                if fault is None:
+                    design = {name: float(values[at]) for name, values in designs.items()}
+                    broken[at] = self.making.fault(self.outline(design))
         return broken
 
     def densest(self, design: Mapping[str, float]) -> float:

@@ -62,7 +62,7 @@ def evaluate(
     if backend not in BACKENDS:
         raise Unsuitable(f"backend = {backend!r} is unknown (allowed: {', '.join(BACKENDS)})")
     solver = SolverPlan.from_dict(plan).within(options.max_steps)
-    drawn = kind(family, solver.bodies)
+    drawn = kind(family, solver.bodies, solver.making)
     refusals = drawn.refusal(stack(designs))
     buildable = [place for place, refusal in enumerate(refusals) if refusal is None]
     for place, found in zip(

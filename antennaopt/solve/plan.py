@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from antennaopt.families import SHARED, Body, Family, kind, stack
+from antennaopt.families import SHARED, Body, Family, Making, kind, stack
 from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
@@ -121,12 +121,14 @@ class SolverPlan:
         precision: "float32" or "float64".
         bodies: Sections that the antenna file draws; empty where the family's parameters say all.
         modes: Planes in which modes are measured.
+        making: Limits of making that the file sets; None where it sets none.
     """
 
     layout: Layout
     precision: str
     bodies: tuple[Body, ...] = ()
     modes: tuple[ModePlane, ...] = ()
+    making: Making | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -141,6 +143,7 @@ class SolverPlan:
         return {
             **({"bodies": [body.to_dict() for body in self.bodies]} if self.bodies else {}),
             **({"modes": [{"z": one.z, "modes": list(one.modes)} for one in self.modes]} if self.modes else {}),
+            **({"limits": self.making.to_dict()} if self.making else {}),
             "layout": layout.to_dict(),
             "precision": self.precision,
             "nr": layout.nr,
@@ -157,7 +160,8 @@ class SolverPlan:
         """The plan that `to_dict` wrote."""
         bodies = tuple(Body.of(body) for body in data.get("bodies", ()))
         modes = tuple(ModePlane(z=float(one["z"]), modes=tuple(one["modes"])) for one in data.get("modes", ()))
-        return cls(layout=Layout.from_dict(data["layout"]), precision=data["precision"], bodies=bodies, modes=modes)
+        layout, making = Layout.from_dict(data["layout"]), Making.of(data.get("limits"))
+        return cls(layout=layout, precision=data["precision"], bodies=bodies, modes=modes, making=making)
 
     def within(self, max_steps: int | None) -> SolverPlan:
         """Return the same plan with another step limit; None for its own."""
@@ -224,4 +228,6 @@ def plan(
         refusal = next(not_measured(layout, known, upper, [one for one in modes if one.z <= 0.0]), None)
     if refusal is not None:
         raise ConfigError(refusal)
-    return SolverPlan(layout=layout, precision=settings.precision, bodies=known.bodies, modes=modes)
+    return SolverPlan(
+        layout=layout, precision=settings.precision, bodies=known.bodies, modes=modes, making=known.making
+    )
