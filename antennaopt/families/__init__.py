@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from antennaopt.families import (
+    choke_ring_feed,
     conical_horn,
     corrugated_horn,
     dielectric_rod,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, Family] = {
         dual_mode_horn,
         corrugated_horn,
         dielectric_rod,
+        choke_ring_feed,
         outline,
     )
 }

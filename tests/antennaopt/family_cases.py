@@ -170,6 +170,20 @@ CASES = {
         limit=3.6e-3,
         limited_by="feed.inner_radius",
     ),
+    "choke_ring_feed": Case(
+        design={
+            **FEED,
+            "rings.count": 2.0,
+            "rings.depth": 2.6e-3,
+            "rings.width": 1.7e-3,
+            "rings.tooth": 0.7e-3,
+            "rings.wall": 0.7e-3,
+            "rings.set_back": 1e-3,
+        },
+        gene="rings.depth",
+        low=2e-3,
+        high=3e-3,
+    ),
     "outline": Case(
         design={**FEED, "body.1.permittivity": 2.53, "body.2.permittivity": 1.6, "body.2.loss_tangent": 1e-3},
         bodies=(
@@ -193,6 +207,7 @@ VARIANTS = {
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
     "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),
     "choke slots": ("corrugated_horn", {"horn.chokes": 2.0}),
+    "flush rings": ("choke_ring_feed", {"rings.set_back": 0.0, "rings.count": 3.0}),
 }
 """Shapes that a family's case leaves out: the family, and what to change in its case."""
 
@@ -202,4 +217,4 @@ def with_slow_polygons(families: Iterable[str]) -> list[Any]:
     return [pytest.param(one, marks=pytest.mark.slow) if one in OF_POLYGONS else one for one in families]
 
 
-OF_POLYGONS = {"outline", "profile_horn", "spline_horn", "dual_mode_horn", "corrugated_horn"}
+OF_POLYGONS = {"outline", "choke_ring_feed", "profile_horn", "spline_horn", "dual_mode_horn", "corrugated_horn"}
