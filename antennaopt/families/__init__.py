@@ -16,6 +16,7 @@ from antennaopt.families import (
     dielectric_rod,
     dual_mode_horn,
     hemispherical_lens,
+    lens_horn,
     open_waveguide,
     outline,
     profile_horn,
@@ -42,6 +43,7 @@ FAMILIES: dict[str, Family] = {
         corrugated_horn,
         dielectric_rod,
         choke_ring_feed,
+        lens_horn,
         outline,
     )
 }

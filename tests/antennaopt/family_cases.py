@@ -184,6 +184,23 @@ CASES = {
         low=2e-3,
         high=3e-3,
     ),
+    "lens_horn": Case(
+        design={
+            **FEED,
+            "horn.length": 10e-3,
+            "horn.aperture_radius": 8e-3,
+            "horn.wall": 0.7e-3,
+            "lens.permittivity": 2.53,
+            "lens.loss_tangent": 1e-3,
+            "lens.edge": 1e-3,
+        },
+        gene="horn.length",
+        low=8e-3,
+        high=10e-3,
+        refused={"horn.aperture_radius": 3e-3},
+        limit=3.6e-3,
+        limited_by="feed.inner_radius",
+    ),
     "outline": Case(
         design={**FEED, "body.1.permittivity": 2.53, "body.2.permittivity": 1.6, "body.2.loss_tangent": 1e-3},
         bodies=(
@@ -207,6 +224,10 @@ VARIANTS = {
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
     "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),
     "choke slots": ("corrugated_horn", {"horn.chokes": 2.0}),
+    "lens in front of the mouth": (
+        "lens_horn",
+        {"lens.side": 1.0, "lens.thickness.0": 4e-3, "lens.thickness.1": 3e-3, "lens.thickness.2": 0.5e-3},
+    ),
     "flush rings": ("choke_ring_feed", {"rings.set_back": 0.0, "rings.count": 3.0}),
 }
 """Shapes that a family's case leaves out: the family, and what to change in its case."""
@@ -217,4 +238,12 @@ def with_slow_polygons(families: Iterable[str]) -> list[Any]:
     return [pytest.param(one, marks=pytest.mark.slow) if one in OF_POLYGONS else one for one in families]
 
 
-OF_POLYGONS = {"outline", "choke_ring_feed", "profile_horn", "spline_horn", "dual_mode_horn", "corrugated_horn"}
+OF_POLYGONS = {
+    "outline",
+    "lens_horn",
+    "choke_ring_feed",
+    "profile_horn",
+    "spline_horn",
+    "dual_mode_horn",
+    "corrugated_horn",
+}

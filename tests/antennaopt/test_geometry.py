@@ -61,9 +61,11 @@ def test_size_holds_everything(family: str) -> None:
     assert all((level(np.array(0), r, z)[outside] <= 1e-12).all() for level in bodies)
     if scene.dielectrics:
         boxes = np.array([(body.r_max, body.z_min, body.z_max) for body in scene.dielectrics])
-        assert [boxes[:, 0].max(), *boxes[:, 1], boxes[:, 2].max()] == pytest.approx(
-            [radius, *np.zeros(len(boxes)), height], abs=1e-12
-        )
+        assert boxes[:, 0].max() <= radius + 1e-12 and boxes[:, 2].max() <= height + 1e-12
+        if len(scene.conductors) == 2:  # the feed alone
+            assert [boxes[:, 0].max(), *boxes[:, 1], boxes[:, 2].max()] == pytest.approx(
+                [radius, *np.zeros(len(boxes)), height], abs=1e-12
+            )
 
 
 def test_open_waveguide_is_the_feed_alone() -> None:
