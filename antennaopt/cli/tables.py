@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import shutil
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from antennaopt.quantities import format_length
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
@@ -72,7 +74,22 @@ def results_table(outcome: Mapping[str, Any]) -> str:
     rows = [["", *(f"{hz / 1e9:g} GHz" for hz in outcome["frequency_hz"])]]
     for metric in reported_in(Place.EVERYWHERE, outcome):
         rows.append([metric.heading, *(cell(value, metric.decimals) for value in outcome[metric.key])])
-    return aligned(rows, wrap=True)
+    return aligned(rows + _mode_rows(outcome.get("modes") or ()), wrap=True)
+
+
+def _mode_rows(modes: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[str]]:
+    """Return the level of each wave over the incident one, dB, one column a frequency; S11 has a row of its own."""
+    from antennaopt.solve.modes import REFLECTED
+
+    levels: dict[str, dict[int, float]] = {}
+    for column, waves in enumerate(modes):
+        for one in waves:
+            port = one["direction"] == REFLECTED
+            if not (port and one["name"] == "TE11"):
+                where = "" if port else f" at {format_length(one['plane'])}"
+                size = max(math.hypot(*one["s"]), 1e-6)
+                levels.setdefault(f"{one['name']} {one['direction']}{where} (dB)", {})[column] = 20 * math.log10(size)
+    return [[name, *(cell(found.get(at), 2) for at in range(len(modes)))] for name, found in levels.items()]
 
 
 def cell(value: float | None, decimals: int, absent: str = "none") -> str:

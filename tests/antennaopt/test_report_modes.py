@@ -47,8 +47,11 @@ def written(tmp_path, text=HORN):
 
 def test_results_hold_the_waves_of_each_plane(call, tmp_path):
     written(tmp_path)
-    code, out, _ = call("simulate", "horn.toml", "--json", "-")
-    result = json.loads(out)
+    code, out, _ = call("simulate", "horn.toml", "--json", "horn.json")
+    result = json.loads((tmp_path / "horn.json").read_text())
+    level = 20 * np.log10(abs(complex(*result["results"][1]["modes"][1]["s"])))
+    (line,) = (one for one in out.splitlines() if one.startswith("TM11 forward at 5 mm (dB)"))
+    assert line.split()[-1] == f"{level:.2f}" and "TE11 reflected" not in out
     assert code == 0 and result["certificate"]["verdict"] == "trusted"
     for entry in result["results"]:
         waves = {(one["plane"], one["name"], one["direction"]): complex(*one["s"]) for one in entry["modes"]}
