@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -103,11 +103,18 @@ def _solver_value(name: str, value: Any) -> str:
         return _quantity(value, "GHz", -9)
     if name in ("cell", "pml_distance"):
         return _quantity(value, "mm", 3)
+    if name == "report_modes":
+        return "[" + ", ".join(_plane(**entry) for entry in value) + "]"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(str(entry) for entry in value) + "]"
     return repr(value)
+
+
+def _plane(plane: float, modes: Sequence[str]) -> str:
+    named = f", modes = [{', '.join(map(_text, modes))}]" if modes else ""
+    return f"{{ plane = {_quantity(plane, 'mm', 3)}{named} }}"
 
 
 def _quantity(value: float, unit: str, digits: int) -> str:

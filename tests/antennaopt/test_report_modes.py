@@ -68,6 +68,21 @@ def test_results_hold_the_waves_of_each_plane(call, tmp_path):
         assert 0.1 < abs(waves[0.005, "TM11", "forward"]) ** 2 < 0.4
 
 
+def test_files_that_are_written_ask_for_the_same(call, tmp_path):
+    """`export --outline` and a run's best antenna write the settings out."""
+    written(tmp_path)
+    assert call("simulate", "horn.toml", "--quiet", "--outline", "other.toml", "--json", "first.json")[0] == 0
+    assert (
+        load_file(tmp_path / "other.toml").solver.report_modes == load_file(tmp_path / "horn.toml").solver.report_modes
+    )
+    assert call("simulate", "other.toml", "--quiet", "--json", "second.json")[0] == 0
+    first, second = (json.loads((tmp_path / name).read_text())["results"] for name in ("first.json", "second.json"))
+    for one, other in zip(first, second, strict=True):
+        for wave, same in zip(one["modes"], other["modes"], strict=True):
+            assert {**wave, "s": None} == {**same, "s": None}
+            assert complex(*same["s"]) == pytest.approx(complex(*wave["s"]), abs=1e-4)
+
+
 def test_a_file_without_it_has_no_modes_and_its_digests_stay(call, tmp_path):
     text = "\n".join(line for line in HORN.splitlines() if "report_modes" not in line)
     experiment = load_file(written(tmp_path, text))
