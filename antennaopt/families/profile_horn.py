@@ -1,45 +1,77 @@
-"""A horn whose inside follows one of the curves of Granet and James, with a wall of even thickness."""
+"""A horn of one or more sections, each of which follows one of the curves of Granet and James, in an even wall."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family
-from antennaopt.families.parameters import FEED, AtLeast, Part, length
+from antennaopt.families.family import Designs, Family, spread
+from antennaopt.families.parameters import FEED, AtLeast, Part, entries, length
 from antennaopt.families.profiles import curve_parameters, outline_of, places, radius_of, scene_of, shell, wall_part
 from fdtd.axisymmetric.scene import Rim
 
+_OF_A_CURVE = ("horn.curve", "horn.amplitude", "horn.rho", "horn.gamma")
+
+
+def _sections(design: Mapping[str, object]) -> int:
+    """Return the number of sections."""
+    return sum(1 for _ in entries(design, "horn.length")) or 1
+
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
-    rim = designs["horn.aperture_radius"] + designs["horn.wall"]
-    return np.maximum(rim, designs["feed.outer_radius"]), designs["horn.length"]
+    count = _sections(designs)
+    rim = spread(designs, "horn.aperture_radius", count).max(axis=0) + designs["horn.wall"]
+    return np.maximum(rim, designs["feed.outer_radius"]), spread(designs, "horn.length", count).sum(axis=0)
 
 
 def _section(designs: Designs) -> tuple[np.ndarray, tuple[Rim, ...]]:
-    share = places()
-    return shell(designs, designs["horn.length"][:, None] * share, radius_of(designs, "horn", share))
+    share, count = places(), _sections(designs)
+    lengths, radii = (spread(designs, f"horn.{name}", count) for name in ("length", "aperture_radius"))
+    curves = {name: spread(designs, name, count) for name in _OF_A_CURVE}
+    z, inner, start = [], [], designs["feed.inner_radius"]
+    for place in range(count):
+        one = {name: values[place] for name, values in curves.items()}
+        one |= {"feed.inner_radius": start, "horn.aperture_radius": radii[place]}
+        first = 0 if place == 0 else 1  # the section before has the point
+        z.append((lengths[:place].sum(axis=0)[:, None] + lengths[place][:, None] * share)[:, first:])
+        inner.append(radius_of(one, "horn", share)[:, first:])
+        start = radii[place]
+    return shell(designs, np.concatenate(z, axis=1), np.concatenate(inner, axis=1))
 
 
 def _parts(design: Mapping[str, float]) -> tuple[Part]:
     return (wall_part(design),)
 
 
+def _faults(design: Mapping[str, float]) -> Iterator[str]:
+    count, given = _sections(design), sum(1 for _ in entries(design, "horn.aperture_radius")) or 1
+    if given < count:
+        yield f"horn.aperture_radius is one radius, but horn.length has {count} sections; write a list of as many"
+
+
 FAMILY = Family(
     name="profile_horn",
-    title="A horn whose radius follows a curve.",
+    title="A horn of one or more sections whose radius follows a curve.",
     parameters=(
         *FEED,
-        length("horn.length", "From z = 0 to the aperture.", example='"30 mm"'),
-        length("horn.aperture_radius", "Inner radius at z = length.", example='"12 mm"'),
+        replace(
+            length("horn.length", "From z = 0 to the aperture, or a list of sections.", example='"30 mm"'), many=True
+        ),
+        replace(
+            length("horn.aperture_radius", "Inner radius at the end of each section.", example='"12 mm"'),
+            many=True,
+            like="horn.length",
+        ),
         length("horn.wall", "Thickness of the wall.", example='"1 mm"'),
-        *curve_parameters("horn"),
+        *curve_parameters("horn", like="horn.length"),
     ),
     scene=partial(scene_of, _section),
     size=_size,
     outline=partial(outline_of, _section),
     limits=(AtLeast(name="horn.aperture_radius", least="feed.inner_radius", problem="is smaller than the feed"),),
+    faults=_faults,
     parts=_parts,
 )

@@ -7,6 +7,7 @@ whole picometres, as exported files have them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,9 +25,14 @@ CURVES = (
 )  # fmt: skip
 
 
-def curve_parameters(table: str) -> tuple[Parameter, ...]:
-    """Return the choice of a curve and its numbers."""
-    return (
+def curve_parameters(table: str, *, like: str = "") -> tuple[Parameter, ...]:
+    """Return the choice of a curve and its numbers.
+
+    Args:
+        table: That holds them.
+        like: Parameter whose list has an entry for each section of the horn, which each of these may have too.
+    """
+    found = (
         choice(f"{table}.curve", "Curve of the radius over z.", *CURVES),
         Parameter(
             name=f"{table}.amplitude",
@@ -52,6 +58,7 @@ def curve_parameters(table: str) -> tuple[Parameter, ...]:
             highest=20.0,
         ),
     )
+    return tuple(replace(one, many=bool(like), like=like) for one in found)
 
 
 def radius_of(designs: Designs, table: str, share: np.ndarray) -> np.ndarray:

@@ -220,7 +220,13 @@ DESIGNS = {
 }
 """With the defaults of what a case leaves out."""
 
+FLARES = {
+    f"horn.{name}.{place}": value
+    for name, values in (("length", (2e-3, 6e-3, 4e-3)), ("aperture_radius", (4.6e-3, 5.4e-3, 8.6e-3)))
+    for place, value in enumerate(values)
+}
 VARIANTS = {
+    "three flares": ("profile_horn", FLARES),
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
     "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),
     "choke slots": ("corrugated_horn", {"horn.chokes": 2.0}),

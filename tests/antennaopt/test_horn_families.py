@@ -6,17 +6,21 @@ That each is solved, exported and equal to its outline: test_every_family.py, te
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from family_cases import DESIGNS, KINDS, SPLINE
+from family_cases import DESIGNS, FLARES, KINDS, SPLINE
 from scipy.interpolate import PchipInterpolator
 from test_geometry import area_and_moment, built, section
 
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.families import stack
 from antennaopt.families.corrugated_horn import depths, widths
 from antennaopt.families.profiles import CURVES, places, radius_of
 from antennaopt.families.sections import cleaned, free_corners
+from antennaopt.run.summary import antenna_toml
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
@@ -110,6 +114,79 @@ def test_walls_are_even(family: str) -> None:
     along = np.clip((away * step).sum(-1) / (step**2).sum(-1), 0, 1)
     distance = np.hypot(*np.moveaxis(away - along[..., None] * step, -1, 0)).min(axis=1)
     assert distance.min() > 0.7e-3 - 2e-12 and distance.max() < 0.7e-3 + 1e-10
+
+
+THREE = (("length", (5e-3, 7e-3, 3e-3)), ("aperture_radius", (5e-3, 7e-3, 8e-3)), ("curve", (0.0, 6.0, 1.0)))
+
+
+def sections(*lists: tuple[str, tuple[float, ...]]) -> dict[str, float]:
+    """The horn with lists in place of single values."""
+    given = {f"horn.{name}" for name, _ in lists}
+    bare = {name: value for name, value in DESIGNS["profile_horn"].items() if name not in given}
+    return bare | {f"horn.{name}.{place}": one for name, values in lists for place, one in enumerate(values)}
+
+
+def test_sections_of_a_horn_follow_their_own_curves() -> None:
+    """A cone, a hyperbola and a sinusoid, each from the radius where the one before ends."""
+    design = sections(*THREE)
+    corners = KINDS["profile_horn"].outline(design).conductors[1]
+    r, z = corners[len(corners) // 2 :].T
+    ends, radii = (0.0, 5e-3, 12e-3, 15e-3), (3.6e-3, 5e-3, 7e-3, 8e-3)
+    t, (_, _, low, high) = (z - 5e-3) / 7e-3, radii
+    assert np.interp(ends, z[::-1], r[::-1]) == pytest.approx(radii, abs=2e-12)
+    cone, middle, last = z <= 5e-3, (z >= 5e-3) & (z <= 12e-3), z >= 12e-3
+    assert r[cone] == pytest.approx(3.6e-3 + 1.4e-3 * z[cone] / 5e-3, abs=2e-12)
+    assert r[middle] == pytest.approx(np.sqrt(5e-3**2 + t[middle] ** 2 * (7e-3**2 - 5e-3**2)), abs=2e-12)
+    t = (z[last] - 12e-3) / 3e-3
+    assert r[last] == pytest.approx(low + (high - low) * (0.2 * t + 0.8 * np.sin(np.pi * t / 2) ** 1.6), abs=2e-12)
+    radius, height = (float(one[0]) for one in KINDS["profile_horn"].size(stack([design])))
+    assert (radius, height) == pytest.approx((8.7e-3, 15e-3))
+
+
+def test_one_section_in_a_list_is_the_horn_to_the_bit() -> None:
+    """And two halves of a cone are the cone."""
+    known, design = KINDS["profile_horn"], DESIGNS["profile_horn"]
+    one = sections(("length", (15e-3,)), ("aperture_radius", (8e-3,)))
+    assert np.array_equal(known.outline(one).conductors[1], known.outline(design).conductors[1])
+    cone = design | {"horn.curve": 0.0}
+    halves = sections(("length", (7e-3, 8e-3)), ("aperture_radius", (3.6e-3 + 4.4e-3 * 7 / 15, 8e-3))) | {
+        "horn.curve": 0.0
+    }
+    areas = [area_and_moment(known.outline(one).conductors[1]) for one in (cone, halves)]
+    assert areas[0] == pytest.approx(areas[1], rel=1e-6)  # the arc round the mouth has other chords
+
+
+def test_sections_in_a_file(tmp_path: Path) -> None:
+    """Lists of lengths, radii and words read back; their entries are genes; lists of other lengths are refused."""
+    path = tmp_path / "three.toml"
+    path.write_text(antenna_toml(title="three", family="profile_horn", design=sections(*THREE), solver=SOLVER))
+    assert 'curve = ["linear", "hyperbolic", "sinusoid"]' in path.read_text()
+    assert load_antenna(path).design() == sections(*THREE)
+    goal = '\n[[objective]]\nmetric = "directivity_dbi"\nat_least = 30.0\n'
+    path.write_text(path.read_text() + goal)
+    changes = (
+        'antenna.horn.curve=["linear", { choices = ["linear", "x_rho"] }, "sinusoid"]',
+        'antenna.horn.length={ count = 3, min = "3 mm", max = "6 mm" }',
+    )
+    genes = [gene.name for gene in load_experiment(path, changes).genes]
+    assert genes == ["horn.length.0", "horn.length.1", "horn.length.2", "horn.curve.1"]
+    for change, says in (
+        (
+            'horn.aperture_radius=["5 mm", "8 mm"]',
+            "antenna.horn.aperture_radius has 2 entries, but antenna.horn.length has 3",
+        ),
+        ('horn.aperture_radius="8 mm"', "antenna.horn.aperture_radius is one radius, but horn.length has 3 sections"),
+        ('horn.length="15 mm"', "antenna.horn.aperture_radius has 3 entries, but antenna.horn.length has 1"),
+        ('horn.curve=["linear", "round", "linear"]', 'antenna.horn.curve.1 = "round" is not one of linear'),
+        (
+            'horn.aperture_radius=["5 mm", "7 mm", "3 mm"]',
+            "antenna.horn.aperture_radius.2 = 3 mm is smaller than the feed",
+        ),
+        ('horn.length=["5 mm", "0 mm", "3 mm"]', 'antenna.horn.length.1 = "0 mm" is out of bounds'),
+    ):
+        with pytest.raises(ConfigurationError) as refused:
+            load_antenna(path, (f"antenna.{change}",))
+        assert f": {says}" in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_spline_horn_is_pchip() -> None:
@@ -271,6 +348,7 @@ def test_corrugated_horn() -> None:
         *((family, {}) for family in HORNS),
         ("profile_horn", {"horn.curve": 3.0, "horn.rho": 0.5, "horn.amplitude": 1.0, "horn.wall": 0.3e-3}),
         ("profile_horn", {"horn.wall": 0.4e-3, "horn.curve": 0.0}),
+        ("profile_horn", FLARES),
         ("spline_horn", {"horn.radii.2": 3.7e-3, "horn.radii.3": 8e-3, "horn.radii.4": 4e-3}),
         ("dual_mode_horn", {"horn.step_radius": 3.6e-3, "horn.wall": 0.4e-3}),
         ("dual_mode_horn", {"horn.aperture_radius": 4.6e-3}),
@@ -288,8 +366,8 @@ def test_corrugated_horn() -> None:
 )
 def test_sections_are_sound_and_edges_are_those_of_the_union(family: str, changes: dict[str, float]) -> None:
     """Against `free_corners`, which knows polygons only; a section never crosses itself."""
-    design = DESIGNS[family] | changes
-    tube, horn = KINDS[family].outline(design).conductors[0], drawn(family, **changes)
+    design = {name: value for name, value in DESIGNS[family].items() if f"{name}.0" not in changes} | changes
+    tube, horn = KINDS[family].outline(design).conductors
     cleaned(horn.tolist())
     expected = {
         (round(one.r, 11), round(one.z, 11)): (round(one.wall % (2 * math.pi), 4), round(one.opening, 4))
