@@ -23,6 +23,7 @@ from antennaopt.terminal import Printed, printed, visible
 
 COMMANDS = {
     "demo": "run",
+    "new": "new",
     "run": "run",
     "resume": "run",
     "status": "status",
@@ -56,6 +57,7 @@ SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 EPILOG = """\b
 Start here:
   antennaopt demo                                         see a lens evolve, a minute
+  antennaopt new conical_horn --frequency "10 GHz" --gain 20 --out horn.toml
   antennaopt run experiments/ka_band_lens.toml --dry-run  what it would cost
   antennaopt run experiments/ka_band_lens.toml            evolve it
   antennaopt simulate antenna.toml --plot antenna.png     solve one antenna

@@ -27,6 +27,7 @@ from antennaopt.families import (
 from antennaopt.families.family import Body, Designs, Family, stack
 from antennaopt.families.making import Making
 from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part, material
+from antennaopt.families.starts import RULES
 from antennaopt.registry import read_as
 
 FAMILIES: dict[str, Family] = {
@@ -75,6 +76,7 @@ def parameter_of(name: str) -> Parameter | None:
 
 __all__ = [
     "FAMILIES",
+    "RULES",
     "SHARED",
     "AtLeast",
     "Body",

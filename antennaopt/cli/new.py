@@ -1,0 +1,38 @@
+"""`antennaopt new`: an experiment file for a family, a frequency and a gain."""
+
+from __future__ import annotations
+
+import click
+
+from antennaopt.cli.options import check_writable, write_out
+
+
+@click.command(short_help="Write an experiment file to begin with.")
+@click.argument("family", metavar="FAMILY")
+@click.option("--frequency", required=True, metavar="FREQUENCY", help='In the middle of the band, e.g. "10 GHz".')
+@click.option("--gain", required=True, type=float, metavar="DBI", help="On axis, dBi, e.g. 20.")
+@click.option("--out", metavar="FILE", default="-", help="Where it goes.  [default: stdout]")
+def new(family: str, frequency: str, gain: float, out: str) -> None:
+    """Write a commented experiment file that `antennaopt run` takes as it is.
+
+    The feed's radius comes from the cutoff of TE11, ranges and a first design from closed forms, and the goals are
+    the gain, the match and what the family is good for.
+
+    \b
+    Examples:
+      antennaopt new conical_horn --frequency "10 GHz" --gain 20 --out horn.toml
+      antennaopt validate horn.toml
+      antennaopt run horn.toml
+
+    \b
+    FAMILY is one of
+      lenses   hemispherical_lens, shaped_lens, shell_lens      12 to 26 dBi
+      horns    conical_horn, profile_horn, spline_horn          10 to 28 dBi
+               dual_mode_horn                                 12.5 to 26 dBi
+               corrugated_horn                                  11 to 25 dBi
+      rods     dielectric_rod                                   11 to 18 dBi
+    """  # noqa: D301 - \b is click's
+    from antennaopt.experiment.beginning import new_experiment
+
+    check_writable(out)
+    write_out(out, new_experiment(family, frequency, gain))

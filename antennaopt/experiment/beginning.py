@@ -1,0 +1,153 @@
+"""An experiment file for a family, a frequency and a gain, commented; see `antennaopt.families.starts`."""
+
+from __future__ import annotations
+
+import math
+from difflib import get_close_matches
+
+from scipy.constants import c
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.families import FAMILIES, RULES
+from antennaopt.families.starts import FEED_LENGTH, WALL, Fixed, Gene, Rule, Start
+from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
+
+HALF_BAND = 0.05
+_FEWEST_HZ, _MOST_HZ = 1e6, 1e13
+_NOTHING_TO_SEARCH = ("open_waveguide", "outline")
+
+
+def new_experiment(family: str, frequency: str, gain_dbi: float) -> str:
+    """Return the text of an experiment file.
+
+    Args:
+        family: Name.
+        frequency: In the middle of the band, with a unit.
+        gain_dbi: On axis, dBi.
+
+    Raises:
+        ConfigurationError: There is no such family, it has nothing to search, or the gain is beyond its closed form.
+    """
+    rule = _rule(family)
+    try:
+        hz = parse_quantity(frequency, FREQUENCY)
+    except QuantityError as error:
+        raise ConfigurationError(f'--frequency "{frequency}" {error}') from None
+    if not _FEWEST_HZ <= hz <= _MOST_HZ:
+        raise ConfigurationError(f'--frequency "{frequency}" must be from 1 MHz to 10 THz; correct it')
+    if not rule.lowest <= gain_dbi <= rule.highest:
+        better = ", ".join(name for name, one in RULES.items() if one.lowest <= gain_dbi <= one.highest)
+        other = f", or take one of {better}" if better else ""
+        raise ConfigurationError(
+            f"--gain {gain_dbi:g} dBi is out of reach of a {family}, whose rule holds from {rule.lowest:g} to "
+            f"{rule.highest:g} dBi; choose a gain in between{other}"
+        )
+    return _text(family, hz, gain_dbi, rule.make(10 ** (gain_dbi / 10)))
+
+
+def _rule(family: str) -> Rule:
+    if family in RULES:
+        return RULES[family]
+    known = f"families: {', '.join(RULES)}"
+    if family in _NOTHING_TO_SEARCH:
+        what = "is the feed alone" if family == "open_waveguide" else "is drawn by points, which are no genes"
+        raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
+    if family in FAMILIES:
+        raise ConfigurationError(
+            f"{family} has no closed form here; write its file by hand, or take another one ({known})"
+        )
+    close = get_close_matches(family, RULES, n=1, cutoff=0.5)
+    meant = f"; did you mean {close[0]}?" if close else ";"
+    raise ConfigurationError(f"{family} is not a known family{meant} ({known})")
+
+
+def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
+    lam = c / hz * 1e3  # mm
+    frequencies = [format_frequency(_rounded(hz * share, 6)) for share in (1 - HALF_BAND, 1.0, 1 + HALF_BAND)]
+    title = family.replace("_", " ").capitalize()
+    lines = [
+        f"# {title} of {gain_dbi:g} dBi at {format_frequency(hz)}.",
+        "# Run it with `antennaopt run FILE`; `--dry-run` shows its cost on your machine. The search chooses within",
+        "# every range; single values stay. Change any of them.",
+        "#",
+        *(f"# {line}" for line in start.about),
+        f"# Wavelength lam = {lam:.5g} mm.",
+        "",
+        f'title = "{title}, {gain_dbi:g} dBi at {format_frequency(hz)}"',
+        "seed = 1",
+        "",
+        "[antenna]",
+        f'family = "{family}"',
+        "",
+        "[antenna.feed]    # circular waveguide, TE11; its aperture is the plane z = 0",
+        f"inner_radius = {_mm(start.feed_radius, lam)}    # {start.about_feed}",
+        f"outer_radius = {_mm(start.feed_radius + WALL, lam)}",
+        f"length = {_mm(FEED_LENGTH, lam)}",
+    ]
+    table = ""
+    for entry in start.entries:
+        name, _, key = entry.name.rpartition(".")
+        if name != table:
+            lines += ["", f"[antenna.{name}]"]
+            table = name
+        lines.append(_entry(key, entry, lam))
+    planted = [f'"{one.name}" = {_best(one, lam)}' for one in start.entries if isinstance(one, Gene)]
+    lines += [
+        "",
+        "[solver]",
+        "frequencies = [" + ", ".join(f'"{one}"' for one in frequencies) + "]",
+        f"cells_per_wavelength = {start.cells:g}    # in the densest medium, at the highest frequency",
+        "",
+        "[evolution]",
+        "population = 24",
+        "generations = 20",
+        "stop = { fitness = 0.0, stagnation = 6 }",
+        "start = [    # the closed form; the others are drawn at random",
+        f"  {{ {', '.join(planted)} }},",
+        "]",
+        "",
+        "[[objective]]    # over the whole band",
+        'metric = "gain_dbi"',
+        f"at_least = {gain_dbi:g}",
+    ]
+    for metric, bound, level, weight in start.goals:
+        lines += ["", "[[objective]]", f'metric = "{metric}"', f"{bound} = {level:g}", f"weight = {weight:g}"]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(key: str, entry: Gene | Fixed, lam: float) -> str:
+    if isinstance(entry, Fixed):
+        value = f'"{entry.value}"' if isinstance(entry.value, str) else _value(entry.value, entry.unit, lam)
+        return f"{key} = {value}    # {entry.why}"
+    low, high = (_value(one, entry.unit, lam) for one in (entry.low, entry.high))
+    count = f"count = {len(entry.best)}, " if isinstance(entry.best, tuple) else ""
+    kind = ', kind = "integer"' if entry.unit == "integer" else ""
+    return f"{key} = {{ {count}min = {low}, max = {high}{kind} }}    # {entry.why}"
+
+
+def _best(gene: Gene, lam: float) -> str:
+    def inside(value: float) -> str:
+        return _value(min(max(value, gene.low), gene.high), gene.unit, lam)
+
+    if isinstance(gene.best, tuple):
+        return "[" + ", ".join(map(inside, gene.best)) + "]"
+    return inside(gene.best)
+
+
+def _value(value: float, unit: str, lam: float) -> str:
+    if unit == "lam":
+        return _mm(value, lam)
+    return str(round(value)) if unit == "integer" else f"{_rounded(value, 4):g}"
+
+
+def _mm(wavelengths: float, lam: float) -> str:
+    return f'"{_exact(wavelengths, lam):.9g} mm"'
+
+
+def _exact(wavelengths: float, lam: float) -> float:
+    """Return a length as it is written, mm."""
+    return _rounded(wavelengths * lam, 4)
+
+
+def _rounded(value: float, digits: int) -> float:
+    return round(value, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0.0

@@ -1,0 +1,116 @@
+"""`antennaopt new`: each file that it writes is taken as it is, and its first design is near the gain."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import parse_table
+from antennaopt.experiment.beginning import new_experiment
+from antennaopt.families import FAMILIES, RULES, stack
+from antennaopt.families.parameters import cutoff_frequency
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
+
+NOT_SEARCHED = {"open_waveguide", "outline"}
+
+
+def begun(family, frequency, gain, **solver):
+    data = tomllib.loads(new_experiment(family, frequency, gain))
+    return parse_table({**data, "solver": {**data["solver"], **solver}})
+
+
+@pytest.mark.parametrize("family", RULES)
+@pytest.mark.parametrize("end", ["lowest", "highest"])
+@pytest.mark.parametrize("frequency", ["1.42 GHz", "0.3 THz"])
+def test_every_file_is_valid_over_the_whole_range_of_gains(family, end, frequency):
+    experiment = begun(family, frequency, getattr(RULES[family], end))
+    assert experiment.family == family and experiment.genes and experiment.goals
+    assert {gene.name for gene in experiment.genes} == experiment.start[0].keys()
+    planted, (lower, upper) = experiment.design(experiment.start[0]), experiment.bounds()
+    assert experiment.kind.refusal(stack([planted, upper])) == [None, None]
+    plan(experiment.kind, lower, upper, experiment.solver.settings)
+    middle = experiment.solver.frequencies[1]
+    assert middle > 1.2 * cutoff_frequency(planted["feed.inner_radius"], 1, "TE")
+    other = [line for line in experiment.warnings if "TM01" not in line]
+    assert other == [] and (experiment.warnings == () or family == "dual_mode_horn")
+
+
+@pytest.mark.parametrize("family", RULES)
+def test_the_first_design_is_solved_and_near_its_gain(family):
+    """Cells of 1/10 wavelength change the gain by some 0.3 dB; the closed forms are within 3 dB of it at 14 dBi."""
+    experiment = begun(family, "30 GHz", 14.0, frequencies=["30 GHz"], cells_per_wavelength=10)
+    design = experiment.design(experiment.start[0])
+    grid = plan(experiment.kind, design, design, experiment.solver.settings).to_dict()
+    (outcome,) = evaluate(family, [design], grid)
+    assert outcome.ok, outcome.error
+    assert outcome.metrics["gain_dbi"][0] == pytest.approx(14.0, abs=3.0)
+
+
+def test_file_to_stdout_and_to_disk(call, tmp_path):
+    arguments = ("new", "conical_horn", "--frequency", "10 GHz", "--gain", "20")
+    code, out, err = call(*arguments)
+    assert (code, err) == (0, "")
+    assert call(*arguments, "--out", "horn.toml") == (0, "", "") and (tmp_path / "horn.toml").read_text() == out
+    code, shown, err = call("validate", "horn.toml")
+    assert code == 0 and "ready for    antennaopt run" in shown and "warning" not in err
+    for entry in ("inner_radius", "length", "aperture_radius"):
+        assert re.search(rf"^{entry} = .*# ", out, re.MULTILINE)
+    assert "1.24 times the cutoff of TE11" in out and "Balanis" in out
+    assert max(map(len, out.splitlines())) <= 200
+
+
+@pytest.mark.slow
+def test_runs_as_it_is(call, tmp_path):
+    call("new", "conical_horn", "--frequency", "10 GHz", "--gain", "10", "--out", "horn.toml")
+    small = ["evolution.population=4", "evolution.generations=1", "solver.cells_per_wavelength=10", "certificate=off"]
+    changes = [word for one in small for word in ("--set", one)]
+    code, _, err = call("run", "horn.toml", "--no-cache", "-q", *changes)
+    assert code == 0, err
+    assert (tmp_path / "results" / "horn").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("family", "frequency", "gain", "says"),
+    [
+        ("conical_hron", "10 GHz", "20", "conical_hron is not a known family; did you mean conical_horn?"),
+        ("open_waveguide", "10 GHz", "8", "open_waveguide is the feed alone, so there is nothing to search"),
+        ("outline", "10 GHz", "8", "outline is drawn by points"),
+        (
+            "dielectric_rod",
+            "10 GHz",
+            "25",
+            "--gain 25 dBi is out of reach of a dielectric_rod, whose rule holds from 11",
+        ),
+        ("conical_horn", "10 GHz", "60", "--gain 60 dBi is out of reach of a conical_horn"),
+        ("conical_horn", "10", "20", '--frequency "10" has no unit; write for example "10 GHz"'),
+        ("conical_horn", "3 m", "20", '--frequency "3 m" is a length'),
+        ("conical_horn", "10 GHz", "nan", "--gain nan dBi is out of reach"),
+        ("conical_horn", "10 GHz", "much", "'much' is not a valid float"),
+    ],
+)
+def test_refused_in_one_line(call, family, frequency, gain, says):
+    code, out, err = call("new", family, "--frequency", frequency, "--gain", gain)
+    assert (code, out) == (2, "") and says in err and len(err.splitlines()) == 1
+
+
+def test_help_names_every_family(call):
+    code, out, _ = call("new", "--help")
+    assert code == 0 and all(family in out for family in RULES)
+    for line in out.splitlines():
+        found = re.search(r"([\d.]+) to ([\d.]+) dBi", line)
+        for family in (one for one in RULES if found and one in line):
+            assert found is not None and (RULES[family].lowest, RULES[family].highest) == (
+                float(found[1]),
+                float(found[2]),
+            )
+    assert set(RULES) <= set(FAMILIES) - NOT_SEARCHED
+
+
+def test_a_family_without_a_rule_is_refused_in_one_line(monkeypatch):
+    monkeypatch.delitem(RULES, "spline_horn")
+    with pytest.raises(ConfigurationError, match="spline_horn has no closed form here; write its file by hand"):
+        new_experiment("spline_horn", "10 GHz", 16.0)
