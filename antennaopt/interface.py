@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import html
-import multiprocessing
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import Experiment, load_file, parse_table
+from antennaopt.experiment import Experiment, figure_asked, load_file, parse_table
 from antennaopt.solve.simulate import Simulated, Subject, with_cell
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from antennaopt.metrics import Metric
     from antennaopt.report.canvas import Figure
     from antennaopt.run.progress import GenerationReport
     from antennaopt.run.stores import Individual
@@ -98,6 +96,11 @@ class Simulation:
         keys = "" if name.startswith("_") else f"; it has {', '.join(sorted(self._object))}"
         raise AttributeError(f"a simulation has no attribute {name!r}{keys}")
 
+    @property
+    def _merits(self) -> tuple[Metric, ...]:
+        """What is known of the figures that were asked for."""
+        return tuple(one.about for one in self._simulated.subject.figures if one.name in self._simulated.outcome)
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._object})
 
@@ -122,7 +125,7 @@ class Simulation:
                 for value in outcome[metric.key]
             )
             + "</tr>"
-            for metric in reported_in(Place.EVERYWHERE, outcome)
+            for metric in (*reported_in(Place.EVERYWHERE, outcome), *self._merits)
         )
         grid = " x ".join(map(str, found["grid"]))
         about = (
@@ -198,6 +201,7 @@ def simulate(
     cell: str | float | None = None,
     cells_per_wavelength: float | None = None,
     extrapolate: bool = False,
+    figures: Sequence[Mapping[str, Any]] = (),
     backend: str = "auto",
 ) -> Simulation:
     """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
@@ -207,6 +211,8 @@ def simulate(
         cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
         cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency.
         extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
+        figures: Figures of merit in addition to those of the file's objectives, each as an `[[objective]]` without a
+            bound: `{"metric": "crosspol_db", "theta": "20 deg"}`.
         backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
 
     Returns:
@@ -220,7 +226,8 @@ def simulate(
     from antennaopt.solve.device import chosen_backend
     from antennaopt.solve.simulate import simulate as solve
 
-    subject = _subject(antenna, cells_per_wavelength, cell)
+    asked = tuple(one for one in map(figure_asked, figures) if one is not None)
+    subject = replace(_subject(antenna, cells_per_wavelength, cell), asked=asked)
     name = chosen_backend(subject.backend if backend == "auto" and subject.backend else backend)
     return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
 
@@ -267,15 +274,16 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
     simulated = outcome._simulated
     if not outcome.results:
         raise ConfigurationError(f"there is nothing to plot: the antenna was not solved ({outcome.status})")
-    return draw_simulation(simulated.outcome, title=simulated.title, frequency=frequency)
+    goals = simulated.subject.experiment.goals
+    return draw_simulation(simulated.outcome, title=simulated.title, frequency=frequency, goals=goals)
 
 
 def to_xarray(outcome: Simulation) -> xr.Dataset:
     """Return a simulation as an xarray dataset.
 
-    Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric, `s11` (complex,
-    time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, and the complex ones `e_plane` and `h_plane`.
-    Attributes hold units and labels.
+    Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric and
+    figure, `s11` (complex, time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, and the complex ones
+    `e_plane` and `h_plane`. Attributes hold units and labels.
 
     Raises:
         ConfigurationError: xarray is not installed, or the antenna was not solved.
@@ -297,7 +305,7 @@ def to_xarray(outcome: Simulation) -> xr.Dataset:
         for name in names:
             values = array([getattr(one, name) for one in results])
             variables[name] = (("frequency", "theta"), values, {"units": unit})
-    for key, metric in METRICS.items():
+    for key, metric in {**METRICS, **{one.key: one for one in outcome._merits}}.items():
         if key in results[0].metrics:
             values = [np.nan if one.metrics[key] is None else one.metrics[key] for one in results]
             variables[key] = ("frequency", values, {"units": metric.unit or "1", "long_name": metric.label})
@@ -339,7 +347,9 @@ def optimise(
         ClusterError: No scheduler, no worker, no device.
         Interrupted: Ctrl-C; `antennaopt resume` continues.
     """
-    _require_guard()
+    from antennaopt.run.process import require_guard
+
+    require_guard()
     from antennaopt.run.progress import Progress
     from antennaopt.run.start import run
     from antennaopt.solve.device import chosen_backend
@@ -370,30 +380,3 @@ def open_run(folder: str | Path) -> Run:
 
     check_run_folder(Path(folder))
     return Run(Path(folder))
-
-
-def _require_guard() -> None:
-    """Refuse a call from a script's top level: each worker process would import the script and call it again.
-
-    Raises:
-        ConfigurationError: The call is outside `if __name__ == "__main__":`, or in a worker's import of the script.
-    """
-    remedy = 'put it inside `if __name__ == "__main__":`, because worker processes import the script'
-    if multiprocessing.parent_process() is not None:
-        raise ConfigurationError(f"optimise was called while a worker process imported the script; {remedy}")
-    script = getattr(sys.modules.get("__main__"), "__file__", None)
-    frame, line = sys._getframe(), None
-    while frame is not None:
-        top = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
-        if top and frame.f_code.co_filename == script:
-            line = frame.f_lineno
-        frame = frame.f_back
-    if script is None or line is None:
-        return  # a notebook, an interactive session, a module that was imported
-    try:
-        tree = ast.parse(Path(script).read_text("utf-8"))
-    except (OSError, ValueError, SyntaxError):
-        return
-    guards = (node for node in tree.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test))
-    if not any(node.lineno <= line <= (node.end_lineno or line) for node in guards):
-        raise ConfigurationError(f"optimise is called in line {line} of {Path(script).name}; {remedy}")

@@ -1,4 +1,4 @@
-"""Quantities with units: "3.6 mm", "30 GHz", "8 h" to SI numbers and back, each checked for its dimension."""
+"""Quantities with units: "3.6 mm", "30 GHz", "8 h", "20 deg" to SI numbers and back, each checked for its dimension."""
 
 from __future__ import annotations
 
@@ -90,9 +90,27 @@ SIZE = Dimension(
     example='"1 GB"',
     usual="MB",
 )
-DIMENSIONS = (LENGTH, FREQUENCY, TIME, SIZE)
+ANGLE = Dimension(
+    name="angle",
+    a_name="an angle",
+    units={"deg": "0.0174532925199432957692", "rad": "1", "mrad": "1e-3"},
+    shown=(("deg", 0.0),),
+    example='"20 deg"',
+    usual="deg",
+)
+DENSITY = Dimension(
+    name="density",
+    a_name="a density",
+    units={"g/cm3": "1000", "kg/m3": "1"},
+    shown=(("g/cm3", 0.0),),
+    example='"2.7 g/cm3"',
+    usual="g/cm3",
+)
+DIMENSIONS = (LENGTH, FREQUENCY, TIME, SIZE, ANGLE, DENSITY)
 
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*([A-Za-zµμ]*)\s*", re.ASCII | re.DOTALL)
+_QUANTITY = re.compile(
+    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*([A-Za-zµμ]*(?:/[A-Za-z]{1,2}3)?)\s*", re.ASCII | re.DOTALL
+)
 _NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\b.*", re.IGNORECASE | re.DOTALL)
 
 
@@ -145,6 +163,11 @@ def format_quantity(value: float, dimension: Dimension, *, digits: int = 6) -> s
 def format_length(value: float) -> str:
     """Write a length in metres with a unit, `3.6 mm`."""
     return format_quantity(value, LENGTH)
+
+
+def format_angle(value: float) -> str:
+    """Write an angle in radians with a unit, `20 deg`."""
+    return format_quantity(value, ANGLE)
 
 
 def format_frequency(value: float) -> str:

@@ -23,7 +23,7 @@ from antennaopt.farm.interface import Assignment, Farm, Pool, Result, Worker
 from antennaopt.farm.task import pack_outcomes
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
-from antennaopt.run.planning import plan_for
+from antennaopt.run.planning import figuring, plan_for
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import GenerationReport, Progress
 from antennaopt.run.start import open_farm
@@ -205,6 +205,7 @@ def _searched(experiment: Experiment, algorithm: str, seed: int, farm: Farm, pro
     interfaces = Interfaces(
         objectives=experiment.goals,
         design=experiment.design,
+        figured=figuring(experiment),
         farm=farm,
         store=Discard(),
         progress=progress,

@@ -66,12 +66,14 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
 
 
 def _table(runs: Sequence[Mapping[str, Any]]) -> str:
+    from antennaopt.figures import Figure
     from antennaopt.metrics import Place, reported_in
 
     def row(title: str, *values: Any) -> list[str]:
         return [title, *("-" if value is None else str(value) for value in values)]
 
     shown = reported_in(Place.COMPARISON, {name for one in runs for name in one["metrics"]})
+    figures = {given["name"]: Figure.of(given).about for one in runs for given in one["figures"]}
     rows = [
         row("", *(f"run {place}" for place, _ in enumerate(runs, start=1))),
         row("algorithm", *(one["algorithm"] for one in runs)),
@@ -91,7 +93,7 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
                     for one in runs
                 ),
             )
-            for metric in shown
+            for metric in (*shown, *figures.values())
         ),
         row("fitness", *(one["best_fitness"] and f"{one['best_fitness']:.6g}" for one in runs)),
         row("certificate", *(one["certificate"] for one in runs)),

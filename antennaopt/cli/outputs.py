@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from antennaopt.cli.options import check_writable
 from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 from antennaopt.terminal import drawn, visible
+
+if TYPE_CHECKING:
+    from antennaopt.search.objectives import Objective
 
 _PATH = click.Path(path_type=Path)
 _OPTIONS = (
@@ -174,7 +177,7 @@ class Outputs:
             StorageError: Something could not be written.
         """
         radius = antenna.design["feed.inner_radius"]
-        results = self._written(outcome, title, radius, frequency, quiet)
+        results = self._written(outcome, title, radius, frequency, quiet, antenna.experiment.goals)
         far = self.far_field.write(outcome, title=title)
         yielded = (results, far, self.geometry.write(antenna), self.scripts.write(antenna, plan))
         for path in chain.from_iterable(yielded):
@@ -182,7 +185,13 @@ class Outputs:
                 print(f"wrote {path}", file=sys.stderr)
 
     def _written(
-        self, outcome: Mapping[str, Any], title: str, feed_radius: float, frequency: float | None, quiet: bool
+        self,
+        outcome: Mapping[str, Any],
+        title: str,
+        feed_radius: float,
+        frequency: float | None,
+        quiet: bool,
+        goals: Sequence[Objective],
     ) -> Iterator[Path]:
         yield from data_files(self.csv, self.touchstone, outcome, title=title, feed_radius=feed_radius)
         if self.fields is not None:
@@ -192,7 +201,7 @@ class Outputs:
         if self.plot is not None:
             from antennaopt.report.simulation import plot_simulation
 
-            yield plot_simulation(self.plot, outcome, title=title, frequency=frequency)
+            yield plot_simulation(self.plot, outcome, title=title, frequency=frequency, goals=goals)
         if self.animate is not None:
             from antennaopt.report.film import write_film
 

@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ from antennaopt.solve.device import check_backend, chosen_backend
 from antennaopt.terminal import drawn
 
 if TYPE_CHECKING:
-    from antennaopt.solve.extrapolate import Meshes
-    from antennaopt.solve.simulate import Subject
+    from antennaopt.figures import Figure
+    from antennaopt.solve.simulate import Simulated, Subject
 
 
 @click.command(short_help="Solve one antenna, from a file or of a run.")
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 @click.option("--cells-per-wavelength", type=float, metavar="N", help="In the densest medium, highest frequency.")
 @click.option("--cell", metavar="LENGTH", help='Cell size, used exactly as given, e.g. "0.2 mm".')
 @click.option("--extrapolate", is_flag=True, help="Solve on two meshes; results are for a cell that goes to zero.")
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    metavar="METRIC[, KEY=VALUE]...",
+    help='Figure of merit to print in addition, e.g. "crosspol_db, theta=20 deg"; may be repeated.',
+)
 @backend_option(None)
 @file_options
 @set_option
@@ -45,6 +52,7 @@ def simulate(
     cells_per_wavelength: float | None,
     cell: str | None,
     extrapolate: bool,
+    figures: tuple[str, ...],
     backend: str | None,
     overrides: tuple[str, ...],
     quiet: bool,
@@ -60,6 +68,7 @@ def simulate(
       antennaopt simulate antenna.toml --animate antenna.mp4 --fields antenna.npz
       antennaopt simulate antenna.toml --dxf antenna.dxf --stl antenna.stl
       antennaopt simulate antenna.toml --cut antenna.cut --ffs antenna.ffs
+      antennaopt simulate antenna.toml --figure "crosspol_db, theta=20 deg" --figure "phase_centre_mm"
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings
@@ -73,6 +82,7 @@ def simulate(
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
+    subject = replace(subject, asked=_asked(figures))
     antenna = _antenna(source, subject)
     outputs.check_geometry(antenna, json_file, source)
     if not quiet:
@@ -94,8 +104,15 @@ def simulate(
     write_json(json_file, result, allow_nan=False)
     _refuse_failed(outcome)
     if not quiet:
-        _show(outcome, result, to_stderr=json_file == "-", meshes=simulated.meshes)
+        _show(simulated, result, to_stderr=json_file == "-")
     outputs.write(outcome, antenna, plan=simulated.plan, title=simulated.title, frequency=frequency, quiet=quiet)
+
+
+def _asked(texts: tuple[str, ...]) -> tuple[Figure, ...]:
+    from antennaopt.experiment import figure_written
+
+    found = [figure_written(text) for text in texts]
+    return tuple(one for one in found if one is not None)
 
 
 def _of_file(
@@ -151,13 +168,15 @@ def _refuse_failed(outcome: Mapping[str, Any]) -> None:
         raise TooManyFailuresError(f"the antenna was not solved: {status}, {reason}")
 
 
-def _show(
-    outcome: Mapping[str, Any], result: Mapping[str, Any], *, to_stderr: bool, meshes: Meshes | None = None
-) -> None:
-    from antennaopt.cli.tables import results_table
+def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -> None:
+    from antennaopt.cli.tables import aligned, plain, results_table
+    from antennaopt.report.goals import goals_table
     from antennaopt.solve.certificate import doubts
 
-    click.echo(results_table(outcome), err=to_stderr)
+    outcome = simulated.outcome
+    click.echo(results_table(outcome, simulated.subject.figures), err=to_stderr)
+    if simulated.standings:
+        click.echo("\n" + plain(aligned(goals_table(simulated.standings), left=(0, 1, 4))) + "\n", err=to_stderr)
     seconds = outcome.get("seconds") or 0.0
     grid = " x ".join(str(one) for one in result["grid"])
     click.echo(
@@ -165,8 +184,8 @@ def _show(
         f"backend {result['backend']}; {outcome['status']}, {result['certificate']['verdict']}",
         err=to_stderr,
     )
-    if meshes is not None:
-        click.echo(meshes.line(), err=to_stderr)
+    if simulated.meshes is not None:
+        click.echo(simulated.meshes.line(), err=to_stderr)
     warn(doubts(result["certificate"]))
 
 

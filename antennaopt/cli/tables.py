@@ -13,6 +13,7 @@ from antennaopt.quantities import format_length
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
+    from antennaopt.figures import Figure
     from antennaopt.report.goals import Findings
     from antennaopt.run.summary import Finalist, RunSummary
 
@@ -63,16 +64,17 @@ def _block(
     return "\n".join(lines)
 
 
-def results_table(outcome: Mapping[str, Any]) -> str:
+def results_table(outcome: Mapping[str, Any], figures: Sequence[Figure] = ()) -> str:
     """Return an outcome's figures of merit, one column a frequency.
 
     Args:
         outcome: As `evaluate` returns it.
+        figures: That were asked for in addition to the metrics.
     """
     from antennaopt.metrics import Place, reported_in
 
     rows = [["", *(f"{hz / 1e9:g} GHz" for hz in outcome["frequency_hz"])]]
-    for metric in reported_in(Place.EVERYWHERE, outcome):
+    for metric in (*reported_in(Place.EVERYWHERE, outcome), *(one.about for one in figures if one.name in outcome)):
         rows.append([metric.heading, *(cell(value, metric.decimals) for value in outcome[metric.key])])
     return aligned(rows + _mode_rows(outcome.get("modes") or ()), wrap=True)
 

@@ -55,7 +55,7 @@ def describe(experiment: Experiment) -> list[str]:
     destination = experiment.cluster.destination()
     lines += [f"cluster      {one_line(destination)}"] if destination else []
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
-    lines += [f"objective    {_goal(objective)}" for objective in experiment.objectives]
+    lines += [f"objective    {_goal(objective)}" for objective in experiment.goals]
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.bounds()
     chosen = plan(experiment.kind, lower, upper, experiment.solver.settings)
@@ -98,9 +98,12 @@ def _range(gene: Any) -> str:
 
 
 def _goal(objective: Any) -> str:
-    goal = f"at least {objective.at_least:g}" if objective.at_least is not None else f"at most {objective.at_most:g}"
+    bounds = ((objective.at_least, "at least"), (objective.at_most, "at most"))
+    goal = " and ".join(f"{word} {level:g}" for level, word in bounds if level is not None)
+    if objective.figure is not None and objective.figure.mask is not None:
+        goal = "within the mask"
     where = f" at {_frequencies(objective.frequencies)}" if objective.frequencies else ""
-    return f"{objective.metric} {goal}{where}, weight {objective.weight:g}"
+    return f"{objective.name} {goal}{where}, weight {objective.weight:g}"
 
 
 def _frequencies(frequencies: Sequence[float]) -> str:

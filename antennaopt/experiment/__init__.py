@@ -3,7 +3,15 @@
 from antennaopt.experiment.antenna import Antenna, Solver
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.experiment import Experiment, Gene
-from antennaopt.experiment.load import load_antenna, load_experiment, load_file, parse_table, read_source
+from antennaopt.experiment.load import (
+    figure_asked,
+    figure_written,
+    load_antenna,
+    load_experiment,
+    load_file,
+    parse_table,
+    read_source,
+)
 
 __all__ = [
     "Antenna",
@@ -11,6 +19,8 @@ __all__ = [
     "Experiment",
     "Gene",
     "Solver",
+    "figure_asked",
+    "figure_written",
     "load_antenna",
     "load_experiment",
     "load_file",

@@ -1,12 +1,13 @@
 """What a file's entries must be to each other, physics that needs no field solved, and goals that hardly make sense.
 
-Such goals are warned of and never refused: a study may want to see how far one is missed.
+Goals that hardly make sense are warned of: a study may want to see how far one is missed. Those that no antenna can
+meet, an efficiency above 1 and bounds that contradict each other, are refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,13 @@ from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
 from antennaopt.families import SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
-from antennaopt.metrics import GOALS, METRICS, Metric
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
-    from antennaopt.experiment.search import Objective
     from antennaopt.families import Family
+    from antennaopt.search.objectives import Objective
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
 FEWEST_CELLS_IN_GUIDE = 4.0
@@ -97,6 +98,38 @@ def _check_objectives(experiment: Experiment) -> None:
                     f"objective.{place}.frequencies: {format_frequency(hz)} is not solved; use some of "
                     f"{', '.join(format_frequency(one) for one in solved)}, or add it to solver.frequencies"
                 )
+    for place, goal in enumerate(experiment.goals):
+        if goal.metric.endswith("_efficiency") and (goal.at_least or 0.0) > 1.0:
+            refuse(
+                f"objective.{place}: {goal.name} at_least = {goal.at_least:g} is never met "
+                "(an efficiency must be <= 1); lower it"
+            )
+    for (one, first), (other, second) in combinations(enumerate(experiment.goals), 2):
+        if first.name == second.name and first.figure != second.figure:
+            refuse(
+                f"objective.{other}: its columns {second.name} are those of objective.{one}, which is another figure; "
+                f'give one of them a name of its own, name = "{second.name}_2"'
+            )
+        _refuse_contradiction((one, first), (other, second), solved)
+
+
+def _refuse_contradiction(one: tuple[int, Objective], other: tuple[int, Objective], solved: Sequence[float]) -> None:
+    """Refuse two goals for one metric that no antenna meets at a frequency that they share.
+
+    Raises:
+        ConfigurationError: They are such.
+    """
+    (at, first), (place, second) = one, other
+    shared = sorted(set(first.frequencies or solved) & set(second.frequencies or solved))
+    if first.name != second.name or not shared:
+        return
+    for low, high in ((first, second), (second, first)):
+        if low.at_least is not None and high.at_most is not None and low.at_least > high.at_most:
+            refuse(
+                f"objective.{at} and objective.{place}: {first.name} at_least = {low.at_least:g} and at_most = "
+                f"{high.at_most:g} contradict each other at {format_frequency(shared[0])}: no antenna meets both; "
+                "lower at_least or raise at_most"
+            )
 
 
 def _check_start(experiment: Experiment) -> None:
@@ -275,32 +308,39 @@ def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
 def goal_warnings(experiment: Experiment) -> list[str]:
     """Return a line for each goal that hardly makes sense: which entry, its value, what is usual."""
     found = []
-    for place, goal in enumerate(experiment.objectives):
+    for place, goal in enumerate(experiment.goals):
         found += [f"objective.{place}: {line}" for line in _of_one(experiment, goal)]
-    return found + list(_contradictions(experiment))
+    return found
 
 
 def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
-    metric = METRICS[goal.metric]
+    metric = goal.about
     if metric.usual_text:
-        wrong = _wrong(goal, metric)
+        wrong = _wrong(goal)
         if wrong:
-            yield f"{_written(goal, metric.unit)} {wrong}; usual is {metric.usual_text}"
-    elif goal.at_least is not None:
+            yield f"{_written(goal)} {wrong}; usual is {metric.usual_text}"
+    elif goal.at_least is not None and metric.unit == "dBi":
         limit = _sphere_limit(experiment, min(goal.frequencies or experiment.solver.frequencies))
         if goal.at_least > limit[0]:
             level, radius, hz = limit
             yield (
-                f"{_written(goal, 'dBi')} is hardly met: the largest antenna of this file fits a sphere of radius "
+                f"{_written(goal)} is hardly met: the largest antenna of this file fits a sphere of radius "
                 f"{format_length(radius)}; usual is at most {level:.1f} dBi at {format_frequency(hz)} (Harrington's "
                 "limit N^2 + 2 N with N = k a)"
             )
+    if goal.metric == "axial_ratio_db" and experiment.polarisation == LINEAR:
+        yield (
+            f"{goal.name} is that of the antenna fed in circular polarisation, and polarisation is linear; "
+            'write polarisation = "rhcp" or "lhcp" at the top of the file'
+        )
 
 
-def _wrong(goal: Objective, metric: Metric) -> str:
+def _wrong(goal: Objective) -> str:
     """Say what is wrong with a goal; empty when nothing is."""
+    usual, metric = goal.about.goal, goal.about
+    if usual is None:
+        return ""
     low, high, unit = goal.at_least, goal.at_most, f" {metric.unit}" if metric.unit else ""
-    usual = GOALS[metric.key]
     antenna, never = ("antenna whose main beam is on boresight", "hardly") if usual.forward else ("antenna", "never")
     if low is not None and low > usual.ceiling:
         return f"is {never} met: no {antenna} has more than {usual.ceiling:g}{unit}"
@@ -310,30 +350,15 @@ def _wrong(goal: Objective, metric: Metric) -> str:
         return f"is met by every {antenna}: none has less than {usual.floor:g}{unit}"
     if high is not None and high >= usual.ceiling:
         return f"is met by every {antenna}: none has more than {usual.ceiling:g}{unit}"
-    if metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
+    both = low is not None and high is not None
+    if not both and metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
         return "asks for a worse antenna"
     return ""
 
 
-def _written(goal: Objective, unit: str) -> str:
+def _written(goal: Objective) -> str:
     word, level = ("at_least", goal.at_least) if goal.at_least is not None else ("at_most", goal.at_most)
-    return f"{goal.metric} {word} = {level:g} {unit}".rstrip()
-
-
-def _contradictions(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for each two goals for one metric that no antenna meets at a frequency that they share."""
-    everywhere = experiment.solver.frequencies
-    for (one, first), (other, second) in combinations(enumerate(experiment.objectives), 2):
-        low, high = (first, second) if first.at_least is not None else (second, first)
-        if first.metric != second.metric or low.at_least is None or high.at_most is None:
-            continue
-        shared = sorted(set(first.frequencies or everywhere) & set(second.frequencies or everywhere))
-        if shared and low.at_least > high.at_most:
-            yield (
-                f"objective.{one} and objective.{other}: {first.metric} at_least = {low.at_least:g} and at_most = "
-                f"{high.at_most:g} contradict each other at {format_frequency(shared[0])}: no antenna meets both; "
-                "usual is at_least below at_most"
-            )
+    return f"{goal.name} {word} = {level:g} {goal.about.unit}".rstrip()
 
 
 def _sphere_limit(experiment: Experiment, hz: float) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, Strict, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -20,9 +20,11 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
-from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational, Goal
+from antennaopt.experiment.objective import Goal
+from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
 from antennaopt.families import Family, kind
-from antennaopt.search.objectives import Objective, build
+from antennaopt.figures import LINEAR, POLARISATIONS, Figure
+from antennaopt.search.objectives import Objective, build, figures_of
 
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
@@ -56,6 +58,7 @@ class Experiment(Table):
         name: File stem, or as the file gives it; names the folder of the results.
         title: For people.
         seed: Same seed, same result.
+        polarisation: How the antenna is excited: one feed, or two in quadrature.
         antenna: Family and parameters, ranges included.
         limits: What a workshop cannot make; None where the file has no such table.
         solver: Frequencies, cell, steps.
@@ -68,6 +71,7 @@ class Experiment(Table):
     name: str = Field(default="experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     title: str = ""
     seed: Annotated[int, Strict()] = Field(default=1, ge=0, lt=2**63)
+    polarisation: Literal[POLARISATIONS] = LINEAR  # type: ignore[valid-type]
     antenna: AntennaTable
     limits: Limits | None = None
     solver: Solver
@@ -96,7 +100,7 @@ class Experiment(Table):
         try:
             return cls.model_validate(data, context={"si": si, "folder": str(folder)})
         except ValidationError as error:
-            raise ConfigurationError(_one_line(error)) from None
+            raise ConfigurationError(first_fault(error)) from None
 
     @classmethod
     def from_resolved(cls, data: Mapping[str, Any]) -> Experiment:
@@ -133,7 +137,12 @@ class Experiment(Table):
     @cached_property
     def goals(self) -> tuple[Objective, ...]:
         """The objectives, ready to measure outcomes."""
-        return build(goal.model_dump() for goal in self.objectives)
+        return build((goal.model_dump() for goal in self.objectives), self.polarisation)
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """Figures that the objectives ask for, each once."""
+        return figures_of(self.goals)
 
     def changed(self, **changes: Any) -> Experiment:
         """Return this experiment with other entries, checked again.
@@ -221,6 +230,7 @@ class Experiment(Table):
     def config_hash(self) -> str:
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
         parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
+        parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}
         return _digest(data)
@@ -250,7 +260,7 @@ LATE = {"missing": 1, "default_factory_not_called": 2}
 """Faults that often follow from another one (a misspelt key is unknown, and the right one is missing)."""
 
 
-def _one_line(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
     """Return the fault to correct first, as field, value, what is allowed, what to do."""
     fault: Mapping[str, Any] = min(error.errors(include_url=False), key=lambda one: LATE.get(one["type"], 0))
     path = fault["loc"]

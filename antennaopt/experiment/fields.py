@@ -22,11 +22,13 @@ from pydantic import (
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import (
+    ANGLE,
     FREQUENCY,
     LENGTH,
     TIME,
     Dimension,
     QuantityError,
+    format_angle,
     format_length,
     parse_quantity,
 )
@@ -201,7 +203,9 @@ class Bounds:
         sign = ">" if self.above else ">="
         text = f"must be {sign} {self.lowest:g}"
         if math.isfinite(self.highest):
-            top = format_length(self.highest) if self.dimension is LENGTH else f"{self.highest:g}"
+            top = f"{self.highest:g}"
+            if self.dimension in (LENGTH, ANGLE):
+                top = format_length(self.highest) if self.dimension is LENGTH else format_angle(self.highest)
             text += f" and <= {top}"
         return text
 

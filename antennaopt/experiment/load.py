@@ -8,8 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.experiment import Experiment
+from antennaopt.experiment.experiment import Experiment, first_fault
+from antennaopt.experiment.objective import BOUNDS, Goal, Objective
+from antennaopt.figures import Figure, figure_of
 from antennaopt.machine import read_regular
 
 EXCLUSIVE = ("cell", "cells_per_wavelength")
@@ -225,3 +229,39 @@ def too_deep(text: str) -> str | None:
 
 def _line(text: str, token: re.Match[str]) -> int:
     return text.count("\n", 0, token.start()) + 1
+
+
+_GOAL: TypeAdapter[Objective] = TypeAdapter(Goal)
+
+
+def figure_asked(table: Mapping[str, Any]) -> Figure | None:
+    """Return the figure of an objective that need not have a bound; None where it is a metric of every row.
+
+    Args:
+        table: As a file has it: `{"metric": "crosspol_db", "theta": "20 deg"}`.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    bounded = any(table.get(key) is not None for key in BOUNDS)
+    try:
+        goal = _GOAL.validate_python({**table, **({} if bounded else {"at_most": 0.0})}, context={"si": False})
+    except ValidationError as error:
+        raise ConfigurationError(f"figure {first_fault(error)}") from None
+    return figure_of(goal.model_dump())
+
+
+def figure_written(text: str) -> Figure | None:
+    """Return the figure of a text: `crosspol_db, theta=20 deg`; values as in TOML, or text without quotes.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    metric, *entries = (one.strip() for one in re.split(r",(?![^\[{]*[\]}])", text))
+    table: dict[str, Any] = {"metric": metric}
+    for entry in entries:
+        key, sign, value = entry.partition("=")
+        if not sign:
+            raise ConfigurationError(f'figure "{text}": {entry!r} is not of the form key=value; write theta=20 deg')
+        table[key.strip()] = _value(value.strip())
+    return figure_asked(table)

@@ -1,33 +1,26 @@
-"""The tables of a search: evolution, objectives, certificate."""
+"""The tables of a search: evolution, certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
+from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
 
 from antennaopt import settings as plain
 from antennaopt.experiment.fields import (
     LENGTH_BOUNDS,
-    MISSING,
     Bounds,
     Count,
     Duration,
     EntryError,
     Fraction,
-    Frequency,
     Number,
     Table,
     below,
     is_resolved,
 )
 from antennaopt.families import parameter_of
-from antennaopt.metrics import GOALS
-
-MOST_WEIGHT = 1e6
-"""Of an objective: beyond it, the other goals are lost in the rounding of the fitness."""
 
 
 def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
@@ -147,45 +140,6 @@ class Evolution(Table):
 
 
 EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]
-
-
-def _metric(value: str) -> str:
-    if value not in GOALS:
-        near = get_close_matches(value, GOALS, n=1)
-        hint = f"did you mean {near[0]!r}? (known: " if near else "use another (known: "
-        raise EntryError(f"is not a known metric; {hint}{', '.join(GOALS)})", value=value)
-    return value
-
-
-def _one_goal(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        goals = [key for key in ("at_least", "at_most") if data.get(key) is not None]
-        if not goals:
-            raise EntryError("has neither at_least nor at_most; add one of them", value=MISSING)
-        if len(goals) == 2:
-            raise EntryError("has both at_least and at_most; write two objectives", value=MISSING)
-    return data
-
-
-class Objective(Table):
-    """One goal; its shortfall in dB enters the fitness.
-
-    Attributes:
-        metric: Which figure of merit.
-        at_least: Lower goal, in the metric's unit.
-        at_most: Upper goal, in the metric's unit.
-        weight: Factor in the weighted sum, at most 1e6.
-        frequencies: Hz, some of the solver's; all when empty.
-    """
-
-    metric: Annotated[str, AfterValidator(_metric)] = Field(examples=['"directivity_dbi"'])
-    at_least: Number | None = None
-    at_most: Number | None = None
-    weight: Number = Field(default=1.0, gt=0.0, le=MOST_WEIGHT)
-    frequencies: tuple[Frequency, ...] = ()
-
-
-Goal = Annotated[Objective, BeforeValidator(_one_goal)]
 
 
 class Certificate(Table):

@@ -35,6 +35,8 @@ from antennaopt.report.summary import gene_title
 from antennaopt.store.schema import GeneColumn
 from antennaopt.terminal import one_line
 
+LONG_LABEL = 36
+"""Goals with longer texts stand one below the other in the legend."""
 QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9, "best": 0.0}
 
 
@@ -92,10 +94,12 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
     goals = [(goal, column) for goal, column in pairs if column in record.frame]
     if not goals or not holders:
         return None
-    figure = new_figure(5.6, 3.4)
+    labels = [goal_text(goal) for goal, _ in goals]
+    columns = 1 if len(goals) <= 3 or max(map(len, labels)) > LONG_LABEL else 2
+    figure = new_figure(5.6, 3.4 + 0.2 * max(math.ceil(len(goals) / columns) - 3, 0))
     axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="goal missed by (dB)")
     generations = [generation for generation, _ in holders]
-    for place, (goal, column) in enumerate(goals):
+    for place, (_, column) in enumerate(goals):
         draw_steps(
             axes,
             generations,
@@ -103,13 +107,13 @@ def shortfall_figure(record: RunRecord) -> Figure | None:
             color=run_style(place).colour,
             ls=run_style(place).dash,
             lw=1.8,
-            label=goal_text(goal),
+            label=labels[place],
         )
     axes.axhline(0.0, color=GOAL, lw=1.0)
     top = max(0.5, *(1.08 * float(row[column]) for _, row in holders for _, column in goals))
     axes.set_ylim(-0.04 * top, top)
     _number_generations(axes, generations)
-    add_legend(axes, columns=1 if len(goals) <= 3 else 2, above=True)
+    add_legend(axes, columns=columns, above=True)
     return figure
 
 
@@ -194,11 +198,13 @@ def compared(record: RunRecord) -> dict[str, Any]:
     Returns:
         `run`, `path`, `title`, `algorithm`, `seed`, `backend`, `generations`, `evaluations`, `reused`, `wall_seconds`,
         `stop_reason`; of the best antenna `best`, `best_fitness`, `certificate`, its genes as `values` (SI units in
-        the names) and `metrics`, each a list over `frequencies_hz`; and `history`: antennas evaluated and best fitness
-        so far, by generation. `reused` counts outcomes that were not solved, by origin.
+        the names) and `metrics`, each a list over `frequencies_hz`, also of the `figures` that its objectives ask for;
+        and `history`: antennas evaluated and best fitness so far, by generation. `reused` counts outcomes that were not
+        solved, by origin.
     """
     best, manifest = record.best, record.folder.manifest
     evolution = record.resolved.get("evolution") or {}
+    names = [one.key for one in record.folder.columns.merits]
     return {
         "run": record.folder.run_id,
         "path": str(record.folder.path),
@@ -217,7 +223,8 @@ def compared(record: RunRecord) -> dict[str, Any]:
         "certificate": _text(best.get("certificate")) if best is not None else None,
         "values": {} if best is None else {one.column: float(best[one.column]) for one in record.folder.columns.genes},
         "frequencies_hz": list(record.frequencies),
-        "metrics": {} if best is None else {name: record.metric(best, name) for name in record.folder.columns.metrics},
+        "metrics": {} if best is None else {name: record.metric(best, name) for name in names},
+        "figures": [one.to_dict() for one in record.folder.columns.figures],
         "history": history(record),
     }
 

@@ -56,7 +56,7 @@ def patterns_file(path: Path) -> Path:
 
 def result_rows(outcome: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Return the header and one row a frequency; S11 is linear in `s11_re` and `s11_im`, exp(+jwt)."""
-    present = [name for name in METRICS if outcome.get(name) is not None]
+    present = [name for name in (*METRICS, *(outcome.get("figures") or ())) if outcome.get(name) is not None]
     columns = [outcome[name] for name in present]
     header = ["frequency_hz", "s11_re", "s11_im", *present]
     rows = zip(outcome["frequency_hz"], outcome["s11"], *columns, strict=True)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.metrics import metric_of
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import frequency_span, general, gigahertz, number
 from antennaopt.search.objectives import Objective, Standing, build, standings
 
@@ -105,7 +105,7 @@ def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
         ResumeRefusedError: It is damaged.
     """
     with _undamaged():
-        return build(resolved.get("objectives") or ())
+        return build(resolved.get("objectives") or (), str(resolved.get("polarisation", LINEAR)))
 
 
 def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
@@ -214,8 +214,12 @@ MOST_NAMED = 6
 
 
 def level_text(goal: Objective | Standing) -> str:
-    """Write the levels of a goal: `at least 18 dBi`."""
-    metric = metric_of(goal.metric)
+    """Write the levels of a goal: `at least 18 dBi`, `8 mm to 12 mm`, `within the mask`."""
+    metric = goal.about
+    if goal.figure is not None and goal.figure.mask is not None:
+        return "within the mask"
+    if goal.at_least is not None and goal.at_most is not None:
+        return f"{metric.level(goal.at_least)} to {metric.level(goal.at_most)}"
     return " and ".join(
         f"{word} {metric.level(level)}"
         for word, level in (("at least", goal.at_least), ("at most", goal.at_most))
@@ -231,14 +235,14 @@ def target_text(goal: Objective | Standing) -> str:
 
 def goal_text(goal: Objective | Standing) -> str:
     """Write a goal with its metric: `S11 at most -10 dB at 28.5, 30 GHz`."""
-    return f"{metric_of(goal.metric).title} {target_text(goal)}"
+    return f"{goal.about.title} {target_text(goal)}"
 
 
 def value_text(standing: Standing) -> str:
     """Write the worst value of a metric with its unit."""
     if standing.value is None:
-        return metric_of(standing.metric).absent_text if standing.met else "not defined"
-    return metric_of(standing.metric).text(standing.value)
+        return standing.about.absent_text if standing.met else "not defined"
+    return standing.about.text(standing.value)
 
 
 def place_text(standing: Standing) -> str:
@@ -251,14 +255,14 @@ def verdict_text(standing: Standing) -> str:
     word = "met" if standing.met else "missed"
     if standing.margin is None or not standing.margin:
         return word
-    return f"{word} by {metric_of(standing.metric).amount(abs(standing.margin))}"
+    return f"{word} by {standing.about.amount(abs(standing.margin))}"
 
 
 def goals_table(goals: Sequence[Standing]) -> list[list[str]]:
     """Return the goals as a table: metric, goal, worst value, at which frequency, met or missed by how much."""
     rows = [["", "goal", "best antenna", "worst at", ""]]
     for one in goals:
-        title = metric_of(one.metric).title
+        title = one.about.title
         rows.append([title, level_text(one), value_text(one), place_text(one), verdict_text(one)])
         if one.frequencies:
             rows.append([f"  at {frequencies_text(one.frequencies)}", "", "", "", ""])
@@ -270,9 +274,9 @@ def goals_line(goals: Sequence[Standing]) -> str:
     if not goals:
         return "This run has no goals."
     missed = [
-        f"{metric_of(one.metric).label} by {verdict_text(one).removeprefix('missed by ')}"
+        f"{one.about.label} by {verdict_text(one).removeprefix('missed by ')}"
         if one.margin
-        else f"{metric_of(one.metric).label}, which is not defined"
+        else f"{one.about.label}, which is not defined"
         for one in goals
         if not one.met
     ]

@@ -183,7 +183,9 @@ def _shown(value: Any) -> Any:
 
 def figures(record: RunRecord) -> dict[str, Any]:
     """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
-    drawn: dict[str, Any] = dict.fromkeys(("convergence", "shortfalls", "field", "e_plane", "h_plane", "matching"))
+    drawn: dict[str, Any] = dict.fromkeys(
+        ("convergence", "shortfalls", "field", "e_plane", "h_plane", "co_plane", "matching")
+    )
     drawn["genes"] = []
     best = record.best
     if best is None:
@@ -198,7 +200,7 @@ def figures(record: RunRecord) -> dict[str, Any]:
     cuts = record.cuts(best)
     if cuts:
         before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
-        for plane in ("e", "h"):
+        for plane in ("e", "h", "co") if cuts[0].co_dbi else ("e", "h"):
             drawn[f"{plane}_plane"] = address(pattern_figure(plane, cuts, before, record.goals))
         drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
     old = None if is_same(record) else reflection(record, record.first_best)  # type: ignore[arg-type]

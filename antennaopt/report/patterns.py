@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,13 @@ from antennaopt.search.objectives import Objective
 
 SHOWN_BELOW_PEAK_DB = 50.0
 DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi")
-PLANES = {"e": "E plane", "h": "H plane"}
+PLANES = {"e": "E plane", "h": "H plane", "co": "45° plane"}
+MOST_LINES = 12
+"""Limits of a plot; more would hide the curves."""
+SHADE = 0.03
+"""Height of the shade on the forbidden side of a limit, over that of the plot."""
+FIRST_ANGLES_DEG = 60.0
+"""Names of limits that end before run to the right: there is no room on the left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,22 +46,26 @@ class Cuts:
         theta_deg: Angle from the axis, shape (angles,).
         e_plane_dbi: Directivity in the E plane, dBi.
         h_plane_dbi: Directivity in the H plane, dBi.
+        co_dbi: Co-polar part in the 45-degree plane, dBi; empty for a run that stored no complex cuts.
+        cross_dbi: Cross-polar part there.
     """
 
     frequency_hz: float
     theta_deg: Sequence[float]
     e_plane_dbi: Sequence[float]
     h_plane_dbi: Sequence[float]
+    co_dbi: Sequence[float] = ()
+    cross_dbi: Sequence[float] = ()
 
 
 def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goals: Sequence[Objective]) -> Figure:
     """Draw one principal plane of the best antenna, and of the first generation's best at the middle frequency.
 
     Args:
-        plane: `e` or `h`.
+        plane: `e`, `h`, or `co` for the 45-degree plane, co-polar and, dashed, cross-polar.
         cuts: The best antenna's, ascending in frequency.
         before: The best of the first generation's; may be empty.
-        goals: Those on directivity, side lobes and the front-to-back ratio are drawn.
+        goals: Those on directivity, side lobes, the front-to-back ratio and limits of the pattern are drawn.
     """
     figure = new_figure(5.6, 3.8)
     axes = dress(figure.add_subplot(), x_label="angle from the axis (°)", y_label=f"{PLANES[plane]} (dBi)")
@@ -63,6 +74,8 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
     for cut, style in zip(shown, frequency_styles(len(shown)), strict=True):
         label = gigahertz(cut.frequency_hz)
         axes.plot(cut.theta_deg, levels(cut, plane), color=style.colour, ls=style.dash, lw=1.6, label=label)
+        if plane == "co":
+            axes.plot(cut.theta_deg, cut.cross_dbi, color=style.colour, ls=style.dash, lw=0.9)
     old = [cut for cut in before if cut.frequency_hz == middle.frequency_hz]
     if old:
         name = f"first generation's best, {gigahertz(middle.frequency_hz)}"
@@ -70,7 +83,9 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
     limit_axes(axes, [levels(cut, plane) for cut in [*shown, *old]])
     wanted = [goal.at_least for goal in goals if goal.metric in DIRECTIVITIES and goal.at_least is not None]
     axes.set_ylim(top=max([axes.get_ylim()[1], *(level + 3.0 for level in wanted)]))
-    draw_pattern_goals(axes, goals, middle)
+    if plane != "co":
+        draw_pattern_goals(axes, goals, middle)
+    draw_limits(axes, goals, ("co", "cross") if plane == "co" else (plane,), middle.e_plane_dbi[0])
     add_legend(axes, columns=2, above=True)
     return figure
 
@@ -96,12 +111,41 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts) -> Non
             _goal_line(axes, boresight - goal.at_least, (150.0, 180.0), name)
 
 
+def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
+    """Draw the limits of a pattern that goals set, each shaded on its forbidden side.
+
+    Args:
+        axes: With its limits set.
+        goals: All of the experiment's.
+        planes: Curves that are drawn: `e`, `h`, `co`, `cross`.
+        boresight: Level that relative limits count from, dBi.
+    """
+    lines = [line for goal in goals for line in goal.lines if set(line.planes) & set(planes)]
+    for line in lines[:MOST_LINES]:
+        level = [one + (0.0 if line.absolute else boresight) for one in line.level]
+        axes.plot(line.theta_deg, level, color=GOAL, lw=1.8, solid_capstyle="butt", zorder=4)
+        low, high = axes.get_ylim()
+        shade = SHADE * (high - low) * (1.0 if line.upper else -1.0)
+        axes.fill_between(
+            line.theta_deg, level, [one + shade for one in level], color=GOAL, alpha=0.15, lw=0, zorder=1.5
+        )
+        axes.set_ylim(low, high)
+        to_right = not line.upper or line.theta_deg[-1] < FIRST_ANGLES_DEG
+        at = 0 if to_right else len(level) - 1
+        _note(axes, line.text, (line.theta_deg[at], level[at]), to_right=to_right)
+
+
 def _goal_line(axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False) -> None:
     """Draw a level over a span of angles with its name above it, right-aligned with its end or from its start on."""
     axes.plot(span, (level, level), color=GOAL, lw=2.2, solid_capstyle="butt", zorder=4)
+    _note(axes, text, (span[0] if to_right else span[1], level), to_right=to_right)
+
+
+def _note(axes: Axes, text: str, place: tuple[float, float], *, to_right: bool) -> None:
+    """Write a line's name above a place of it, from there on or up to there."""
     note = axes.annotate(
-        text.replace("-", "\N{MINUS SIGN}"),
-        (span[0] if to_right else span[1], level),
+        re.sub(r"-(?=\d)", "\N{MINUS SIGN}", text),
+        place,
         xytext=(3 if to_right else -1, 3),
         textcoords="offset points",
         ha="left" if to_right else "right",
@@ -123,8 +167,8 @@ def limit_axes(axes: Axes, curves: Sequence[Sequence[float]]) -> None:
 
 
 def levels(cut: Cuts, plane: str) -> Sequence[float]:
-    """Return one plane's directivity, dBi."""
-    return cut.e_plane_dbi if plane == "e" else cut.h_plane_dbi
+    """Return one plane's directivity, dBi; of the 45-degree plane its co-polar part."""
+    return {"e": cut.e_plane_dbi, "h": cut.h_plane_dbi, "co": cut.co_dbi}[plane]
 
 
 def middle_cut(cuts: Sequence[Cuts]) -> Cuts:

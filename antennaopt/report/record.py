@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
@@ -161,9 +163,20 @@ class RunRecord:
                 theta_deg=part["theta_deg"].tolist(),
                 e_plane_dbi=part["e_plane_dbi"].tolist(),
                 h_plane_dbi=part["h_plane_dbi"].tolist(),
+                **polar_parts(*(part.get(plane) for plane in ("e_plane", "h_plane"))),
             )
             for hz, part in table.groupby("frequency_hz", sort=True)
         ]
+
+
+def polar_parts(e_plane: Any, h_plane: Any) -> dict[str, list[float]]:
+    """Return `co_dbi` and `cross_dbi` of amplitudes in both planes, complex or pairs; nothing without them."""
+    if e_plane is None or h_plane is None:
+        return {}
+    given = [np.asarray(plane) for plane in (e_plane, h_plane)]
+    e, h = (one if one.ndim == 1 else one[..., 0] + 1j * one[..., 1] for one in given)
+    parts = {"co_dbi": (e + h) / 2, "cross_dbi": (e - h) / 2}
+    return {name: (20.0 * np.log10(np.maximum(np.abs(part), 1e-6))).tolist() for name, part in parts.items()}
 
 
 def read_run(path: Path | str) -> RunRecord:

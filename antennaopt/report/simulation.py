@@ -32,13 +32,20 @@ from antennaopt.report.canvas import (
     write_figure,
 )
 from antennaopt.report.field_data import FieldMap, Outlines, sweep_of
-from antennaopt.report.patterns import Cuts, Reflection, draw_matching, limit_axes
+from antennaopt.report.patterns import Cuts, Reflection, draw_limits, draw_matching, limit_axes, middle_cut
+from antennaopt.report.record import polar_parts
+from antennaopt.search.objectives import Objective
 from antennaopt.store.files import storing
 from antennaopt.terminal import one_line
 
 
 def plot_simulation(
-    path: Path | str, outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None
+    path: Path | str,
+    outcome: Mapping[str, Any],
+    *,
+    title: str = "",
+    frequency: float | None = None,
+    goals: Sequence[Objective] = (),
 ) -> Path:
     """Draw one solved antenna: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
@@ -48,6 +55,7 @@ def plot_simulation(
             `sweep` S11 is drawn at the requested frequencies only.
         title: Above the panels.
         frequency: Whose field is drawn, Hz; None for the one nearest the design's.
+        goals: Whose limits of the pattern are drawn as lines, and whose figures are in the table.
 
     Returns:
         The file written.
@@ -59,13 +67,15 @@ def plot_simulation(
     """
     path = Path(path)
     check_kind(path, f"plot = {str(path)!r}")
-    figure = draw_simulation(outcome, title=title, frequency=frequency)
+    figure = draw_simulation(outcome, title=title, frequency=frequency, goals=goals)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     return write_figure(path, figure)
 
 
-def draw_simulation(outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None) -> Figure:
+def draw_simulation(
+    outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None, goals: Sequence[Objective] = ()
+) -> Figure:
     """Return the figure that `plot_simulation` writes; arguments and errors are the same."""
     if not outcome.get("frequency_hz"):
         raise ValueError(f"there is nothing to plot: the antenna's status is {outcome.get('status')!r}")
@@ -75,12 +85,14 @@ def draw_simulation(outcome: Mapping[str, Any], *, title: str = "", frequency: f
         figure.suptitle(one_line(title), fontsize=13, color=INK, x=0.01, ha="left", parse_math=False)
     parts = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
     _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
-    panels = parts[1].subplots(1, 3, width_ratios=(1.0, 1.0, 1.2))
-    _draw_patterns(panels[0], outcome)
+    panels = parts[1].subplots(
+        1, 3, width_ratios=(1.5, 0.9, 1.2) if any(one.lines for one in goals) else (1.0, 1.0, 1.2)
+    )
+    _draw_patterns(panels[0], outcome, goals)
     dress(panels[1], title="S11")
     draw_matching(panels[1], reflection_of(outcome), label="requested frequencies")
     add_legend(panels[1])
-    _draw_table(panels[2], outcome)
+    _draw_table(panels[2], outcome, goals)
     return figure
 
 
@@ -103,11 +115,16 @@ def in_decibels(s11: Any) -> list[float]:
 
 def cuts_of(outcome: Mapping[str, Any]) -> list[Cuts]:
     """Return an outcome's patterns in order of frequency."""
+    planes = [outcome.get(name) for name in ("e_plane", "h_plane")]
     cuts = [
-        Cuts(frequency_hz=float(hz), theta_deg=outcome["theta_deg"], e_plane_dbi=e_plane, h_plane_dbi=h_plane)
-        for hz, e_plane, h_plane in zip(
-            outcome["frequency_hz"], outcome["e_plane_dbi"], outcome["h_plane_dbi"], strict=True
+        Cuts(
+            frequency_hz=float(hz),
+            theta_deg=outcome["theta_deg"],
+            e_plane_dbi=outcome["e_plane_dbi"][place],
+            h_plane_dbi=outcome["h_plane_dbi"][place],
+            **polar_parts(*(None if plane is None else plane[place] for plane in planes)),
         )
+        for place, hz in enumerate(outcome["frequency_hz"])
     ]
     return sorted(cuts, key=lambda cut: cut.frequency_hz)
 
@@ -124,30 +141,44 @@ def _draw_fields(panels: Sequence[Axes], outcome: Mapping[str, Any], frequency: 
     draw_phase(dress(panels[1]), field)
 
 
-def _draw_patterns(axes: Axes, outcome: Mapping[str, Any]) -> None:
-    """Draw both planes of up to five frequencies: a colour a frequency, E plane solid, H plane dashed."""
+def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objective]) -> None:
+    """Draw both planes of up to five frequencies: a colour a frequency, E plane solid, H plane dashed.
+
+    Where a goal limits the co- or cross-polar pattern, those are drawn too, dotted; and the limits of the goals.
+    """
     dress(axes, x_label="angle from the axis (°)", y_label="directivity (dBi)", title="Patterns")
     cuts = cuts_of(outcome)
     shown = [cuts[place] for place in chosen_places(len(cuts))]
+    wanted = {plane for goal in goals for line in goal.lines for plane in line.planes}
+    limited = [part for part in POLAR_DASHES if part in wanted and cuts[0].co_dbi]
     handles = []
     for cut, style in zip(shown, frequency_styles(len(shown)), strict=True):
         axes.plot(cut.theta_deg, cut.e_plane_dbi, color=style.colour, lw=1.5)
         axes.plot(cut.theta_deg, cut.h_plane_dbi, color=style.colour, lw=1.3, ls=(0, (4, 2)))
         handles.append(Line2D([], [], color=style.colour, lw=2.0, label=gigahertz(cut.frequency_hz)))
+        for part in limited:
+            axes.plot(cut.theta_deg, getattr(cut, f"{part}_dbi"), color=style.colour, lw=1.1, ls=POLAR_DASHES[part])
     handles.append(Line2D([], [], color=INK, lw=1.5, label="E plane"))
     handles.append(Line2D([], [], color=INK, lw=1.3, ls=(0, (4, 2)), label="H plane"))
+    handles += [Line2D([], [], color=INK, lw=1.1, ls=POLAR_DASHES[part], label=f"{part}-polar") for part in limited]
     limit_axes(axes, [curve for cut in shown for curve in (cut.e_plane_dbi, cut.h_plane_dbi)])
+    draw_limits(axes, goals, ("e", "h", *limited), middle_cut(cuts).e_plane_dbi[0])
     axes.legend(handles=handles, loc="upper right", fontsize=8, framealpha=0.85, edgecolor="none")
 
 
-def _draw_table(axes: Axes, outcome: Mapping[str, Any]) -> None:
+POLAR_DASHES = {"co": (0, (1, 1)), "cross": (0, (4, 1, 1, 1))}
+
+
+def _draw_table(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objective]) -> None:
     axes.set_axis_off()
     places = [int(place) for place in np.argsort(outcome["frequency_hz"])]
     places = [places[one] for one in chosen_places(len(places))]
-    metrics = reported_in(Place.FIGURE, outcome)
+    asked = {one.name: one.about for one in goals if one.figure is not None and one.name in outcome}
+    rows = {one.key: one.heading for one in reported_in(Place.FIGURE, outcome)} | {name: name for name in asked}
+    metrics = [*reported_in(Place.FIGURE, outcome), *asked.values()]
     table = axes.table(
         cellText=[[metric.bare(outcome[metric.key][place]) for place in places] for metric in metrics],
-        rowLabels=[metric.heading for metric in metrics],
+        rowLabels=[rows[metric.key] for metric in metrics],
         colLabels=[gigahertz(outcome["frequency_hz"][place]) for place in places],
         cellLoc="right",
         rowLoc="left",

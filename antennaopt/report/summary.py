@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from antennaopt.metrics import Place, metric_of, reported_in
+from antennaopt.metrics import Metric, Place, reported_in
 from antennaopt.quantities import frequency_span, general, gigahertz, number, signed
 from antennaopt.report.goals import (
     bounds_line,
@@ -71,11 +71,11 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     best, before = record.best, record.first_best
     if best is None:
         return []
-    goals: list[tuple[str, Objective | None]] = []
+    goals: list[tuple[Metric, Objective | None]] = []
     always = _headline_metrics(record)
     for metric in always:
-        goals += [(metric, goal) for goal in record.goals if goal.metric == metric] or [(metric, None)]
-    goals += [(goal.metric, goal) for goal in record.goals if goal.metric not in always]
+        goals += [(metric, goal) for goal in record.goals if goal.name == metric.key] or [(metric, None)]
+    goals += [(goal.about, goal) for goal in record.goals if goal.about not in always]
     rows = [_headline_row(record, metric, goal, best, before) for metric, goal in goals]
     old = before["fitness"] if before is not None else None
     change = signed(best["fitness"] - old, 3) if old is not None else "–"
@@ -93,13 +93,15 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     return rows
 
 
-def _headline_metrics(record: RunRecord) -> list[str]:
+def _headline_metrics(record: RunRecord) -> list[Metric]:
     """Return the metrics that are shown whatever the goals."""
-    return [metric.key for metric in reported_in(Place.HEADLINE, record.folder.columns.metrics)]
+    return reported_in(Place.HEADLINE, record.folder.columns.metrics)
 
 
-def _headline_row(record: RunRecord, metric: str, goal: Objective | None, best: Row, before: Row | None) -> HeadlineRow:
-    label = metric_of(metric)
+def _headline_row(
+    record: RunRecord, label: Metric, goal: Objective | None, best: Row, before: Row | None
+) -> HeadlineRow:
+    metric = label.key
     frequencies = goal.frequencies if goal else ()
     more = goal.at_least is not None if goal else label.larger_is_better
     values = [worst(record, row, metric, frequencies, more=more) if row is not None else None for row in (best, before)]
@@ -110,7 +112,7 @@ def _headline_row(record: RunRecord, metric: str, goal: Objective | None, best: 
         several = len(frequencies or record.frequencies) > 1
         text = value_text(standing) + (f" at {place_text(standing)}" if several and place_text(standing) else "")
     return HeadlineRow(
-        title=_headline_title(record, metric, frequencies, more=more),
+        title=_headline_title(record, label, frequencies, more=more),
         goal=target_text(goal) if goal else "",
         before="–" if before is None else label.text(values[1]),
         best=text,
@@ -120,12 +122,12 @@ def _headline_row(record: RunRecord, metric: str, goal: Objective | None, best: 
     )
 
 
-def _headline_title(record: RunRecord, metric: str, frequencies: Sequence[float], *, more: bool) -> str:
+def _headline_title(record: RunRecord, metric: Metric, frequencies: Sequence[float], *, more: bool) -> str:
     wanted = frequencies or record.frequencies
     if len(wanted) == 1:
-        return f"{metric_of(metric).title} at {gigahertz(wanted[0])}"
+        return f"{metric.title} at {gigahertz(wanted[0])}"
     where = frequencies_text(frequencies) or frequency_span(wanted)
-    return f"{metric_of(metric).title}, {'lowest' if more else 'highest'} over {where}"
+    return f"{metric.title}, {'lowest' if more else 'highest'} over {where}"
 
 
 def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float] = (), *, more: bool) -> float | None:
@@ -152,7 +154,7 @@ def remarks(record: RunRecord) -> list[str]:
 def band_tables(record: RunRecord, row: Row) -> list[Table]:
     """Return one antenna's figures of merit, a row a metric and a column a frequency, `MOST_BESIDE` to a table."""
     rows = []
-    for metric in map(metric_of, record.folder.columns.metrics):
+    for metric in record.folder.columns.merits:
         rows.append([metric.heading, *map(metric.bare, record.metric(row, metric.key))])
     header = ["", *(gigahertz(hz) for hz in record.frequencies)]
     return [
@@ -192,8 +194,8 @@ def ten_best(record: RunRecord) -> Table:
     ordered = record.ok.sort_values(["fitness", "generation", "slot"], kind="stable")
     if columns:
         ordered = ordered.drop_duplicates(subset=columns)
-    goals = (goal.metric for goal in record.goals)
-    metrics = [metric_of(key) for key in dict.fromkeys([*_headline_metrics(record), *goals])]
+    shown = [*_headline_metrics(record), *(goal.about for goal in record.goals)]
+    metrics = list({metric.key: metric for metric in shown}.values())
     heads = [metric.heading for metric in metrics]
     rows = []
     for rank, row in enumerate(ordered.head(MOST_BEST).to_dict("records"), start=1):

@@ -229,7 +229,7 @@ class Driver:
         """Take in an outcome, and breed for the place that is free now."""
         if name not in self._sent or name in self._landed:
             return
-        outcome = Outcome.of(outcome)
+        outcome = self._with.figured(Outcome.of(outcome), self._values[name])
         self.solver_seconds += outcome.seconds or 0.0
         self._progress.evaluated(outcome)
         self._landed[name] = outcome, None

@@ -110,6 +110,10 @@ class Store:
         """Wait until all that was handed in is stored."""
 
 
+def _as_it_is(outcome: Outcome, _: Mapping[str, float]) -> Outcome:
+    return outcome
+
+
 @dataclass(frozen=True, kw_only=True)
 class Interfaces:
     """What a driver works with.
@@ -117,6 +121,7 @@ class Interfaces:
     Attributes:
         objectives: What fitness is made of.
         design: Turns gene values into a full design, SI.
+        figured: Adds the figures that objectives ask for to the outcome of gene values.
         farm: Solves antennas.
         store: Keeps what came out.
         progress: Tells people.
@@ -133,5 +138,6 @@ class Interfaces:
     progress: Progress
     signals: StopSignals
     batch_size: int | str = "auto"
+    figured: Callable[[Outcome, Mapping[str, float]], Outcome] = _as_it_is
     clock: Callable[[], float] = time.monotonic
     seconds_before: float = 0.0

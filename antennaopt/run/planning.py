@@ -14,7 +14,9 @@ from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
 from antennaopt.settings import SolverSettings
 from antennaopt.solve.device import usable_cores
+from antennaopt.solve.figures import with_figures
 from antennaopt.solve.options import PLAIN, SolveOptions
+from antennaopt.solve.outcome import Outcome
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -100,6 +102,16 @@ def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] 
         planted=experiment.evolution.start,
         genomes=genomes,
     )
+
+
+def figuring(experiment: Experiment) -> Callable[[Outcome, Mapping[str, float]], Outcome]:
+    """Return what adds the figures that an experiment's objectives ask for to the outcome of gene values."""
+    figures, family = experiment.figures, experiment.kind
+
+    def figured(outcome: Outcome, values: Mapping[str, float]) -> Outcome:
+        return with_figures([outcome], [experiment.design(values)], figures, family)[0] if figures else outcome
+
+    return figured
 
 
 CALIBRATION_STEPS = (200, 1200)

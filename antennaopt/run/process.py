@@ -1,20 +1,24 @@
-"""What a run changes in its process: signals, the garbage collector, and where warnings of libraries go.
+"""What a run needs of its process, and changes in it: a guarded call, signals, the garbage collector, warnings.
 
 Ctrl-C, SIGTERM and SIGHUP: the first asks the driver to drain and save, a second Ctrl-C stops at once.
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import logging
+import multiprocessing
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from antennaopt.errors import Interrupted
+from antennaopt.errors import ConfigurationError, Interrupted
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -110,3 +114,30 @@ class Noise(logging.Handler):
         if self._left >= 0:
             with suppress(Exception):
                 self._log("noise", logger=record.name, level=record.levelname, text=self.format(record))
+
+
+def require_guard() -> None:
+    """Refuse a call of `optimise` from a script's top level: each worker process would import the script and repeat it.
+
+    Raises:
+        ConfigurationError: The call is outside `if __name__ == "__main__":`, or in a worker's import of the script.
+    """
+    remedy = 'put it inside `if __name__ == "__main__":`, because worker processes import the script'
+    if multiprocessing.parent_process() is not None:
+        raise ConfigurationError(f"optimise was called while a worker process imported the script; {remedy}")
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    frame, line = sys._getframe(), None
+    while frame is not None:
+        top = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        if top and frame.f_code.co_filename == script:
+            line = frame.f_lineno
+        frame = frame.f_back
+    if script is None or line is None:
+        return  # a notebook, an interactive session, a module that was imported
+    try:
+        tree = ast.parse(Path(script).read_text("utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return
+    guards = (node for node in tree.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test))
+    if not any(node.lineno <= line <= (node.end_lineno or line) for node in guards):
+        raise ConfigurationError(f"optimise is called in line {line} of {Path(script).name}; {remedy}")

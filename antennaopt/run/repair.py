@@ -19,7 +19,7 @@ from antennaopt.farm.interface import ForwardingFarm, Known, Solving
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
-from antennaopt.run.planning import search_of
+from antennaopt.run.planning import figuring, search_of
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.run.stores import outcome_of_row
@@ -124,6 +124,7 @@ class _Replay(Store):
         interfaces = Interfaces(
             objectives=self._experiment.goals,
             design=self._experiment.design,
+            figured=figuring(self._experiment),
             farm=_RecordedFarm(farm, self._recorded),
             store=self,
             progress=Progress(),

@@ -177,7 +177,7 @@ class ReusingFarm(ForwardingFarm):
         return outcome
 
     def _remember(self, digest: bytes, identity: Mapping[str, str], outcome: Outcome) -> None:
-        kept = outcome.without("batch_seconds", "origin")
+        kept = outcome.without("batch_seconds", "origin", "figures")
         self._here.add(digest)
         self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
         self._known = _with(self._known, digest)

@@ -17,7 +17,7 @@ from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
-from antennaopt.run.planning import halved_plan, search_of
+from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
 from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
 from antennaopt.run.repair import repair
@@ -99,6 +99,7 @@ class Session:
         interfaces = Interfaces(
             objectives=experiment.goals,
             design=experiment.design,
+            figured=figuring(experiment),
             farm=self._solving,
             store=self._store,
             progress=progress,

@@ -263,6 +263,7 @@ def _columns(experiment: Experiment) -> RunColumns:
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
         feed_radius=radius,
+        figures=experiment.figures,
         outline=experiment.antenna.digest,
         modes=bool(planes_of(experiment.solver.settings, radius)),
     )

@@ -127,6 +127,7 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         if (values := [row[name] for name in names]) and (row["status"] == "ok" or values.count(None) < len(values))
     }
     real, imaginary = (found.pop(part, None) for part in PARTS_OF_S11)
+    figures = {one.name: found.pop(one.name) for one in columns.figures if one.name in found}
     return Outcome(
         status=row["status"],
         **{name: row.get(name) for name in COPIED if name != "status"},
@@ -135,6 +136,7 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         s11=[list(pair) for pair in zip(real, imaginary, strict=True)] if real and imaginary else None,
         modes=modes_of_row(row.get("modes"), columns.frequencies),
         metrics=found,
+        figures=figures or None,
     )
 
 

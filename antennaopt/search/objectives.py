@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.metrics import GOALS
+from antennaopt.figures import (
+    KINDS,
+    LINEAR,
+    Figure,
+    FigureError,
+    LimitLine,
+    bounds_of,
+    figure_of,
+    limit_lines,
+    metric_name,
+)
+from antennaopt.metrics import Metric, metric_of
 
 FREQUENCY_TOLERANCE = 1e-9
 WORST_SHORTFALL_DB = 200.0
@@ -23,7 +34,7 @@ class Standing:
     """A goal, and the value of one antenna at the frequency where it is worst.
 
     Attributes:
-        metric: Key of the outcome.
+        metric: Which figure of merit.
         at_least: Lower goal, in the metric's unit, or None.
         at_most: Upper goal, in the metric's unit, or None.
         frequencies: Hz at which the goal holds; empty for all.
@@ -32,6 +43,7 @@ class Standing:
         frequency_hz: Where it is worst; None when the metric is defined nowhere and need not be.
         margin: By how much the goal is met, in the metric's unit; negative when it is missed, None without a value.
         shortfall_db: What enters the fitness; 0 when the goal is met.
+        figure: The figure with its options; None for a metric of every row.
     """
 
     metric: str
@@ -43,6 +55,17 @@ class Standing:
     frequency_hz: float | None
     margin: float | None
     shortfall_db: float
+    figure: Figure | None = None
+
+    @property
+    def name(self) -> str:
+        """Key of the outcome, and the beginning of its columns."""
+        return self.metric if self.figure is None else self.figure.name
+
+    @property
+    def about(self) -> Metric:
+        """Label and unit."""
+        return metric_of(self.metric) if self.figure is None else self.figure.about
 
     @property
     def met(self) -> bool:
@@ -51,8 +74,9 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data; frequencies in Hz."""
-        named = {("frequencies_hz" if name == "frequencies" else name): value for name, value in asdict(self).items()}
-        return {**named, "frequencies_hz": list(self.frequencies), "met": self.met}
+        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("frequencies", "figure")}
+        figure = {} if self.figure is None else {"name": self.name, "options": self.figure.to_dict()["options"]}
+        return {**named, "frequencies_hz": list(self.frequencies), "met": self.met, **figure}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +84,15 @@ class Objective:
     """A goal for one metric of an outcome: at least or at most a level, at the worst of its frequencies.
 
     Attributes:
-        metric: Key of the outcome, one number a frequency.
+        metric: Which figure of merit, one number a frequency.
         at_least: Lower goal, in the metric's unit, or None.
         at_most: Upper goal, in the metric's unit, or None.
         weight: Factor in the weighted sum.
         frequencies: Hz, a subset of the outcome's; all when empty.
         ratio: The metric is a plain ratio or an angle: its shortfall is 10 log10 of how far it is off.
         met_when_absent: An outcome without a value meets the goal (no side lobe at all).
+        figure: The figure with its options; None for a metric of every row. The value of a mask is the excess over it,
+            for which `at_most` is 0.
     """
 
     metric: str
@@ -76,11 +102,22 @@ class Objective:
     frequencies: tuple[float, ...] = ()
     ratio: bool = False
     met_when_absent: bool = False
+    figure: Figure | None = None
 
     @property
     def name(self) -> str:
-        """Name for columns: the metric's own."""
-        return self.metric
+        """Key of the outcome, and the beginning of its columns."""
+        return self.metric if self.figure is None else self.figure.name
+
+    @property
+    def about(self) -> Metric:
+        """Label and unit."""
+        return metric_of(self.metric) if self.figure is None else self.figure.about
+
+    @property
+    def lines(self) -> tuple[LimitLine, ...]:
+        """Lines that a plot of the pattern can show."""
+        return limit_lines(self.metric, self.figure, self.at_least, self.at_most)
 
     def shortfall(self, outcome: Outcome) -> float:
         """Return the worst shortfall over the frequencies, dB; 0 when the goal is met at all of them."""
@@ -105,6 +142,7 @@ class Objective:
             frequency_hz=frequency,
             margin=margin,
             shortfall_db=bounded(self.shortfall(outcome)),
+            figure=self.figure,
         )
 
     def _margin(self, value: float | None) -> float:
@@ -117,7 +155,7 @@ class Objective:
         return -math.inf if math.isnan(worst) else worst
 
     def _values(self, outcome: Outcome) -> Sequence[float | None]:
-        values = outcome[self.metric]
+        values = outcome[self.name]
         if not self.frequencies:
             return values
         solved: Mapping[float, Any] = dict(zip(outcome["frequency_hz"], values, strict=True))
@@ -127,7 +165,7 @@ class Objective:
             if not near:
                 listed = ", ".join(f"{hz / 1e9:g}" for hz in solved)
                 raise ValueError(
-                    f"objective {self.metric} asks for {wanted / 1e9:g} GHz, which was not solved ({listed} GHz were)"
+                    f"objective {self.name} asks for {wanted / 1e9:g} GHz, which was not solved ({listed} GHz were)"
                 )
             chosen.append(solved[near[0]])
         return chosen
@@ -217,31 +255,43 @@ class Ranking:
         return sum(weight * short for weight, short in zip(self.weights, shortfalls, strict=True))
 
 
-def build(tables: Iterable[Mapping[str, Any]]) -> tuple[Objective, ...]:
+def build(tables: Iterable[Mapping[str, Any]], polarisation: str = LINEAR) -> tuple[Objective, ...]:
     """Turn the `objective` tables of a resolved experiment into objectives, in order.
 
     Args:
-        tables: Each with `metric`, `at_least` or `at_most`, and perhaps `weight` and `frequencies` (Hz).
+        tables: Each with `metric` and its bounds, and perhaps options, `name`, `weight` and `frequencies` (Hz); SI.
+        polarisation: Of the experiment.
 
     Raises:
-        ConfigurationError: A metric is not known.
+        ConfigurationError: A metric is not known, or its options do not fit.
     """
-    return tuple(_metric_goal(table) for table in tables)
+    return tuple(_metric_goal(table, polarisation) for table in tables)
 
 
-def _metric_goal(table: Mapping[str, Any]) -> Objective:
-    name = str(table["metric"])
-    if name not in GOALS:
-        near = get_close_matches(name, GOALS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(GOALS)}"
+def figures_of(objectives: Iterable[Objective]) -> tuple[Figure, ...]:
+    """Return the figures that goals ask for, each name once."""
+    return tuple({one.name: one.figure for one in objectives if one.figure is not None}.values())
+
+
+def _metric_goal(table: Mapping[str, Any], polarisation: str) -> Objective:
+    name = metric_name(str(table["metric"]))
+    if name not in KINDS:
+        near = get_close_matches(name, KINDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KINDS)}"
         raise ConfigurationError(f"objective.metric = {name!r} is not known; {hint}")
-    weight = table.get("weight")
+    try:
+        figure = figure_of(table, polarisation)
+    except FigureError as error:
+        raise ConfigurationError(f"objective{'.' if error.key else ' '}{error}") from None
+    goal, weight = KINDS[name].metric.goal, table.get("weight")
+    bounds = bounds_of(table) if figure is None or figure.mask is None else {"at_most": 0.0}
     return Objective(
         metric=name,
-        at_least=table.get("at_least"),
-        at_most=table.get("at_most"),
+        at_least=bounds.get("at_least"),
+        at_most=bounds.get("at_most"),
         weight=1.0 if weight is None else float(weight),
         frequencies=tuple(float(hz) for hz in table.get("frequencies") or ()),
-        ratio=GOALS[name].ratio,
-        met_when_absent=GOALS[name].met_when_absent,
+        ratio=goal is not None and goal.ratio,
+        met_when_absent=goal is not None and goal.met_when_absent,
+        figure=figure,
     )

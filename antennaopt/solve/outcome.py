@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.at_frequency import AtFrequency
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs
 from antennaopt.solve.modes import are_modes
 
@@ -30,54 +31,6 @@ SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 LARGEST = 2**63 - 1
 """Whole numbers are stored with 64 bits."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AtFrequency:
-    """An outcome at one frequency, as in the list `results` of `simulate --json`.
-
-    A metric is an attribute too: `result.directivity_dbi`; None where it is not defined.
-
-    Attributes:
-        frequency_hz: Hz.
-        s11: Real and imaginary part, time convention exp(+jwt), reference plane z = 0.
-        metrics: Values by the keys of `antennaopt.metrics.METRICS`.
-        theta_deg: Angles of the cuts; None without patterns.
-        e_plane_dbi: Directivity in the E plane, dBi; None without patterns.
-        h_plane_dbi: Directivity in the H plane, dBi; None without patterns.
-        e_plane: Real and imaginary part of the amplitude in the E plane; None without, and of runs that stored none.
-        h_plane: Complex amplitude in the H plane, the same.
-        modes: Waves of modes, see `antennaopt.solve.modes`; None where none are measured.
-    """
-
-    frequency_hz: float
-    s11: Sequence[float] | None
-    metrics: Mapping[str, float | None]
-    theta_deg: Sequence[float] | None = None
-    e_plane_dbi: Sequence[float] | None = None
-    h_plane_dbi: Sequence[float] | None = None
-    e_plane: Sequence[Sequence[float]] | None = None
-    h_plane: Sequence[Sequence[float]] | None = None
-    modes: Sequence[Mapping[str, Any]] | None = None
-
-    def __getattr__(self, name: str) -> float | None:
-        if name in METRICS:
-            return self.metrics.get(name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry that `simulate --json` writes."""
-        entry: dict[str, Any] = {"frequency_hz": self.frequency_hz}
-        if self.s11 is not None:
-            entry["s11"] = self.s11
-        if self.modes is not None:
-            entry["modes"] = self.modes
-        entry |= {key: self.metrics[key] for key in METRICS if key in self.metrics}
-        if self.e_plane_dbi is not None:
-            entry |= {"e_plane_dbi": self.e_plane_dbi, "h_plane_dbi": self.h_plane_dbi}
-        if self.e_plane is not None:
-            entry |= {"e_plane": self.e_plane, "h_plane": self.h_plane}
-        return entry | {"theta_deg": self.theta_deg}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,6 +49,7 @@ class Outcome(Mapping[str, Any]):
         s11: Real and imaginary part a frequency.
         modes: A list a frequency of the waves of modes, see `antennaopt.solve.modes`; None where none are measured.
         metrics: By key, one value a frequency; None where a metric is not defined.
+        figures: The same of figures (`antennaopt.figures`) by name; None before they are computed.
         theta_deg: Angles of the cuts, degrees, array (angles,) or list.
         e_plane: Complex amplitude in the E plane, array (frequencies, angles), see `antennaopt.solve.cuts`; complex64
             once it was sent or stored. Lists of pairs where it was read from JSON.
@@ -120,6 +74,7 @@ class Outcome(Mapping[str, Any]):
     s11: Sequence[Sequence[float]] | None = None
     modes: Sequence[Sequence[Mapping[str, Any]]] | None = None
     metrics: Mapping[str, Sequence[float | None]] = attribute(default_factory=dict)
+    figures: Mapping[str, Sequence[float | None]] | None = None
     decay_db: float | None = None
     theta_deg: Any = None
     e_plane: Any = None
@@ -182,6 +137,11 @@ class Outcome(Mapping[str, Any]):
         return self.changed(**dict.fromkeys(keys))
 
     @property
+    def merits(self) -> dict[str, Sequence[float | None]]:
+        """Metrics by key, then figures by name."""
+        return {**self.metrics, **(self.figures or {})}
+
+    @property
     def ok(self) -> bool:
         """Whether the antenna was solved and can be believed as far as its fields decayed."""
         return self.status == "ok"
@@ -212,7 +172,7 @@ class Outcome(Mapping[str, Any]):
                 frequency_hz=hz,
                 s11=None if self.s11 is None else self.s11[place],
                 modes=None if self.modes is None else self.modes[place],
-                metrics={key: values[place] for key, values in self.metrics.items()},
+                metrics={key: values[place] for key, values in self.merits.items()},
                 theta_deg=listed(self.theta_deg),
                 **{key: values[place] for key, values in cuts.items() if values is not None},
             )
@@ -220,8 +180,8 @@ class Outcome(Mapping[str, Any]):
         )
 
     def __getitem__(self, key: str) -> Any:
-        if key in METRICS:
-            return self.metrics[key]
+        if key in METRICS or key in (self.figures or ()):
+            return self.merits[key]
         value = getattr(self, key) if key in KEYS else None
         if value is None and key != "error":
             raise KeyError(key)
@@ -229,8 +189,8 @@ class Outcome(Mapping[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return what is there by key, else the default; without the exception that a mapping's own `get` raises."""
-        if key in METRICS:
-            return self.metrics.get(key, default)
+        if key in METRICS or key in (self.figures or ()):
+            return (self.metrics if key in METRICS else self.merits).get(key, default)
         value = getattr(self, key) if key in KEYS else None
         return default if value is None and key != "error" else value
 
@@ -261,7 +221,7 @@ FIELDS = tuple(one.name for one in fields(Outcome) if one.name != "metrics")
 """Attributes of an outcome other than its metrics."""
 
 KEYS = frozenset((*FIELDS, *METRICS, *LEVELS))
-"""All keys of an outcome; `LEVELS` follow from others, so that its own iterator leaves them out."""
+"""All keys of an outcome but the names of figures; its own iterator leaves out `LEVELS`, which follow from others."""
 
 _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
 
@@ -324,12 +284,13 @@ def fault_of(outcome: Any, *, solved: bool = False) -> str | None:
 
 def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
     present = [name for name in ("s11", *METRICS) if name in outcome]
+    figures = outcome.get("figures", {})
     cuts = [name for name in CUTS if name in outcome]
     ok = outcome["status"] == "ok"
     if ok and solved and (len(present) <= len(METRICS) or len(cuts) < len(CUTS)):
         missing = next(name for name in ("s11", *METRICS, *CUTS) if name not in outcome)
         return f"it has no {missing}"
-    if not (ok or present or cuts or OLDER in outcome or "frequency_hz" in outcome):
+    if not (ok or present or cuts or OLDER in outcome or "frequency_hz" in outcome or figures):
         return None
     frequencies = outcome.get("frequency_hz")
     if not (_is_list(frequencies, _is_positive) and frequencies and len(set(frequencies)) == len(frequencies)):
@@ -340,6 +301,10 @@ def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
         fits = _is_pair if name == "s11" else _is_metric
         if not _is_list(outcome[name], fits) or len(outcome[name]) != len(frequencies):
             return f"its {name} has not one value a frequency"
+    if not isinstance(figures, Mapping) or any(
+        not _is_list(one, _is_metric) or len(one) != len(frequencies) for one in figures.values()
+    ):
+        return "its figures have not one value a frequency"
     return fault_of_cuts(outcome, len(frequencies))
 
 

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
+from antennaopt.search.objectives import Standing, standings
 from antennaopt.solve.certificate import certify
 from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
+from antennaopt.solve.figures import with_figures
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome, finite, result_object
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
+    from antennaopt.figures import Figure
 
 Working = Callable[[str, Mapping[str, Any]], AbstractContextManager[Callable[..., None] | None]]
 """Called with a line and a plan before each solution; its context yields the `watch` of `SolveOptions`."""
@@ -31,6 +34,7 @@ class Subject:
         plan: Lattice and steps; the run's own for an antenna of a run, None for a lattice made for this antenna.
         backend: The run's own, or None.
         about: Further keys of the JSON object.
+        asked: Figures that are asked for in addition to those of the experiment's objectives.
     """
 
     experiment: Experiment
@@ -38,6 +42,12 @@ class Subject:
     plan: dict[str, Any] | None = None
     backend: str | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    asked: tuple[Figure, ...] = ()
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures to compute, each name once."""
+        return tuple({one.name: one for one in (*self.asked, *self.experiment.figures)}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +76,11 @@ class Simulated:
         return (experiment.title or experiment.name) + origin
 
     @property
+    def standings(self) -> tuple[Standing, ...]:
+        """How the antenna stands to the file's goals; empty without any, and where it was not solved."""
+        return standings(self.outcome, self.subject.experiment.goals)
+
+    @property
     def feed_radius(self) -> float:
         """Inner radius of the feed, m."""
         return self.subject.design["feed.inner_radius"]
@@ -88,6 +103,8 @@ class Simulated:
             "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
             **evidence,
         }
+        if self.subject.experiment.goals and outcome.ok:
+            data["goals"] = [one.to_dict() for one in self.standings]
         return finite(data)
 
 
@@ -132,8 +149,12 @@ def simulate(
 
     if not extrapolate:
         plan = subject.plan or own_plan(subject)
-        return Simulated(subject=subject, outcome=solved(plan), plan=plan, backend=backend)
+        return Simulated(subject=subject, outcome=_figured(subject, solved(plan)), plan=plan, backend=backend)
     return _on_two_meshes(subject, backend, film, solved)
+
+
+def _figured(subject: Subject, outcome: Outcome) -> Outcome:
+    return with_figures([outcome], [subject.design], subject.figures, subject.experiment.kind)[0]
 
 
 def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[..., Outcome]) -> Simulated:
@@ -149,7 +170,8 @@ def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[
 
     meshes = solve_on_two_meshes(subject.experiment.family, plans, on)
     plan = meshes.solved[-1][0]
-    return Simulated(subject=subject, outcome=meshes.outcome, plan=plan, backend=backend, meshes=meshes)
+    outcome = _figured(subject, meshes.outcome)
+    return Simulated(subject=subject, outcome=outcome, plan=plan, backend=backend, meshes=meshes)
 
 
 def own_plan(subject: Subject) -> dict[str, Any]:

@@ -321,7 +321,7 @@ def _metrics(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequ
             part = PARTS_OF_S11.index(metric)
             rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
         else:
-            rows = [one.metrics.get(metric) or absent for one in outcomes]
+            rows = [one.get(metric) or absent for one in outcomes]
         for row, at in elsewhere:
             if rows[row] is not absent:
                 rows[row] = [None if place is None else rows[row][place] for place in at]

@@ -15,7 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from antennaopt.metrics import METRICS
+from antennaopt.figures import Figure
+from antennaopt.metrics import METRICS, Metric, metric_of
 from antennaopt.solve.cuts import LEVELS
 
 SCHEMA_VERSION = 5
@@ -81,6 +82,7 @@ class RunColumns:
         feed_radius: Inner radius of the feed that all antennas share, m, for their certificates; older runs have none.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
+        figures: That the objectives ask for, columns as of a metric after those of the metrics.
         outline: SHA-256 of the sections that the file draws, hexadecimal, a column; empty where the family draws none.
         modes: Whether there is a column of the waves of modes.
     """
@@ -93,6 +95,7 @@ class RunColumns:
     feed_radius: float | None = None
     metrics: tuple[str, ...] = tuple(METRICS)
     complex_cuts: bool = True
+    figures: tuple[Figure, ...] = ()
     outline: str = ""
     modes: bool = False
 
@@ -104,6 +107,7 @@ class RunColumns:
         objectives: Iterable[str],
         *,
         feed_radius: float,
+        figures: Iterable[Figure] = (),
         outline: str = "",
         modes: bool = False,
     ) -> RunColumns:
@@ -113,6 +117,7 @@ class RunColumns:
             frequencies=tuple(float(hz) for hz in frequencies),
             objectives=tuple(objectives),
             feed_radius=float(feed_radius),
+            figures=tuple(figures),
             outline=outline,
             modes=modes,
         )
@@ -132,14 +137,15 @@ class RunColumns:
             feed_radius=None if radius is None else float(radius),
             metrics=tuple(str(name) for name in table.get("metrics", FIRST_METRICS)),
             complex_cuts=bool(table.get("complex_cuts", False)),
+            figures=tuple(Figure.of(one) for one in table.get("figures", ())),
             outline=str(table.get("outline", "")),
             modes=bool(table.get("modes", False)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
-        data = asdict(self)
-        return {name: value for name, value in data.items() if value or name not in ("outline", "modes")}
+        data = asdict(self) | {"figures": [one.to_dict() for one in self.figures]}
+        return {name: value for name, value in data.items() if value or name not in ("figures", "outline", "modes")}
 
     @property
     def shortfall_columns(self) -> tuple[str, ...]:
@@ -148,11 +154,16 @@ class RunColumns:
 
     @cached_property
     def metric_columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns of each metric and of the parts of S11, one a frequency."""
+        """Columns of each metric, figure and part of S11, one a frequency."""
         return {
             metric: tuple(self.metric_column(metric, hz) for hz in self.frequencies)
-            for metric in (*PARTS_OF_S11, *self.metrics)
+            for metric in (*PARTS_OF_S11, *self.metrics, *(one.name for one in self.figures))
         }
+
+    @property
+    def merits(self) -> tuple[Metric, ...]:
+        """Metrics, then figures: names, labels and units."""
+        return (*map(metric_of, self.metrics), *(one.about for one in self.figures))
 
     def metric_column(self, metric: str, frequency_hz: float) -> str:
         """Return the column of a metric at a frequency: `directivity_dbi_28500mhz`."""

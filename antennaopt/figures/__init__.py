@@ -1,0 +1,38 @@
+"""Figures of merit with options: what an objective may ask of the stored cuts and of the geometry.
+
+A metric (`antennaopt.metrics`) is in every row. A figure is in the rows of the runs that ask for it. It is computed
+from stored cuts, so that another one costs no field solve (`antennaopt.solve.figures`).
+"""
+
+from antennaopt.figures.figure import (
+    CIRCULAR,
+    LINEAR,
+    OPTIONS,
+    POLARISATIONS,
+    RESERVED,
+    Figure,
+    FigureError,
+    bounds_of,
+    figure_of,
+    metric_name,
+)
+from antennaopt.figures.kinds import KINDS, FigureKind, Solved
+from antennaopt.figures.lines import LimitLine, limit_lines
+
+__all__ = [
+    "CIRCULAR",
+    "KINDS",
+    "LINEAR",
+    "OPTIONS",
+    "POLARISATIONS",
+    "RESERVED",
+    "Figure",
+    "FigureError",
+    "FigureKind",
+    "LimitLine",
+    "Solved",
+    "bounds_of",
+    "figure_of",
+    "limit_lines",
+    "metric_name",
+]

@@ -1,0 +1,77 @@
+"""Compute the figures that a run asks for from the cuts of its outcomes: no field is solved for them.
+
+Cuts are taken as they are stored, complex64, so that a figure has the same bits whether the antenna was solved a moment
+before, in an earlier run (evaluation cache), or is read from a run folder. They do not depend on the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from antennaopt.families import Family
+from antennaopt.families.measures import Measures, measures
+from antennaopt.figures import Figure, Solved
+from antennaopt.solve.cuts import amplitudes
+from antennaopt.solve.outcome import Outcome
+from fdtd.farfield import or_none
+from fdtd.farfield.cuts import Cuts
+
+
+def with_figures(
+    outcomes: Sequence[Outcome], designs: Sequence[Mapping[str, float]], figures: Sequence[Figure], family: Family
+) -> list[Outcome]:
+    """Return outcomes with the figures that are asked for.
+
+    Those that have figures already stay as they are, and so do those without cuts: antennas that were not solved.
+
+    Args:
+        outcomes: As `evaluate` returns them, or from the cache.
+        designs: Full designs, SI, in the same order.
+        figures: To compute.
+        family: Antenna family, with its bodies where the file draws them.
+    """
+    found = list(outcomes)
+    if not figures:
+        return found
+    together: dict[tuple, list[int]] = {}
+    for place, one in enumerate(found):
+        if one.figures is None and one.e_plane is not None and one.frequency_hz:
+            key = tuple(one.frequency_hz), np.shape(one.theta_deg)
+            together.setdefault(key, []).append(place)
+    for places in together.values():
+        computed = _computed([found[place] for place in places], [designs[place] for place in places], figures, family)
+        for at, place in enumerate(places):
+            found[place] = found[place].changed(figures={name: values[at] for name, values in computed.items()})
+    return found
+
+
+def _computed(
+    outcomes: Sequence[Outcome], designs: Sequence[Mapping[str, float]], figures: Sequence[Figure], family: Family
+) -> dict[str, list[list[float | None]]]:
+    """Return each figure's values, a list a frequency of each outcome."""
+    planes = [
+        np.stack([amplitudes(getattr(one, name)).astype(np.complex64) for one in outcomes])
+        for name in ("e_plane", "h_plane")
+    ]
+    sized = any(one.kind.geometric for one in figures)
+    data = Solved(
+        frequencies=tuple(outcomes[0].frequency_hz or ()),
+        cuts=Cuts(e=planes[0], h=planes[1]),
+        efficiency=np.array([one.metrics["radiation_efficiency"] for one in outcomes], dtype=float),
+        sizes=_sizes([measures(family, design) for design in designs]) if sized else {},
+    )
+    found: dict[str, list[list[float | None]]] = {}
+    for one in figures:
+        if one.copied:
+            found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
+        elif one.kind.compute is not None:
+            found[one.name] = or_none(one.kind.compute(data, one.told))
+    return found
+
+
+def _sizes(each: Sequence[Measures]) -> dict[str, np.ndarray]:
+    """Return the sizes of antennas, (antennas, 1) each."""
+    return {one.name: np.array([[getattr(size, one.name)] for size in each]) for one in fields(Measures)}
