@@ -21,7 +21,8 @@ class PortMonitor:
 
     Attributes:
         plane: Row k.
-        v_r, v_phi, c_r, c_phi: Weights, each (columns,), columns i = 0 ... columns - 1.
+        v_r, v_phi, c_r, c_phi: Weights, each (columns,), columns i = 0 ... columns - 1; (batch, columns) where antennas
+            differ.
     """
 
     plane: int

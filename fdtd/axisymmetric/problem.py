@@ -24,8 +24,9 @@ class ModalSource:
 
     Attributes:
         plane: Row k.
-        profile_r: Shape (columns,), columns i = 0 ... columns - 1 at the half nodes.
-        profile_phi: Shape (columns,), at the nodes, times r in cells.
+        profile_r: Shape (columns,), columns i = 0 ... columns - 1 at the half nodes; (batch, columns) where antennas
+            differ, zero beyond a narrower guide.
+        profile_phi: The same shape, at the nodes, times r in cells.
         waveform: One number a step at (n + 1/2) dt, shape (steps,); zero once the pulse is over (may be shorter than
             the run).
     """

@@ -142,7 +142,7 @@ class Stepper:
         source = self.problem.source
         if source is None or self.steps >= len(source.waveform):
             return
-        amplitude, columns = source.waveform[self.steps], len(source.profile_r)
+        amplitude, columns = source.waveform[self.steps], source.profile_r.shape[-1]
         radii = np.where(self.node > 0, self.node, np.inf)[:columns]
         self.fields["e_r"][:, source.plane, :columns] -= source.profile_r * amplitude
         self.fields["e_phi"][:, source.plane, :columns] -= source.profile_phi / radii * amplitude
@@ -285,7 +285,7 @@ class _Recorder:
         """Take the samples after step n."""
         fields = stepper.stored()
         for b in np.flatnonzero(self.active):
-            self.port[b].append(self._port_sample(fields[b]))
+            self.port[b].append(self._port_sample(fields[b], b))
             self.contour[b].append(self._contour_sample(fields[b]))
         if self.sums is not None and self.problem.field_map is not None:
             box = self.problem.field_map
@@ -302,12 +302,14 @@ class _Recorder:
         if wanted is not None and self.active[wanted.antenna]:
             self.frames.append(stepper.stored()[(wanted.antenna, slice(0, 3), *wanted.box)])
 
-    def _port_sample(self, fields: np.ndarray) -> np.ndarray:
+    def _port_sample(self, fields: np.ndarray, antenna: int) -> np.ndarray:
         port = self.problem.port
         if port is None:
             return np.zeros(2)
-        e_r, e, _, h_r, h, _ = fields[:, port.plane, : len(port.v_r)]
-        return np.array([(port.v_r * e_r + port.v_phi * e).sum(), (port.c_r * h_r + port.c_phi * h).sum()])
+        weights = (port.v_r, port.v_phi, port.c_r, port.c_phi)
+        v_r, v_phi, c_r, c_phi = (one[antenna] if one.ndim == 2 else one for one in weights)
+        e_r, e, _, h_r, h, _ = fields[:, port.plane, : len(v_r)]
+        return np.array([(v_r * e_r + v_phi * e).sum(), (c_r * h_r + c_phi * h).sum()])
 
     def _contour_sample(self, fields: np.ndarray) -> np.ndarray:
         box = self.problem.contour

@@ -31,6 +31,7 @@ def random_problem(
     decay: float = 0.0,
     start: bool = True,
     lossy: bool = False,
+    own_feeds: bool = False,
 ) -> Problem:
     """Random media, metal with cut edges, layers on all sides and in the feed, source, port, contour and field map.
 
@@ -44,6 +45,7 @@ def random_problem(
         decay: Energy stop; 0 runs all steps.
         start: Begin with random fields instead of zero.
         lossy: Loss everywhere, growing with the place in the batch, so that every antenna decays at a rate of its own.
+        own_feeds: Each antenna has its own source profile and port weights.
     """
     rng = np.random.default_rng(seed)
     nr, nz = shape
@@ -57,9 +59,9 @@ def random_problem(
         media = dataclasses.replace(media, conductivity=media.conductivity + loss)
     times = (np.arange(steps // 2) + 0.5) * grid.time_step
     pulse = np.sin(CENTRE * times) * np.exp(-(((times - 6e-11) / 2e-11) ** 2))
-    columns = (rng.standard_normal(feed) for _ in range(6))
+    columns = (rng.standard_normal((batch, feed) if own_feeds else feed) for _ in range(6))
     profile_r, profile_phi, v_r, v_phi, c_r, c_phi = columns
-    profile_phi[0] = 0.0
+    profile_phi[..., 0] = 0.0
     return Problem(
         grid=grid,
         media=media,

@@ -33,7 +33,7 @@ def _assert_agreement(measured: Records, expected: Records, problem: Problem, to
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_double_precision(order: int, batch: int, steps_per_sweep: int) -> None:
     """360 steps from random fields, with the source on."""
-    problem = random_problem(seed=10 * order + batch, order=order, batch=batch)
+    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, own_feeds=batch > 1)
     measured = cpu.run(problem, precision="float64", steps_per_sweep=steps_per_sweep, threads=1)
     _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
 

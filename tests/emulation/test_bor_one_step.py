@@ -32,7 +32,7 @@ from random_problems import part, random_problem
 )
 def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str, int]) -> None:
     """Everything on, coupled nodes too; teams of some rows, rings of a few rows to all of them."""
-    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81)
+    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=81, own_feeds=batch > 1)
     measured, expected = stepped(problem, "one_step", precision, launches=1, **tuning), reference.run(problem)
     agree(measured, expected, precision)
 

@@ -32,7 +32,10 @@ from random_problems import random_problem
 )
 def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str, Any]) -> None:
     """Slabs that do not divide the grid, clusters of two to sixteen blocks, some of them above the lattice."""
-    problem = diagonal(random_problem(seed=10 * order + batch, order=order, batch=batch, steps=80, shape=(27, 41)))
+    made = random_problem(
+        seed=10 * order + batch, order=order, batch=batch, steps=80, shape=(27, 41), own_feeds=batch > 1
+    )
+    problem = diagonal(made)
     agree(stepped(problem, "resident", precision, **tuning), reference.run(problem), precision)
 
 

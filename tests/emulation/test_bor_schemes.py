@@ -26,7 +26,7 @@ UNCOUPLED = ("trapezoidal", "resident")  # refuse coupled nodes; more of them in
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_random_problem(scheme: str, order: int, batch: int, precision: str) -> None:
     """120 steps from random fields with everything on: metal, loss, layers on all sides, source, every monitor."""
-    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=120)
+    problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=120, own_feeds=batch > 1)
     if scheme in UNCOUPLED:
         with pytest.raises(Unsuitable, match="coupled"):
             cuda.run(problem, precision=precision, scheme=scheme, on=HostDevice())

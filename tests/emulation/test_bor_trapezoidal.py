@@ -34,7 +34,9 @@ from random_problems import random_problem
 def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str, Any]) -> None:
     """Tiles that do not divide the grid, of one block or several, launches of one step, a tile higher than the grid."""
     shape = (27, 41) if precision == "float32" else (45, 41)
-    problem = diagonal(random_problem(seed=10 * order + batch, order=order, batch=batch, steps=80, shape=shape))
+    problem = diagonal(
+        random_problem(seed=10 * order + batch, order=order, batch=batch, steps=80, shape=shape, own_feeds=batch > 1)
+    )
     agree(stepped(problem, "trapezoidal", precision, **tuning), reference.run(problem), precision)
 
 

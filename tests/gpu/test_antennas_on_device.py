@@ -91,7 +91,7 @@ def test_ports_of_any_width(
     cuda_device: CudaDevice, scheme: str, choice: dict[str, Any], feed: int, precision: str
 ) -> None:
     """Columns beyond half a warp and beyond a warp count in the port's sums, also the source's and the absorber's."""
-    problem = random_problem(seed=feed, order=1, batch=2, feed=feed, shape=(91, 61), steps=160)
+    problem = random_problem(seed=feed, order=1, batch=2, feed=feed, shape=(91, 61), steps=160, own_feeds=True)
     problem = replace(problem, media=replace(problem.media, coupling=None))
     measured, expected = (
         cuda.run(problem, precision=precision, scheme=scheme, on=cuda_device, **choice), reference.run(problem)

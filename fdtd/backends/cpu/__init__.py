@@ -141,12 +141,12 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
         source_plane=-1 if source is None else source.plane,
         source_shape=np.zeros((2, 1), dtype)
         if source is None
-        else np.stack([source.profile_r, source.profile_phi]).astype(dtype),
+        else np.stack([source.profile_r, source.profile_phi], axis=-2).astype(dtype),
         waveform=np.zeros(1, dtype) if source is None else np.asarray(source.waveform, dtype),
-        port=np.array([-1, 0] if port is None else [port.plane, len(port.v_r)]),
+        port=np.array([-1, 0] if port is None else [port.plane, port.v_r.shape[-1]]),
         port_weights=np.zeros((4, 1))
         if port is None
-        else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi]).astype(float),
+        else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi], axis=-2).astype(float),
         contour=np.array([-1, 0, 0] if contour is None else [contour.column, contour.bottom, contour.top]),
         contour_size=0 if contour is None else contour.size,
         box=box.astype(np.int64),
@@ -247,6 +247,9 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
     record = np.zeros((samples, shared.contour_size), dtype)
     sums = np.zeros(shared.sums_shape, dtype)
     flat_sums = sums.reshape(-1, *sums.shape[3:])
+    source_shape, port_weights = (
+        own[index] if own.ndim == 3 else own for own in (shared.source_shape, shared.port_weights)
+    )
 
     wanted = problem.snapshots if problem.snapshots is not None and problem.snapshots.antenna == index else None
     frames: list[np.ndarray] = []
@@ -258,8 +261,8 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         sweep(
             step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
             shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
-            cut_rows, cut_faces, excess, *couplings, shared.source_plane, shared.source_shape, shared.waveform,
-            shared.port, shared.port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
+            cut_rows, cut_faces, excess, *couplings, shared.source_plane, source_shape, shared.waveform,
+            shared.port, port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
         )  # fmt: skip
         step += count
         if wanted is not None and wanted.due(step):

@@ -158,13 +158,15 @@ def _add_source(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype:
     source = problem.source
     if source is None:
         arrays["source"], arrays["waveform"] = padded(np.zeros((2, 1))), np.zeros(1, dtype)
-        numbers |= {"source_plane": -1, "source_columns": 0, "source_steps": 0}
+        numbers |= {"source_plane": -1, "source_columns": 0, "source_of": 0, "source_steps": 0}
         return
-    arrays["source"] = padded(np.stack([source.profile_r, source.profile_phi]))
+    profiles = np.stack([source.profile_r, source.profile_phi], axis=-2)
+    arrays["source"] = padded(profiles)
     arrays["waveform"] = np.asarray(source.waveform, dtype)
     numbers |= {
         "source_plane": source.plane,
-        "source_columns": len(source.profile_r),
+        "source_columns": profiles.shape[-1],
+        "source_of": profiles.ndim - 2,
         "source_steps": len(source.waveform),
     }
 
@@ -173,11 +175,12 @@ def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtyp
     """Port, contour and field map: weights, places, and room for what they record."""
     port, contour, box, batch = problem.port, problem.contour, problem.field_map, problem.media.batch
     start = problem.grid.nr - problem.radial_layer.cells
-    weights = np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi])
+    weights = np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi], axis=-2)
     arrays["port_weights"] = padded(weights, np.float64)
     xp = library(problem.media.permittivity)
     arrays["port_record"] = xp.zeros((batch, samples, 2))
-    numbers |= {"port_plane": -1 if port is None else port.plane, "port_columns": weights.shape[1]}
+    numbers |= {"port_plane": -1 if port is None else port.plane, "port_columns": weights.shape[-1]}
+    numbers["port_of"] = weights.ndim - 2
     if contour is not None and (contour.column >= start or contour.bottom < 1):
         raise Unsuitable("the contour lies in the radial absorbing layer or on the lattice's lowest plane")
     size = 0 if contour is None else contour.size

@@ -41,7 +41,7 @@ extern "C" __global__ void record(int sample) {
         double total = 0;
         for (int part = 0; part < 2; ++part) {
             const real *row = field(antenna, P.port_plane, 3 * at + part);
-            const double *weights = P.port_weights + (2 * at + part) * P.pitch;
+            const double *weights = port_weights(antenna, 2 * at + part);
             for (int i = 0; i < P.port_columns; ++i) total += weights[P.lead + i] * (double)row[P.lead + i];
         }
         P.port_record[place * 2 + at] = total;

@@ -36,10 +36,11 @@ struct Parameters {
     const int *axial_rows;
     const real *axial;
     real *axial_psi;
-    // Source: profiles of e_r and e [2, pitch], waveform [source_steps]
+    // Source: profiles of e_r and e [2, pitch] or [batch, 2, pitch], waveform [source_steps]; source_of is 1 where
+    // each antenna has its own profiles, port_of where it has its own weights
     const real *source;
     const real *waveform;
-    // Port: weights of e_r, e, h_r, h [4, pitch]; record [batch, samples, 2]
+    // Port: weights of e_r, e, h_r, h [4, pitch] or [batch, 4, pitch]; record [batch, samples, 2]
     const double *port_weights;
     double *port_record;
     // Huygens contour record [batch, samples, contour_size]
@@ -66,9 +67,11 @@ struct Parameters {
     int axial_count;
     int source_plane;
     int source_columns;
+    int source_of;
     int source_steps;
     int port_plane;
     int port_columns;
+    int port_of;
     int contour_column;
     int contour_bottom;
     int contour_top;
@@ -126,6 +129,14 @@ __device__ inline const real *open_face(int antenna, int k, int component) {
 
 __device__ inline const real *node_coupling(int antenna, int k) {
     return P.coupling + ((long long)antenna * P.nz + k) * ROW_PITCH;
+}
+
+__device__ inline const real *source_profile(int antenna, int part) {
+    return P.source + (long long)(P.source_of * antenna * 2 + part) * ROW_PITCH;
+}
+
+__device__ inline const double *port_weights(int antenna, int part) {
+    return P.port_weights + (long long)(P.port_of * antenna * 4 + part) * ROW_PITCH;
 }
 
 __device__ inline real *radial_memory(int antenna, int k, int filter) {

@@ -66,10 +66,10 @@ __device__ inline void advance_across(Patch &f, const Rows &g, int r, int row, c
     drive_e<NEED>(g, r, E_R, curl_r, x), drive_e<NEED>(g, r, E_PHI, curl_phi, x);
     if (NEED & RARE && NEED & FILLED && word & ROW_SOURCE && step < P.source_steps && g.column < P.lead + P.source_columns) {
         real profile[CELLS];
-        load_lane(P.source + g.column, profile);
+        load_lane(source_profile(g.antenna, 0) + g.column, profile);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) impress(x.at[E_R][j], profile[j], g.amplitude);
-        load_lane(P.source + P.pitch + g.column, profile);
+        load_lane(source_profile(g.antenna, 1) + g.column, profile);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) impress(x.at[E_PHI][j], profile[j], g.amplitude);
     }

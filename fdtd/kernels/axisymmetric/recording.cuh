@@ -17,11 +17,11 @@ __device__ inline real cell_of(const vector *row, int component, int i) {
     return numbers[((component * VECTORS + cell / WIDTH) * 32 + lane) * WIDTH + cell % WIDTH];
 }
 
-__device__ inline void record_port(const vector *row, int lane, long long place) {
+__device__ inline void record_port(const vector *row, int lane, int antenna, long long place) {
     double voltage = 0, current = 0;
 #pragma unroll 1
     for (int i = lane; i < P.port_columns; i += 32) {
-        const double *w = P.port_weights + P.lead + i;
+        const double *w = port_weights(antenna, 0) + P.lead + i;
         voltage += w[0] * (double)cell_of(row, 0, i) + w[ROW_PITCH] * (double)cell_of(row, 1, i);
         current += w[2 * ROW_PITCH] * (double)cell_of(row, 3, i) + w[3 * ROW_PITCH] * (double)cell_of(row, 4, i);
     }
@@ -71,7 +71,7 @@ __device__ inline void record_map(int antenna, int k, int i, int sample, real e_
 // All of it, for row k at the end of a step that ends in sample `sample`; strips record the radial layer's columns.
 __device__ inline void record_row(const vector *row, int lane, int antenna, int k, int sample) {
     const long long place = (long long)antenna * P.samples + sample;
-    if (k == P.port_plane) record_port(row, lane, place);
+    if (k == P.port_plane) record_port(row, lane, antenna, place);
     if (P.contour_size && k >= P.contour_bottom - 1 && k <= P.contour_top) record_contour(row, lane, k, place);
     if (k >= P.map_bottom && k < P.map_top) {
         const int end = min(P.map_right, P.radial_start);

@@ -145,8 +145,8 @@ __device__ inline void advance_e(
         for (int w = 0; w < WIDTH; ++w) {
             const int j = s.j + w;
             if (word & ROW_SOURCE && step < P.source_steps && j < P.lead + P.source_columns) {
-                impress(row.at[E_R][w], P.source[j], P.waveform[step]);
-                impress(row.at[E_PHI][w], P.source[P.pitch + j], P.waveform[step]);
+                impress(row.at[E_R][w], source_profile(s.antenna, 0)[j], P.waveform[step]);
+                impress(row.at[E_PHI][w], source_profile(s.antenna, 1)[j], P.waveform[step]);
             }
             if ((word | above) & ROW_COUPLED && j < max(reach, above & ROW_REACH)) couple(s, j, row.at[E_R][w], row.at[E_Z][w]);
             if (word & ROW_PLANE) row.at[E_R][w] = 0, row.at[E_PHI][w] = 0;

@@ -143,7 +143,7 @@ __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int 
     }
 }
 
-__device__ inline void drive_source(Row &row, int lane, int step) {
+__device__ inline void drive_source(Row &row, int lane, int antenna, int step) {
     if (step >= P.source_steps) return;
     const real amplitude = P.waveform[step];
 #pragma unroll
@@ -152,8 +152,8 @@ __device__ inline void drive_source(Row &row, int lane, int step) {
         if (at < P.lead + P.source_columns) {
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) {
-                impress(row.at[E_R][v * WIDTH + w], P.source[at + w], amplitude);
-                impress(row.at[E_PHI][v * WIDTH + w], P.source[ROW_PITCH + at + w], amplitude);
+                impress(row.at[E_R][v * WIDTH + w], source_profile(antenna, 0)[at + w], amplitude);
+                impress(row.at[E_PHI][v * WIDTH + w], source_profile(antenna, 1)[at + w], amplitude);
             }
         }
     }
@@ -197,7 +197,7 @@ __device__ inline void advance_e_full(
         }
     }
     if (RARELY(word & (ROW_SOURCE | ROW_PLANE | ROW_COUPLED))) {
-        if (word & ROW_SOURCE) drive_source(row, lane, step);
+        if (word & ROW_SOURCE) drive_source(row, lane, antenna, step);
         if (COUPLED && word & ROW_COUPLED) couple_nodes(row, below, c, lane, word & ROW_REACH, antenna, k);
         if (word & ROW_PLANE) clear(row.at[E_R]), clear(row.at[E_PHI]);
     }
