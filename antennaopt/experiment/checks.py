@@ -42,9 +42,9 @@ def check(experiment: Experiment) -> None:
     _check_shared(lower, upper)
     _check_limits(experiment)
     _check_shape(experiment.kind, lower, upper)
-    _check_modes(experiment, upper)
+    _check_modes(experiment, lower)
     _check_cell(experiment, lower)
-    _check_design_frequency(experiment, upper)
+    _check_design_frequency(experiment, lower)
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
@@ -171,8 +171,8 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
     for name in SHARED:
         if lower[name] != upper[name]:
             refuse(
-                f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but one "
-                "source drives all antennas of a run; write one length"
+                f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but "
+                "source and port stand in the same planes in all antennas of a run; write one length"
             )
 
 
@@ -187,6 +187,13 @@ def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float
         refuse(
             f"antenna.feed.outer_radius{_given('feed.outer_radius', lower, upper)} leaves no wall "
             f"(must be > antenna.feed.inner_radius = {format_length(lower['feed.inner_radius'])}); enlarge it"
+        )
+    widest, thinnest = upper["feed.inner_radius"], lower["feed.outer_radius"]
+    if lower["feed.inner_radius"] != widest and thinnest <= widest:
+        refuse(
+            f"antenna.feed.outer_radius = {format_length(thinnest)} is not beyond the widest "
+            f"antenna.feed.inner_radius = {format_length(widest)}: one absorber serves the feeds of all antennas of a "
+            "run; enlarge it or narrow the range"
         )
     for limit in family.limits:
         name, least = limit.entry(upper), lower[limit.least]
@@ -206,8 +213,8 @@ def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:
     return f" = {high}" if low == high else f" ({low} to {high})"
 
 
-def _check_modes(experiment: Experiment, upper: dict[str, float]) -> None:
-    radius = upper["feed.inner_radius"]
+def _check_modes(experiment: Experiment, lower: dict[str, float]) -> None:
+    radius = lower["feed.inner_radius"]
     needed = _lowest_frequency(radius)
     lowest = min(experiment.solver.frequencies)
     if lowest < needed:
@@ -229,11 +236,11 @@ def _cutoff(radius: float) -> str:
     return f"{cutoff_frequency(radius, 1, 'TE') / 1e9:.4g} GHz"
 
 
-def _check_design_frequency(experiment: Experiment, upper: dict[str, float]) -> None:
+def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> None:
     """Refuse what is no frequency of a wave here: the loss tangent holds there, and the lattice is tuned to it."""
     from scipy.constants import c
 
-    hz, radius = experiment.solver.design_frequency, upper["feed.inner_radius"]
+    hz, radius = experiment.solver.design_frequency, lower["feed.inner_radius"]
     lowest = _lowest_frequency(radius)
     if hz < lowest:
         refuse(

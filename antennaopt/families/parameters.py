@@ -118,8 +118,8 @@ FEED = (
 )
 """The circular waveguide with the TE11 mode, filled with air, that every family has; its aperture is z = 0."""
 
-SHARED = ("feed.inner_radius", "feed.length")
-"""Parameters that cannot be genes: one source, whose mode depends on them, drives all antennas of a run."""
+SHARED = ("feed.length",)
+"""Parameters that cannot be genes: source, port and absorber stand in the same planes in all antennas of a run."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -257,15 +257,15 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 
 
 def _columns(experiment: Experiment) -> RunColumns:
-    radius = experiment.bounds()[0]["feed.inner_radius"]
+    narrowest, widest = (bound["feed.inner_radius"] for bound in experiment.bounds())
     return RunColumns.of(
         experiment.genes,
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
-        feed_radius=radius,
+        feed_radius=narrowest,
         figures=experiment.figures,
         outline=experiment.antenna.digest,
-        modes=bool(planes_of(experiment.solver.settings, radius)),
+        modes=bool(planes_of(experiment.solver.settings, widest)),
     )
 
 

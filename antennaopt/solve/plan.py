@@ -188,13 +188,13 @@ def plan(
     for name in SHARED:
         if lower[name] != upper[name]:
             raise ConfigError(
-                f"antenna.{name} is a range, but one source drives all antennas of a study; give it one value"
+                f"antenna.{name} is a range, but the feeds of a study end in one absorber; give it one value"
             )
     known = kind(family)
     # Sizes grow with every parameter, but for permittivities: a smaller one may make a lens longer.
     thinner = {name: lower[name] if is_permittivity(name) else value for name, value in upper.items()}
     radius, height = (one.max(keepdims=True) for one in known.size(stack([upper, thinner])))
-    wall = upper["feed.outer_radius"] - upper["feed.inner_radius"]
+    wall = upper["feed.outer_radius"] - lower["feed.inner_radius"]
     extent = Extent(
         r_max=float(radius[0]),
         z_min=-upper["feed.length"] - wall,
@@ -202,6 +202,8 @@ def plan(
         feed_radius=upper["feed.inner_radius"],
         feed_length=upper["feed.length"],
         permittivity=known.densest(upper),
+        narrowest=lower["feed.inner_radius"],
+        own_feeds=any(lower[name] != upper[name] for name in ("feed.inner_radius", "feed.outer_radius")),
     )
     settings = SolverSettings.of(solver)
     layout = lay_out(
@@ -221,6 +223,8 @@ def plan(
             surfaces=settings.surfaces or "full",
         ),
     )
+    if lower["feed.inner_radius"] != upper["feed.inner_radius"]:
+        _check_feeds(layout, lower["feed.outer_radius"], upper["feed.inner_radius"])
     # Of several antennas those that do not fit become rows; one alone is refused.
     modes = planes_of(settings, upper["feed.inner_radius"])
     refusal = misfits(layout, known, [upper], modes)[0] if lower == upper else None
@@ -231,3 +235,12 @@ def plan(
     return SolverPlan(
         layout=layout, precision=settings.precision, bodies=known.bodies, modes=modes, making=known.making
     )
+
+
+def _check_feeds(layout: Layout, outer: float, widest: float) -> None:
+    """Refuse feeds whose absorber, as wide as the widest, would reach out of the thinnest tube."""
+    if outer <= max(widest, (layout.feed_columns - 0.5) * layout.cell):
+        raise ConfigError(
+            f"antenna.feed.outer_radius = {_mm(outer)} is not beyond the widest antenna.feed.inner_radius = "
+            f"{_mm(widest)} (one absorber serves all feeds of a study); enlarge it or narrow the range"
+        )

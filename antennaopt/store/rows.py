@@ -235,8 +235,8 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
     table |= _metrics(columns, outcomes)
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
-        radius = columns.feed_radius
-        cells = [_certificate_of(one, radius) for one in outcomes]
+        radii = [one.values.get("feed.inner_radius", columns.feed_radius) for one in rows]
+        cells = [_certificate_of(*one) for one in zip(outcomes, radii, strict=True)]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):

@@ -79,7 +79,7 @@ class RunColumns:
         objectives: Name of each objective, in the experiment's order; one shortfall column each.
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
-        feed_radius: Inner radius of the feed that all antennas share, m, for their certificates; older runs have none.
+        feed_radius: Inner radius of the feed, m, for certificates, where it is no gene; older runs have none.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
         figures: That the objectives ask for, columns as of a metric after those of the metrics.

@@ -31,7 +31,16 @@ _SAMPLES_PER_PERIOD = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """Space that a study needs: the box around every antenna, its feed and its densest medium; m, feed at z < 0."""
+    """Space that a study needs: the box around every antenna, its feed and its densest medium; m, feed at z < 0.
+
+    Attributes:
+        r_max, z_min, z_max: The box.
+        feed_radius: Inner radius of the feed, of the widest where antennas differ.
+        feed_length: Inside length of the feed.
+        permittivity: Largest.
+        narrowest: Inner radius of the narrowest feed; None where all have the same.
+        own_feeds: Whether the feeds' walls differ from antenna to antenna.
+    """
 
     r_max: float
     z_min: float
@@ -39,6 +48,13 @@ class Extent:
     feed_radius: float
     feed_length: float
     permittivity: float
+    narrowest: float | None = None
+    own_feeds: bool = False
+
+    @property
+    def narrow(self) -> float:
+        """Inner radius of the narrowest feed, m."""
+        return self.feed_radius if self.narrowest is None else self.narrowest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +109,7 @@ class Layout:
         design_frequency: Where loss tangents hold, Hz.
         pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
         surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
+        own_feeds: Whether antennas have feeds of their own radii; `feed_columns` is that of the widest then.
     """
 
     nr: int
@@ -120,19 +137,19 @@ class Layout:
     pulse_centre: float
     pulse_width: float
     surfaces: str
+    own_feeds: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
-        return asdict(self)
+        """Plain numbers, for JSON; `own_feeds` where it is true."""
+        return {name: value for name, value in asdict(self).items() if name != "own_feeds" or value}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Layout:
         """The layout that `to_dict` wrote; unknown keys are refused."""
         known = {field.name for field in fields(cls)}
-        if set(data) != known:
-            raise ConfigError(
-                f"layout has keys {sorted(set(data) ^ known)} too many or too few; it is of another version"
-            )
+        if set(data) | {"own_feeds"} != known:
+            wrong = sorted((set(data) | {"own_feeds"}) ^ known)
+            raise ConfigError(f"layout has keys {wrong} too many or too few; it is of another version")
         return cls(**{**data, "frequencies": tuple(data["frequencies"])})
 
     @property
@@ -155,7 +172,10 @@ class Layout:
             AxialLayer(inner=n, outer=0, columns=self.nr, strength=0.8, alpha=alpha),
             AxialLayer(inner=self.nz - n, outer=self.nz, columns=self.nr, strength=0.8, alpha=alpha),
             AxialLayer(
-                inner=self.feed_back + self.feed_absorber, outer=self.feed_back, columns=self.feed_columns, alpha=alpha
+                inner=self.feed_back + self.feed_absorber,
+                outer=self.feed_back,
+                columns=self.feed_columns,
+                alpha=alpha,
             ),
         )
 
@@ -243,6 +263,7 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
         frequencies=tuple(float(f) for f in settings.frequencies),
         design_frequency=settings.design_frequency,
         surfaces=settings.surfaces,
+        own_feeds=extent.own_feeds,
         **box,
         **_feed(extent, lattice),
         **_times(extent, settings, cutoff, courant * d / speed_of_light),
@@ -255,13 +276,13 @@ def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
     Raises:
         ConfigError: Cells of size d do not resolve the feed, or a frequency is too low for it.
     """
-    if extent.feed_radius < 3.5 * d:
+    if extent.narrow < 3.5 * d:
         raise ConfigError(
             f"cell = {d * 1e3:g} mm leaves fewer than 4 cells across the feed's inner radius of "
-            f"{extent.feed_radius * 1e3:g} mm; refine it"
+            f"{extent.narrow * 1e3:g} mm; refine it"
         )
     lowest = min(settings.frequencies)
-    cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.feed_radius)
+    cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.narrow)
     if lowest < ABOVE_CUTOFF * cutoff:
         raise ConfigError(
             f"frequency {lowest / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "

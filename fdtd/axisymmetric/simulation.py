@@ -15,7 +15,7 @@ from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.layout import Layout, check_bodies
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.axisymmetric.modes import Guides, ModePlane, mode_map
-from fdtd.axisymmetric.monitors import FieldMap, Snapshots
+from fdtd.axisymmetric.monitors import FieldMap, PortMonitor, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
 from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
@@ -42,6 +42,8 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     """
     check_bodies(layout, scene)
     grid = layout.grid
+    if layout.own_feeds and scene.same_metal:  # looked at where all batches are: an antenna has the same bits alone
+        scene = replace(scene, same_metal=False)
     scene = prepared(scene, xp, nearest_edges)
     permittivity, conductivity, coupling = effective_permittivity(
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
@@ -80,32 +82,64 @@ def _free(open_length: np.ndarray) -> np.ndarray:
 
 def pose(
     layout: Layout, media: Media, field_map: FieldMap | None = None, snapshots: Snapshots | None = None
-) -> tuple[Problem, GuideMode]:
-    """Return the initial-value problem of a batch, and the mode that drives it.
+) -> tuple[Problem, tuple[GuideMode, ...]]:
+    """Return the initial-value problem of a batch, and the mode that drives each antenna.
 
-    The feed is the same for the whole batch, so the first antenna's shows it.
+    Where the feed is the same for the whole batch, the first antenna's shows it.
     """
-    grid = layout.grid
-    plane = layout.source_plane
-    xp = library(media.open_length)
-    mode = lowest_te_mode(grid, *on_host(xp.stack([media.open_length[0, :, plane], media.open_area[0, :, plane]])))
+    grid, plane = layout.grid, layout.source_plane
+    modes = _feed_modes(layout, media)
     *outer, absorber = layout.axial_layers
+    port: PortMonitor | None = modes[0].monitor(layout.port_plane)
+    profile_r, profile_phi = modes[0].e_r, modes[0].e_phi
+    if layout.own_feeds:
+        ports = [one.monitor(layout.port_plane) for one in modes]
+        widest = layout.feed_columns + 1
+        profile_r, profile_phi = (_padded([getattr(one, name) for one in modes], widest) for name in ("e_r", "e_phi"))
+        weights = {name: _padded([getattr(one, name) for one in ports], widest) for name in _WEIGHTS}
+        port = PortMonitor(plane=layout.port_plane, **weights)
+    else:
+        absorber = replace(absorber, columns=len(profile_r))  # as wide as the guide is on the lattice
     source = ModalSource(
-        plane=plane, profile_r=mode.e_r, profile_phi=mode.e_phi, waveform=layout.pulse.samples(grid.time_step)
+        plane=plane, profile_r=profile_r, profile_phi=profile_phi, waveform=layout.pulse.samples(grid.time_step)
     )
     problem = Problem(
         grid=grid,
         media=media,
         sampling=layout.sampling,
         radial_layer=layout.radial_layer,
-        axial_layers=(*outer, replace(absorber, columns=len(mode.e_r))),  # as wide as the guide is on the lattice
+        axial_layers=(*outer, absorber),
         source=source,
-        port=mode.monitor(layout.port_plane),
+        port=port,
         contour=layout.contour,
         field_map=field_map,
         snapshots=snapshots,
     )
-    return problem, mode
+    return problem, modes
+
+
+_WEIGHTS = ("v_r", "v_phi", "c_r", "c_phi")  # of a port
+
+
+def _feed_modes(layout: Layout, media: Media) -> tuple[GuideMode, ...]:
+    """Return the mode of each antenna's feed; one object for feeds that are the same on the lattice."""
+    xp, plane = library(media.open_length), layout.source_plane
+    seen = slice(None) if layout.own_feeds else slice(1)
+    rows = on_host(xp.stack([part[seen, :, plane] for part in (media.open_length, media.open_area)], axis=1))
+    known: dict[bytes, GuideMode] = {}
+    for row in rows:
+        if row.tobytes() not in known:
+            known[row.tobytes()] = lowest_te_mode(layout.grid, *row)
+    found = tuple(known[row.tobytes()] for row in rows)
+    return found if layout.own_feeds else found * media.batch
+
+
+def _padded(rows: Sequence[np.ndarray], columns: int) -> np.ndarray:
+    """Stack rows of different lengths, zero beyond their ends, (rows, columns)."""
+    found = np.zeros((len(rows), columns))
+    for place, row in enumerate(rows):
+        found[place, : len(row)] = row
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,11 +212,11 @@ def solve(
             media, guides = media.of(places), guides and guides.chosen(places)
             if media.batch == 0:
                 return []
-        problem, mode = pose(layout, media, _map(layout, media, keep), keep.snapshots)
+        problem, feeds = pose(layout, media, _map(layout, media, keep), keep.snapshots)
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, hooks.watch)
     marks.append(time.perf_counter())
-    solved = solutions(layout, problem, mode, records, fields=keep.fields, sweep=keep.sweep, guides=guides)
+    solved = solutions(layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, guides=guides)
     marks.append(time.perf_counter())
     if hooks.stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))

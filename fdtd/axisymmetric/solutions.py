@@ -6,6 +6,7 @@ records of the CPU are transformed one antenna at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -104,15 +105,15 @@ def _reflection(
 
 
 def solutions(
-    layout: Layout, problem: Problem, mode: GuideMode, records: Records, *, fields: bool = False, sweep: int = 0,
-    guides: Guides | None = None,
+    layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, *, fields: bool = False,
+    sweep: int = 0, guides: Guides | None = None,
 ) -> list[Solution]:  # fmt: skip
     """Turn a batch's records into spectra, powers and patterns.
 
     Args:
         layout: Frequencies, contour, sampling.
         problem: What was stepped.
-        mode: Of the feed.
+        feeds: Mode of each antenna's feed.
         records: What the batch left behind; of a device, zero after an antenna's own stop.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: Number of frequencies across the band at which S11 is kept as well.
@@ -125,14 +126,16 @@ def solutions(
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     kept = [_figures(layout, problem, records, group, band) for group in groups]
     rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
-    found = [_one(layout, problem, mode, records, index, row, band, fields=fields) for index, row in enumerate(rows)]
+    found = [
+        _one(layout, problem, feeds[index], records, index, row, band, fields=fields) for index, row in enumerate(rows)
+    ]
     for group in groups:
         ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
         if ringing:
             faded = [on_host(_figures(layout, problem, records, group, band, fade=part)) for part in _FADES]
             for index in ringing:
                 late, early = (
-                    _one(layout, problem, mode, records, index, rows[index - group.start], band, fields=fields)
+                    _one(layout, problem, feeds[index], records, index, rows[index - group.start], band, fields=fields)
                     for rows in faded
                 )
                 found[index] = replace(late, residual=min(late.energy, _change(early, late)))

@@ -285,7 +285,7 @@ class _Recorder:
         """Take the samples after step n."""
         fields = stepper.stored()
         for b in np.flatnonzero(self.active):
-            self.port[b].append(self._port_sample(fields[b], b))
+            self.port[b].append(self._port_sample(fields[b], int(b)))
             self.contour[b].append(self._contour_sample(fields[b]))
         if self.sums is not None and self.problem.field_map is not None:
             box = self.problem.field_map

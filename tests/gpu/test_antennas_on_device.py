@@ -19,6 +19,8 @@ import pytest
 
 from antennaopt.bench.problems import full_problem
 from antennaopt.bench.support import self_test
+from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cuda, reference
 from fdtd.backends.cuda.device import CudaDevice
@@ -148,3 +150,23 @@ def test_whole_antennas(cuda_device: CudaDevice, surfaces: str) -> None:
     """Three lenses, as in searches and in certificates: figures within 0.01 dB of the CPU's, one alone to the bit."""
     found = self_test(surfaces=surfaces)
     assert found["passed"], found
+
+
+def test_feeds_of_their_own(cuda_device: CudaDevice) -> None:
+    """Horns on feeds of three radii, one lattice: figures as the CPU's, the second one alone to the bit."""
+    horns = [
+        {
+            "feed.inner_radius": radius, "feed.outer_radius": 4.4e-3, "feed.length": 12e-3, "horn.length": 18e-3,
+            "horn.aperture_radius": 9e-3, "horn.wall": 0.5e-3,
+        }
+        for radius in (3.3e-3, 3.52e-3, 3.85e-3)
+    ]  # fmt: skip
+    solver = {"frequencies": [30e9], "design_frequency": 30e9, "cell": 0.3e-3, "precision": "float32"}
+    made = plan("conical_horn", horns[0], horns[-1], solver).to_dict()
+    there, here = (evaluate("conical_horn", horns, made, backend=backend) for backend in ("cuda", "cpu"))
+    for one, other in zip(there, here, strict=True):
+        assert one["steps"] == other["steps"]
+        assert np.abs(np.array(one["s11"]) - other["s11"]).max() < 1e-6
+        assert one["directivity_dbi"] == pytest.approx(other["directivity_dbi"], abs=1e-4)
+    (alone,) = evaluate("conical_horn", horns[1:2], made, backend="cuda")
+    assert alone["s11"] == there[1]["s11"] and np.array_equal(alone["e_plane"], there[1]["e_plane"])

@@ -96,7 +96,7 @@ def short(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) ->
     media = fill(layout, Scene(batch=1, conductors=conductors))
     length = media.open_length.copy()
     length[:, :2, layout.origin, : layout.feed_columns] = 0.0
-    problem, mode = pose(layout, replace(media, open_length=length))
+    problem, (mode,) = pose(layout, replace(media, open_length=length))
     up, down = amplitudes(layout, problem, mode, band)
     travel = mode.phase_per_cell(layout.grid, band) * (layout.origin - layout.port_plane)
     return down / up * np.exp(2j * travel)
@@ -104,7 +104,7 @@ def short(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) ->
 
 def from_above(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) -> np.ndarray:
     """What goes up again of a wave that comes down the tube."""
-    problem, mode = pose(layout, fill(layout, Scene(batch=1, conductors=conductors)))
+    problem, (mode,) = pose(layout, fill(layout, Scene(batch=1, conductors=conductors)))
     source = problem.source
     assert source is not None
     above = dataclasses.replace(problem, source=dataclasses.replace(source, plane=layout.origin))

@@ -70,7 +70,7 @@ def horn_and_lens(loss_tangent: float, tensor: bool) -> tuple[Problem, Profile, 
     assert (media.coupling != 0).sum() > 20
     if not tensor:
         media = replace(media, coupling=None)
-    problem, mode = pose(layout, media)
+    problem, (mode,) = pose(layout, media)
     sampling = replace(problem.sampling, record_every=1, check_every=STEPS, steps=STEPS, decay=0.0)
     return replace(problem, sampling=sampling, contour=None), (mode.e_r, mode.e_phi), layout.origin + 38
 

@@ -31,6 +31,7 @@ from reference_antennas import (
     cell_of,
     differences,
     solve,
+    solve_in_a_range,
     worst,
 )
 
@@ -63,3 +64,10 @@ def test_extrapolated(measured: Measured, name: str) -> None:
     first, second = (solve(name, cell, courant_fraction=COURANT_FRACTION) for cell in (coarse, fine))
     found = extrapolate(first, second, ratio=coarse / fine, order=ORDERS[EVERY[name]["family"]])
     hold(measured, worst(differences(name, found)), EXTRAPOLATED, mesh="extrapolated", antenna=name)
+
+
+@pytest.mark.parametrize("name", ["open_waveguide", "hemispherical_lens_9", "conical_horn_18"])
+def test_on_the_lattice_of_a_range(measured: Measured, name: str) -> None:
+    """A feed of 3.6 mm among feeds of 3.3 to 3.9 mm, whose walls the lattice's planes do not meet: 30 cells' goals."""
+    found = worst(differences(name, solve_in_a_range(name, 0.2e-3)))
+    hold(measured, found, BOUNDS[30], cells_per_wavelength=30, antenna=name, feeds="3.3 to 3.9 mm")
