@@ -226,7 +226,7 @@ def test_reports_read_files_only() -> None:
     """No live objects: neither the search nor the solver nor the farm; only what certificates and goals say of data."""
     forbidden = ("antennaopt.search", "antennaopt.solve", "antennaopt.run", "antennaopt.farm", "fdtd")
     allowed = ("antennaopt.search.objectives", "antennaopt.solve.certificate")
-    allowed += ("antennaopt.solve.cuts", "fdtd.farfield")  # functions of stored cuts
+    allowed += ("antennaopt.solve.cuts", "antennaopt.solve.modes", "fdtd.farfield")  # functions of stored results
     pages = [name for name in graph() if within(name, "antennaopt.report")]
     pages.remove("antennaopt.report.meep")  # writes the solver's layout as another program's
     used = {target for name in pages for target in graph()[name]}

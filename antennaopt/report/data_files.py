@@ -115,8 +115,33 @@ def write_touchstone(
     path = touchstone_file(Path(path))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, touchstone_text(points, title=title, feed_radius=feed_radius))
+    text = touchstone_text(points, title=title, feed_radius=feed_radius)
+    write_text(path, text + "".join(f"{line}\n" for line in mode_lines(outcome)))
     return path
+
+
+def mode_lines(outcome: Mapping[str, Any]) -> list[str]:
+    """Return the waves of all modes reported as comments of a Touchstone file; none where there is only S11.
+
+    A port for each mode would want its own column of S, and only TE11 is excited. Each block names a wave and has its
+    s = wave over the incident TE11, with the file's columns.
+
+    Args:
+        outcome: Its `modes`, see `antennaopt.solve.modes`.
+    """
+    waves: dict[tuple[float, str, str], list[str]] = {}
+    frequencies: Sequence[float] = outcome.get("frequency_hz") or ()
+    modes: Sequence[Sequence[Mapping[str, Any]]] = outcome.get("modes") or [()] * len(frequencies)
+    for hz, found in sorted(zip(frequencies, modes, strict=True), key=lambda pair: pair[0]):
+        for one in found:
+            key = (one["plane"], one["name"], one["direction"])
+            if key != (0.0, "TE11", "reflected"):
+                real, imaginary = one["s"]
+                waves.setdefault(key, []).append(f"!   {hz:.12g} {real:+.12e} {imaginary:+.12e}")
+    lines = []
+    for (plane, name, direction), rows in sorted(waves.items()):
+        lines += [f"! mode {name} plane {plane * 1e3:.9g} mm {direction}: frequency_hz  s_re  s_im", *rows]
+    return lines
 
 
 def touchstone_file(path: Path) -> Path:

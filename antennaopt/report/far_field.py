@@ -18,6 +18,7 @@ from scipy import constants
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 from antennaopt.solve.cuts import amplitudes
+from antennaopt.solve.modes import returned_at_port
 
 IMPEDANCE = math.sqrt(constants.mu_0 / constants.epsilon_0)
 """Of free space, ohm."""
@@ -37,6 +38,7 @@ class FarField:
         e_plane: Amplitude whose square is directivity, complex, (F, T).
         h_plane: The same in the H plane.
         s11: Complex, (F,).
+        returned: Part of the incident power that comes back at the port, in all modes of the feed, (F,).
         efficiency: Radiated over accepted power, (F,).
     """
 
@@ -46,6 +48,7 @@ class FarField:
     e_plane: np.ndarray
     h_plane: np.ndarray
     s11: np.ndarray
+    returned: np.ndarray
     efficiency: np.ndarray
 
     @classmethod
@@ -68,6 +71,9 @@ class FarField:
             )
             raise ConfigurationError(f"far field: {why}")
         order = np.argsort(np.asarray(outcome["frequency_hz"], dtype=float))
+        s11 = np.array([complex(*pair) for pair in outcome["s11"]])
+        modes = outcome.get("modes")
+        returned = np.abs(s11) ** 2 if modes is None else returned_at_port(modes, np.abs(s11) ** 2)
         efficiency = [1.0 if value is None else value for value in outcome["radiation_efficiency"]]
         found = cls(
             title=" ".join(title.split()),
@@ -75,7 +81,8 @@ class FarField:
             theta_deg=np.asarray(outcome["theta_deg"], dtype=float),
             e_plane=np.asarray(amplitudes(outcome["e_plane"]), dtype=complex)[order],
             h_plane=np.asarray(amplitudes(outcome["h_plane"]), dtype=complex)[order],
-            s11=np.array([complex(*pair) for pair in outcome["s11"]])[order],
+            s11=s11[order],
+            returned=returned[order],
             efficiency=np.asarray(efficiency, dtype=float)[order],
         )
         if not all(np.isfinite(one).all() for one in (found.e_plane, found.h_plane, found.s11, found.efficiency)):
@@ -85,7 +92,7 @@ class FarField:
     @property
     def accepted_w(self) -> np.ndarray:
         """Power that the antenna takes of an incident wave of 1 W, (F,)."""
-        return 1.0 - np.abs(self.s11) ** 2
+        return 1.0 - self.returned
 
     @property
     def radiated_w(self) -> np.ndarray:
@@ -106,7 +113,7 @@ class FarField:
         if frequency is None:
             return self
         place = chosen(frequency, self.frequency_hz.tolist())
-        names = ("frequency_hz", "e_plane", "h_plane", "s11", "efficiency")
+        names = ("frequency_hz", "e_plane", "h_plane", "s11", "returned", "efficiency")
         return replace(self, **{name: getattr(self, name)[place : place + 1] for name in names})
 
 

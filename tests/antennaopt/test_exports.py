@@ -52,6 +52,30 @@ def test_touchstone_reads_back_in_ascending_order(tmp_path):
     np.testing.assert_allclose(s11, [0.1 - 0.2j, 1 / 3 + 1e-17j, -0.05 + 0.25j], rtol=1e-11)
 
 
+def test_touchstone_has_other_modes_as_comments(tmp_path):
+    def waves(tm11):
+        return [
+            {"plane": 0.0, "name": "TE11", "direction": "reflected", "s": [0.5, 0.0]},
+            {"plane": 0.0, "name": "TM11", "direction": "reflected", "s": [tm11, -0.25]},
+            {"plane": 0.005, "name": "TE11", "direction": "forward", "s": [0.0, 0.9]},
+        ]
+
+    modes = [waves(0.1)[:1], waves(0.2), waves(0.3)]  # TM11 does not propagate at 28.5 GHz
+    path = write_touchstone(tmp_path / "horn.s1p", outcome(modes=modes))
+    text = path.read_text()
+    assert parse_touchstone(text)[1].tolist() == [28.5e9, 30e9, 31.5e9]
+    blocks = {}
+    for line in text.splitlines():
+        if line.startswith("! mode "):
+            rows = blocks.setdefault(line[7:].partition(":")[0], [])
+        elif line.startswith("!   "):
+            rows.append([float(word) for word in line[1:].split()])
+    assert blocks == {
+        "TM11 plane 0 mm reflected": [[30e9, 0.2, -0.25], [31.5e9, 0.3, -0.25]],
+        "TE11 plane 5 mm forward": [[30e9, 0.0, 0.9], [31.5e9, 0.0, 0.9]],
+    }
+
+
 def test_touchstone_joins_the_sweep_with_the_requested_frequencies(tmp_path):
     sweep = {"frequency_hz": [28e9, 30e9, 32e9], "s11": [[0.5, 0.0], [0.9, 0.9], [0.4, 0.1]]}
     path = write_touchstone(tmp_path / "lens", outcome(sweep=sweep))

@@ -244,6 +244,18 @@ def test_xarray_reads_complex_fields(field, tmp_path):
         np.testing.assert_allclose(data.s11_real + 1j * data.s11_imag, S11[::-1])
 
 
+def test_power_that_returns_in_other_modes_is_not_accepted(field):
+    waves = [[{"plane": 0.0, "name": "TM11", "direction": "reflected", "s": [0.3, 0.4]}], []]
+    outcome = {
+        "s11": [[0.0, 0.5], [0.0, 0.5]],
+        "modes": waves,
+        "frequency_hz": FREQUENCIES,
+        "radiation_efficiency": [1, 1],
+    }
+    outcome |= {"theta_deg": THETA, "e_plane": field.e_plane, "h_plane": field.h_plane}
+    assert FarField.of(outcome, title="").accepted_w == pytest.approx([0.75, 0.5])
+
+
 def test_a_run_without_phase_is_refused_in_one_line():
     with pytest.raises(ConfigurationError, match="without phase; solve the antenna again with `antennaopt simulate"):
         FarField.of({"status": "ok", "s11": [[0, 0]], "older_dbi": [[[0]], [[0]]]}, title="")
