@@ -40,7 +40,7 @@ def check(experiment: Experiment) -> None:
     _check_start(experiment)
     lower, upper = experiment.bounds()
     _check_shared(lower, upper)
-    _check_limits(experiment)
+    _check_limits(experiment, lower, upper)
     _check_shape(experiment.kind, lower, upper)
     _check_modes(experiment, lower)
     _check_cell(experiment, lower)
@@ -176,8 +176,8 @@ def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
             )
 
 
-def _check_limits(experiment: Experiment) -> None:
-    fault = None if experiment.limits is None else experiment.limits.refusal(experiment.kind)
+def _check_limits(experiment: Experiment, lower: dict[str, float], upper: dict[str, float]) -> None:
+    fault = None if experiment.limits is None else experiment.limits.refusal(experiment.kind, lower, upper)
     if fault is not None:
         refuse(fault)
 

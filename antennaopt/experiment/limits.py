@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict
 
 from antennaopt.experiment.fields import EntryError, Length, Table
 from antennaopt.families import Family, Making
+from antennaopt.quantities import format_length
 
 
 def _degrees(value: Any) -> Any:
@@ -43,8 +45,6 @@ class Limits(Table):
 
     def lines(self) -> list[str]:
         """Return each limit that is set, `slot 0.3 mm`."""
-        from antennaopt.quantities import format_length
-
         found = [
             f"{name} {format_length(value)}"
             for name in ("slot", "tooth", "wall", "tool_radius")
@@ -53,10 +53,18 @@ class Limits(Table):
         found += [f"overhang {self.overhang:g} deg"] if self.overhang is not None else []
         return found + [name for name in ("monotone", "repair") if getattr(self, name)]
 
-    def refusal(self, family: Family) -> str | None:
-        """Return why the table makes no sense for a family, None where it does."""
+    def refusal(self, family: Family, lower: Mapping[str, float], upper: Mapping[str, float]) -> str | None:
+        """Return why the table makes no sense for antennas between two designs, None where it does."""
         if not self.lines() or self.lines() == ["repair"]:
             return 'limits: no limit is set; write one, for example slot = "0.5 mm", or remove the table'
+        wall = upper["feed.outer_radius"] - lower["feed.inner_radius"]
+        if self.wall is not None and wall < self.wall * (1 - 1e-9):
+            return (
+                f"limits.wall = {format_length(self.wall)} is thicker than the feed's wall of {format_length(wall)} "
+                "(antenna.feed.outer_radius - inner_radius), so no antenna keeps it; enlarge outer_radius or lower it"
+            )
+        if self.monotone and not family.outline(lower).conductors[1:]:
+            return f"limits.monotone is about a horn's bore, and a {family.name} has none; remove it"
         if not self.repair:
             return None
         first = next((line.split()[0] for line in self.lines() if line not in ("monotone", "repair")), None)

@@ -186,6 +186,7 @@ def test_repair_of_a_spline_horn(tmp_path):
         ("slott = '1 mm'", "limits.slott is not a known key; did you mean 'slot'"),
         ("overhang = 95", "limits.overhang = 95 must be < 90"),
         ("overhang = '45'", "is no angle; write degrees"),
+        ("wall = '0.5 mm'", "is thicker than the feed's wall of 0.4 mm"),
         ("slot = '1 mm'\nrepair = true", "breaks limits.slot can be repaired in many ways; remove repair"),
     ],
 )
@@ -195,10 +196,16 @@ def test_refused_in_one_line(tmp_path, call, lines, says):
     assert code == 2 and says in err and len(err.splitlines()) == 1
 
 
+def test_a_lens_has_no_bore(tmp_path, call):
+    (tmp_path / "lens.toml").write_text(LENS + "\n[limits]\nmonotone = true\n")
+    code, _, err = call("validate", "lens.toml")
+    assert code == 2 and "limits.monotone is about a horn's bore, and a shaped_lens has none; remove it" in err
+
+
 def test_limits_change_the_experiment_only_where_they_are_set(tmp_path):
     (tmp_path / "lens.toml").write_text(LENS)
     plain = load_file(tmp_path / "lens.toml")
-    limited = plain.changed(limits={"wall": 1e-3})
+    limited = plain.changed(limits={"wall": 0.3e-3})
     assert plain.resolved()["limits"] is None
     assert (plain.physics_hash, plain.config_hash) != (limited.physics_hash, limited.config_hash)
-    assert limited.from_resolved(limited.resolved()).kind.making == Making(wall=1e-3)
+    assert limited.from_resolved(limited.resolved()).kind.making == Making(wall=0.3e-3)
