@@ -25,6 +25,7 @@ import numpy as np
 from antennaopt.metrics import METRICS
 from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
+from antennaopt.solve.figures import with_planned
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, listed
 
@@ -191,6 +192,7 @@ def solve_batch(
         outcomes = [Outcome.of(one) for one in _evaluated(evaluate, family, designs, plan, known, backend=backend)]
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
+        outcomes = with_planned(outcomes, family, designs, plan)
         packed = pack_outcomes([one if one.device else one.changed(device=backend) for one in outcomes])
     except Exception as problem:  # whatever it is, it becomes a row with its traceback
         seconds = time.perf_counter() - start

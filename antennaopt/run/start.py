@@ -19,6 +19,7 @@ from antennaopt.run.session import Session, Workplace, is_mixed
 from antennaopt.run.summary import RunSummary
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
+from antennaopt.solve.figures import planned
 from antennaopt.solve.planes import planes_of
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.store.manifest import ExperimentRecord
@@ -173,7 +174,7 @@ def run(
         Interrupted: A signal came; `resume` goes on.
         TooManyFailuresError: The search has nothing to go on.
     """
-    means, shared = Means(**options), dict(plan or plan_for(experiment))
+    means, shared = Means(**options), planned(plan or plan_for(experiment), experiment.figures)
     told = means.progress or Progress()
     with (
         StopSignals(opening=True) as signals,

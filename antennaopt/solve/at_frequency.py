@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.figures import metric_name
 from antennaopt.metrics import METRICS
 
 
@@ -38,8 +39,9 @@ class AtFrequency:
     modes: Sequence[Mapping[str, Any]] | None = None
 
     def __getattr__(self, name: str) -> float | None:
-        if name in METRICS or name in self.__dict__.get("metrics", ()):
-            return self.metrics.get(name)
+        known = metric_name(name)
+        if known in METRICS or known in self.__dict__.get("metrics", ()):
+            return self.metrics.get(known)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     def to_dict(self) -> dict[str, Any]:

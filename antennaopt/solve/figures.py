@@ -1,5 +1,7 @@
 """Compute the figures that a run asks for from the cuts of its outcomes: no field is solved for them.
 
+Workers compute them for a whole batch; the driver for outcomes that come from the evaluation cache.
+
 Cuts are taken as they are stored, complex64, so that a figure has the same bits whether the antenna was solved a moment
 before, in an earlier run (evaluation cache), or is read from a run folder. They do not depend on the batch.
 """
@@ -8,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
-from antennaopt.families import Family
+from antennaopt.families import Family, kind
 from antennaopt.families.measures import Measures, measures
 from antennaopt.figures import Figure, Solved
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome
 from fdtd.farfield import or_none
 from fdtd.farfield.cuts import Cuts
+
+AT_ONCE = 256
+"""Outcomes whose cuts are interpolated together: bounds the memory that a large batch takes."""
 
 
 def with_figures(
@@ -41,7 +47,8 @@ def with_figures(
         if one.figures is None and one.e_plane is not None and one.frequency_hz:
             key = tuple(one.frequency_hz), np.shape(one.theta_deg)
             together.setdefault(key, []).append(place)
-    for places in together.values():
+    groups = (group[at : at + AT_ONCE] for group in together.values() for at in range(0, len(group), AT_ONCE))
+    for places in groups:
         computed = _computed([found[place] for place in places], [designs[place] for place in places], figures, family)
         for at, place in enumerate(places):
             found[place] = found[place].changed(figures={name: values[at] for name, values in computed.items()})
@@ -75,3 +82,21 @@ def _computed(
 def _sizes(each: Sequence[Measures]) -> dict[str, np.ndarray]:
     """Return the sizes of antennas, (antennas, 1) each."""
     return {one.name: np.array([[getattr(size, one.name)] for size in each]) for one in fields(Measures)}
+
+
+def planned(plan: Mapping[str, Any], figures: Sequence[Figure]) -> dict[str, Any]:
+    """Return a plan that tells workers to compute figures too; no part of the arithmetic class or of a digest.
+
+    Args:
+        plan: As `SolverPlan.to_dict` wrote it.
+        figures: Of the experiment.
+    """
+    return {**plan, "figures": [one.to_dict() for one in figures]} if figures else dict(plan)
+
+
+def with_planned(
+    outcomes: Sequence[Outcome], family: str, designs: Sequence[Mapping[str, float]], plan: Mapping[str, Any]
+) -> list[Outcome]:
+    """Return outcomes of a batch with the figures that `planned` put into its plan."""
+    figures = [Figure.of(one) for one in plan.get("figures", ())]
+    return with_figures(outcomes, designs, figures, kind(family, plan.get("bodies", ()))) if figures else list(outcomes)

@@ -1,6 +1,7 @@
 """Runs whose objectives ask for figures: rows, manifest, cache, resume, report. Cells of 0.6 mm, 0.05 s a solve."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,12 @@ from test_study_reuse import EXPERIMENT, SHORT, carried_out, checkpoints, serial
 import antennaopt as ao
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import Experiment
+from antennaopt.farm.task import solve_batch, unpack_outcomes
 from antennaopt.run.continuation import differences
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import resume
 from antennaopt.run.stores import recall
+from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.figures import with_figures
 from antennaopt.store.run_folder import RunFolder
 
@@ -85,6 +88,28 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_not_interrupted(done, tmp_pa
     resumed = resume(folder, farm=serial, report=False, cache="off")
     pd.testing.assert_frame_equal(table(resumed), table(done))
     assert checkpoints(resumed) == checkpoints(done)
+
+
+def test_a_repaired_file_has_the_same_figures(done, tmp_path):
+    """Rows and patterns of a generation are lost; what is solved again has the bits that it had."""
+    folder = shutil.copytree(done.folder, tmp_path / "run")
+    for kind in ("evals", "patterns"):
+        (folder / kind / "gen-000001.parquet").write_bytes(b"damaged")
+    repaired = resume(folder, farm=serial, report=False, cache="off", repair=True)
+    pd.testing.assert_frame_equal(table(repaired), table(done))
+
+
+def test_workers_compute_figures_and_the_plan_of_a_run_without_any_is_as_it_was(done, tmp_path):
+    plan = json.loads((done.folder / "manifest.json").read_text())["plan"]
+    assert [one["name"] for one in plan["figures"]] == NAMES
+    plain = carried_out(tmp_path, done.folder.parents[2] / "cache", evolution={**SHORT, "generations": 1})
+    manifest = json.loads((plain.folder / "manifest.json").read_text())
+    assert "figures" not in manifest["plan"] and "figures" not in manifest["columns"]
+    known = ao.open_run(done.folder).best
+    (solved,) = evaluate(known.experiment.family, [known.design], plan)
+    reply = solve_batch(lambda *_, **__: [solved], known.experiment.family, [known.design], plan, "cpu")
+    (sent,) = unpack_outcomes(reply)
+    assert sent.figures == known.outcome.figures
 
 
 def test_what_decides_a_figure_is_not_changed_by_a_resume(done):
