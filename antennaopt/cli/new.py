@@ -30,6 +30,8 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
       horns    conical_horn, profile_horn, spline_horn          10 to 28 dBi
                dual_mode_horn                                 12.5 to 26 dBi
                corrugated_horn                                  11 to 25 dBi
+               lens_horn                                        13 to 26 dBi
+      feeds    choke_ring_feed                                 7 to 9.5 dBi
       rods     dielectric_rod                                   11 to 18 dBi
     """  # noqa: D301 - \b is click's
     from antennaopt.experiment.beginning import new_experiment

@@ -331,6 +331,44 @@ def _dielectric_rod(gain: float) -> Start:
     )
 
 
+def _choke_ring_feed(_: float) -> Start:
+    return Start(
+        about=(
+            "Rings a quarter of a wavelength deep take the current from the outside of the tube (Wohlleben). The gain",
+            "is about that of the open guide.",
+        ),
+        entries=(
+            Gene(name="rings.count", best=2, low=1, high=3, why="number of rings", unit="integer"),
+            Gene(name="rings.depth", best=0.25, low=0.18, high=0.36, why="a quarter of a wavelength"),
+            Gene(name="rings.width", best=0.15, low=0.08, high=0.22, why="from tooth to tooth"),
+            Gene(name="rings.set_back", best=0.1, low=0.02, high=0.35, why="from the openings to the mouth"),
+            Fixed(name="rings.tooth", value=0.06, why="thickness of a tooth", unit="lam"),
+            Fixed(name="rings.wall", value=0.06, why="of the plate behind the rings", unit="lam"),
+        ),
+        goals=(_MATCHED, ("crosspol_db", "at_most", -25.0, 1.0), ("front_to_back_db", "at_least", 25.0, 0.5)),
+    )
+
+
+def _lens_horn(gain: float) -> Start:
+    d = aperture(gain, 0.55)
+    length = max(0.9 * (d / 2 - FEED_RADIUS) / math.tan(math.radians(30)), 0.4)
+    return Start(
+        about=(
+            f"G = 0.55 (pi d)^2 gives an aperture of d = {d:.3g} wavelengths. The horn opens at some 30 degrees to",
+            "each side, and the lens in its mouth makes all paths from its apex equally long.",
+        ),
+        entries=(
+            _length("horn.length", length, 0.6, 1.8, "from the feed to the mouth"),
+            _length("horn.aperture_radius", d / 2, 0.85, 1.2, "of the inside", least=1.1 * FEED_RADIUS),
+            _HORN_WALL,
+            Fixed(name="lens.permittivity", value=_PERMITTIVITY, why="cross-linked polystyrene"),
+            Fixed(name="lens.loss_tangent", value=6.6e-4, why="at the design frequency"),
+            Gene(name="lens.edge", best=0.08, low=0.04, high=0.3, why="thickness of the rim"),
+        ),
+        goals=(("s11_db", "at_most", -12.0, 0.5), ("sidelobe_db", "at_most", -17.0, 0.5)),
+    )
+
+
 def _length(name: str, best: float, low: float, high: float, why: str, *, least: float = 0.0) -> Gene:
     """Return a length with a range of shares of it, no smaller than a limit."""
     best = max(best, 1.02 * least)
@@ -346,6 +384,8 @@ RULES = {
     "spline_horn": Rule(lowest=10.0, highest=28.0, make=_spline_horn),
     "dual_mode_horn": Rule(lowest=12.5, highest=26.0, make=_dual_mode_horn),
     "corrugated_horn": Rule(lowest=11.0, highest=25.0, make=_corrugated_horn),
+    "lens_horn": Rule(lowest=13.0, highest=26.0, make=_lens_horn),
+    "choke_ring_feed": Rule(lowest=7.0, highest=9.5, make=_choke_ring_feed),
     "dielectric_rod": Rule(lowest=11.0, highest=18.0, make=_dielectric_rod),
 }
 """By family; a family that has none has nothing to search, or no closed form here."""
