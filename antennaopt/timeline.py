@@ -72,6 +72,7 @@ class Timeline:
         certified: Antennas certified and their final number, or None.
         ended: The event that ended it, or None during the run.
         reason: Reason of the stop, or None.
+        shown: The event `best` of the best antenna so far, or None.
     """
 
     def __init__(self) -> None:
@@ -85,6 +86,7 @@ class Timeline:
         self.certified: tuple[int, int] | None = None
         self.ended: str | None = None
         self.reason: str | None = None
+        self.shown: Mapping[str, Any] | None = None
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Apply an event; unknown and incomplete ones are ignored."""
@@ -96,6 +98,8 @@ class Timeline:
                 self._progress(event)
             elif name == "certifying":
                 self.certified = int(event["certified"]), int(event["to_certify"])
+            elif name == "best":
+                self.shown = event
             elif name in ENDED:
                 self.ended, self.reason = str(name), event.get("reason")
             elif name == "resumed":

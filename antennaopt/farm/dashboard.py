@@ -14,6 +14,7 @@ from typing import Any
 from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
+from antennaopt.quantities import duration
 from antennaopt.timeline import Timeline
 
 PAGE = "/antennaopt"
@@ -23,7 +24,8 @@ TITLES = {"failures": "Antennas that are not ok, by status", "use": "Workers sol
 MOST_LEVEL = 12
 """Names below bars that fit side by side; of more each stands upright."""
 
-COLOURS = {"best": "#0b5fa5", "median": "#9aa5b1", "rate": "#2e7d32", "failures": "#c62828", "use": "#6a4fb3"}
+COLOURS = {"best": "#0b5fa5", "median": "#9aa5b1", "rate": "#2e7d32", "failures": "#c62828", "use": "#6a4fb3",
+           "metal": "#5a6672", "dielectric": "#e6b566"}  # fmt: skip
 
 
 class Watch(SchedulerPlugin):
@@ -98,11 +100,12 @@ def page(scheduler: Scheduler, extra: Mapping[str, Any], document: Any) -> None:
 
 
 class Figures:
-    """Convergence, antennas a second, failures by kind, use of devices; a line of text above them.
+    """Convergence; section, pattern and goals of the best antenna; rate; use of devices; a line of text above them.
 
     Attributes:
         root: What a document shows.
-        sources: Data by figure: `convergence`, `rate`, `failures`, `use`.
+        sources: Data by figure: `convergence`, `rate`, `failures`, `use`, `section`, `pattern`.
+        goals: Table of the best antenna's goals; its `text` is HTML.
     """
 
     def __init__(self) -> None:
@@ -114,22 +117,29 @@ class Figures:
             "rate": ("seconds", "rate"),
             "failures": ("status", "count"),
             "use": ("worker", "percent"),
+            "section": ("z", "r", "colour"),
+            "pattern": ("theta", "e", "h"),
         }
         self.sources: dict[str, Any] = {
             name: ColumnDataSource({key: [] for key in keys}) for name, keys in columns.items()
         }
+        self.goals: Any = Div(text="", sizing_mode="stretch_width")
         self._text = Div(text="")
         self._categories: dict[str, Any] = {}
-        self._bar_plots: dict[str, Any] = {}
-        plots = [self._convergence(), self._rate(), self._bars("failures"), self._bars("use")]
-        grid = gridplot([plots[:2], plots[2:]], sizing_mode="stretch_both", toolbar_location=None)
-        self.root = column(self._text, grid, sizing_mode="stretch_both")
+        self._plots: dict[str, Any] = {}
+        self._shown: Mapping[str, Any] | None = None
+        first = [self._convergence(), self._section(), self._pattern()]
+        second = [self._rate(), self._bars("use"), self._bars("failures")]
+        grid = gridplot([first, second], sizing_mode="stretch_both", toolbar_location=None)
+        self.root = column(self._text, self.goals, grid, sizing_mode="stretch_both")
 
     def update(self, timeline: Timeline) -> None:
         """Show the present state of a timeline."""
         steps = timeline.steps
         nan = float("nan")
-        self._text.text = html.escape(timeline.headline())
+        left = timeline.seconds_left
+        headline = timeline.headline() + (f", {duration(left)} left" if left else "")
+        self._text.text = html.escape(headline)
         self.sources["convergence"].data = {
             "evaluations": [step.evaluations for step in steps],
             "best": [nan if step.best is None else step.best for step in steps],
@@ -140,14 +150,34 @@ class Figures:
             "rate": [rate for _, rate in timeline.rates],
         }
         failures, use = timeline.failures, timeline.use
+        self._plots["failures"].visible = bool(failures)
         self._show("failures", list(failures), {"status": list(failures), "count": list(failures.values())})
         self._show("use", list(use), {"worker": list(use), "percent": [100.0 * share for share in use.values()]})
+        if timeline.shown is not None and timeline.shown is not self._shown:
+            self._show_best(timeline.shown)
+            self._shown = timeline.shown
+
+    def _show_best(self, best: Mapping[str, Any]) -> None:
+        """Draw section and pattern of the best antenna, and its goals."""
+        bodies = sorted(best["bodies"], key=lambda body: body["metal"])  # metal over dielectrics
+        mirrored = [(body, side) for body in bodies for side in (1, -1)]
+        self.sources["section"].data = {
+            "z": [body["z_mm"] for body, _ in mirrored],
+            "r": [[side * r for r in body["r_mm"]] for body, side in mirrored],
+            "colour": [COLOURS["metal" if body["metal"] else "dielectric"] for body, _ in mirrored],
+        }
+        self._plots["section"].title.text = f"Best antenna so far: {best['individual']}, mm"
+        self.sources["pattern"].data = {
+            "theta": best["theta_deg"], "e": best["e_plane_dbi"], "h": best["h_plane_dbi"]
+        }  # fmt: skip
+        self._plots["pattern"].title.text = f"Directivity at {best['frequency_hz'] / 1e9:.6g} GHz, dBi"
+        self.goals.text = goals_html(best["goals"])
 
     def _show(self, name: str, categories: list[str], data: dict[str, list]) -> None:
         if self._categories[name].factors != categories:
             self._categories[name].factors = categories
-            self._bar_plots[name].xaxis.major_label_orientation = "vertical" if len(categories) > MOST_LEVEL else 0.0
-        self._bar_plots[name].title.text = TITLES[name] if categories else f"{TITLES[name]}: none so far"
+            self._plots[name].xaxis.major_label_orientation = "vertical" if len(categories) > MOST_LEVEL else 0.0
+        self._plots[name].title.text = TITLES[name] if categories else f"{TITLES[name]}: none so far"
         self.sources[name].data = data
 
     def _convergence(self) -> Any:
@@ -159,6 +189,26 @@ class Figures:
                       legend_label=name)  # fmt: skip
             plot.scatter("evaluations", name, source=self.sources["convergence"], color=COLOURS[name], size=4)
         plot.legend.background_fill_alpha = 0.6
+        return plot
+
+    def _section(self) -> Any:
+        from bokeh.plotting import figure
+
+        plot = figure(title="Best antenna so far: none", match_aspect=True, x_axis_label="z, mm",
+                      sizing_mode="stretch_both")  # fmt: skip
+        plot.patches("z", "r", source=self.sources["section"], color="colour", line_width=1)
+        self._plots["section"] = plot
+        return plot
+
+    def _pattern(self) -> Any:
+        from bokeh.plotting import figure
+
+        plot = figure(title="Directivity, dBi", x_axis_label="theta, degrees", sizing_mode="stretch_both")
+        for key, colour, dash in (("e", COLOURS["best"], "solid"), ("h", COLOURS["failures"], "dashed")):
+            plot.line("theta", key, source=self.sources["pattern"], color=colour, line_width=2, line_dash=dash,
+                      legend_label=f"{key.upper()} plane")  # fmt: skip
+        plot.legend.background_fill_alpha = 0.6
+        self._plots["pattern"] = plot
         return plot
 
     def _rate(self) -> Any:
@@ -176,11 +226,25 @@ class Figures:
         self._categories[name] = FactorRange(factors=[])
         heights = Range1d(start=0, end=100) if name == "use" else _from_zero()
         plot = figure(title=TITLES[name], x_range=self._categories[name], y_range=heights, sizing_mode="stretch_both")
-        self._bar_plots[name] = plot
+        self._plots[name] = plot
         across, up = keys[name]
         plot.vbar(x=across, top=up, width=0.7, source=self.sources[name], color=COLOURS[name])
         plot.xgrid.grid_line_color = None
         return plot
+
+
+def goals_html(goals: Iterable[Mapping[str, Any]]) -> str:
+    """Return a table of goals: metric, goal, worst value, where, met or missed by how much."""
+    rows = []
+    for goal in goals:
+        colour = COLOURS["rate"] if goal["met"] else COLOURS["failures"]
+        cells = [goal[key] for key in ("metric", "goal", "value", "at")]
+        text = "".join(f'<td style="padding-right:2em">{html.escape(str(cell))}</td>' for cell in cells)
+        rows.append(f'<tr>{text}<td style="color:{colour}">{html.escape(str(goal["verdict"]))}</td></tr>')
+    heads = "".join(
+        f'<th style="text-align:left">{name}</th>' for name in ("goal of", "", "best antenna", "worst at", "")
+    )
+    return f"<table><tr>{heads}</tr>{''.join(rows)}</table>" if rows else ""
 
 
 def _from_zero() -> Any:

@@ -335,6 +335,9 @@ class Driver:
         if self.search.by_order:
             self._save()
         self._progress.generation_done(report)
+        best = next((one for one in block if one.candidate.individual == report.individual), None)
+        if best is not None:
+            self._progress.best_found(best.candidate.individual, best.values, best.outcome)
         if self.search.by_order and number + 1 < self.search.settings.generations:
             self._progress.generation_started(number + 1, self.search.settings.population)
 

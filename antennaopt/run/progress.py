@@ -87,6 +87,9 @@ class Progress:
     def generation_done(self, report: GenerationReport) -> None:
         """Close a generation."""
 
+    def best_found(self, individual: str, values: Mapping[str, float], outcome: Outcome) -> None:
+        """Take note of an antenna that is better than all before."""
+
     def certification_started(self, to_solve: int) -> None:
         """Begin to certify `to_solve` antennas."""
 
@@ -206,6 +209,7 @@ class EventPublisher(Progress):
         *,
         log: Callable[..., None],
         show: Callable[[Mapping[str, Any]], None] | None = None,
+        about: Callable[[str, Mapping[str, float], Outcome], Mapping[str, Any]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Pass a driver's events on to the progress display and the run's log.
@@ -214,9 +218,10 @@ class EventPublisher(Progress):
             progress: Shows events to the user.
             log: Adds an event to the run's log.
             show: Shows an event to those who watch the farm.
+            about: Makes the event of a new best antenna.
             clock: Seconds.
         """
-        self._inner, self._log, self._show, self._clock = progress, log, show, clock
+        self._inner, self._log, self._show, self._about, self._clock = progress, log, show, about, clock
         self._generation, self._to_solve, self._solved = 0, 0, 0
         self._began = self._logged = self._shown = clock()
         self._counts: Counter[str] = Counter()
@@ -256,6 +261,12 @@ class EventPublisher(Progress):
         self._inner.generation_done(report)
         self._tell(log=True)
         self._publish({"event": "generation", **asdict(report)})
+
+    def best_found(self, individual: str, values: Mapping[str, float], outcome: Outcome) -> None:
+        """Show it to those who watch."""
+        self._inner.best_found(individual, values, outcome)
+        if self._show is not None and self._about is not None and outcome.ok:
+            self._publish(self._about(individual, values, outcome))
 
     def certification_started(self, to_solve: int) -> None:
         """Count from nothing."""

@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
+from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
 from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
@@ -83,7 +85,8 @@ class Session:
             signals: Says when to stop.
         """
         farm, cache = place.farm, place.cache
-        progress = EventPublisher(place.progress, log=folder.log, show=farm.show)
+        about = partial(best_event, experiment)
+        progress = EventPublisher(place.progress, log=folder.log, show=farm.show, about=about)
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = place.backend, dict(place.plan)
         self._signals = signals

@@ -3,6 +3,7 @@
 import json
 import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -10,9 +11,18 @@ from waiting import wait_until
 
 from antennaopt.cli import main
 from antennaopt.cli.status import Log, curve, rendered
+from antennaopt.experiment import load_experiment
+from antennaopt.farm.dashboard import COLOURS, Figures
+from antennaopt.run.live import best_event
 from antennaopt.run.progress import LOG_EVERY_S, EventPublisher, GenerationReport, Progress
+from antennaopt.search.objectives import standings
+from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.plan import plan
 from antennaopt.timeline import Timeline
+
+STUDY = Path(__file__).parents[2] / "experiments" / "quickstart.toml"
+COARSE = {"frequencies": [30e9], "design_frequency": 30e9, "cells_per_wavelength": 10.0, "precision": "float32"}
 
 
 def progress(generation, solved, seconds, *, counts=None, busy=None):
@@ -205,3 +215,25 @@ def test_the_curve_falls_with_the_fitness():
     assert curve([2.0, 2.0]) == "▁▁"
     assert curve([None]) == curve([]) == ""
     assert len(curve([float(n) for n in range(1000)])) <= 60
+
+
+def test_the_page_shows_the_best_antenna_and_its_goals():
+    """Section on both sides of the axis, metal in front, middle frequency, met and missed; and text stays text."""
+    experiment = load_experiment(STUDY)
+    design = experiment.bounds()[0]
+    (outcome,) = evaluate(experiment.family, [design], plan(experiment.kind, design, design, COARSE).to_dict())
+    values = {gene.name: design[gene.name] for gene in experiment.genes}
+    event = json.loads(json.dumps(best_event(experiment, "g0003-s001", values, outcome)))
+    assert [goal["met"] for goal in event["goals"]] == [one.met for one in standings(outcome, experiment.goals)]
+    event["goals"][0]["value"] = "<script>"
+    figures, now = Figures(), timeline(generation(0, 10, 7.0), event)
+    figures.update(now)
+    section, pattern = figures.sources["section"].data, figures.sources["pattern"].data
+    widest = {colour: max(r) for r, colour in zip(section["r"], section["colour"], strict=True) if max(r) > 0}
+    lens, metal = (widest[COLOURS[name]] for name in ("dielectric", "metal"))
+    assert (lens, metal) == pytest.approx((8.0, 4.0), abs=0.01)
+    assert min(map(min, section["r"])) == pytest.approx(-8.0, abs=0.01)
+    assert section["colour"][-1] == COLOURS["metal"]
+    assert pattern["e"][0] == pytest.approx(outcome["directivity_dbi"][0], abs=0.01)
+    assert "&lt;script&gt;" in figures.goals.text and "<script>" not in figures.goals.text
+    assert "missed by" in figures.goals.text and "15 s left" in figures._text.text
