@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MM = 1e3
 _GRID = 1e-4  # mm; corners of sections are moved to multiples of it
+_CHORD = 5e-4  # mm; curves are looked at with chords that are so near to their corners
 _SHARPEST = 20.0  # mitre limit: corners of less than 6 degrees are cut off and count as thin
 _SLACK = 1e-3  # of a limit: what is narrower by less counts as right
 _DEPTH = 0.02  # of a tool's radius: what it leaves uncut by less is the facet of a curve
@@ -123,11 +124,12 @@ def _where(place: tuple[float, float]) -> str:
 
 def _regions(outline: Outline) -> tuple[MultiPolygon, list[MultiPolygon]]:
     """Return the metal and the dielectrics of a whole section, mm, x = r on both sides of the axis."""
-    from shapely import Polygon, union_all
+    from shapely import union_all
+    from shapely.affinity import scale
 
     def whole(corners: np.ndarray) -> Any:
-        half = Polygon(corners * _MM).buffer(0)
-        return union_all([half, Polygon(corners * (-_MM, _MM)).buffer(0)], grid_size=_GRID)
+        half = _simple(corners)
+        return union_all([half.buffer(0), scale(half, xfact=-1.0, origin=(0.0, 0.0)).buffer(0)], grid_size=_GRID)
 
     feed, *others = outline.conductors
     taken = union_all([whole(one) for one in (_open_feed(feed), *others)], grid_size=_GRID)
@@ -137,6 +139,13 @@ def _regions(outline: Outline) -> tuple[MultiPolygon, list[MultiPolygon]]:
         dielectrics.append(_parts(body.difference(taken, grid_size=_GRID)))
         taken = union_all([taken, body], grid_size=_GRID)
     return metal, [one for one in reversed(dielectrics) if not one.is_empty]
+
+
+def _simple(corners: np.ndarray) -> Any:
+    """Return a polygon in mm, without the corners of curves that are hardly any."""
+    from shapely import Polygon
+
+    return Polygon(corners * _MM).simplify(_CHORD)
 
 
 def _open_feed(tube: np.ndarray) -> np.ndarray:
@@ -255,11 +264,10 @@ def _underside(shape: Any, way: float) -> tuple[tuple[float, float], float]:
 
 def _narrowing(outline: Outline) -> Iterator[str]:
     """Yield the first place in front of the feed where the bore narrows."""
-    metal = outline.conductors[1:]
+    metal = [np.array(_simple(one).exterior.coords) for one in outline.conductors[1:]]
     if not metal:
         return
-    start = np.concatenate(metal) * _MM
-    stop = np.concatenate([np.roll(one, -1, axis=0) for one in metal]) * _MM
+    start, stop = (np.concatenate(ends) for ends in ([one[:-1] for one in metal], [one[1:] for one in metal]))
     levels = np.unique(np.concatenate([start[:, 1] - _GRID, start[:, 1] + _GRID]))
     levels = levels[levels > 0.0]
     low, high = np.minimum(start[:, 1], stop[:, 1]), np.maximum(start[:, 1], stop[:, 1])

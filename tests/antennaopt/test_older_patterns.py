@@ -87,3 +87,9 @@ def test_a_repair_writes_the_columns_of_the_run(today, older):
     assert after.schema.equals(before.schema)
     for name in LEVELS:
         np.testing.assert_allclose(np.stack(after[name].to_numpy()), np.stack(before[name].to_numpy()), atol=3e-6)
+
+
+def test_far_field_files_want_phase(older, call, tmp_path):
+    code, out, err = call("export", older, "--cut", tmp_path / "best.cut")
+    assert (code, out) == (2, "") and "without phase; solve the antenna again" in err and len(err.splitlines()) == 1
+    assert not (tmp_path / "best.cut").exists()
