@@ -20,6 +20,7 @@ from antennaopt.families import (
     open_waveguide,
     outline,
     profile_horn,
+    reflector,
     shaped_lens,
     shell_lens,
     spline_horn,
@@ -45,6 +46,7 @@ FAMILIES: dict[str, Family] = {
         dielectric_rod,
         choke_ring_feed,
         lens_horn,
+        reflector,
         outline,
     )
 }

@@ -121,6 +121,10 @@ def _no_parts(_: Mapping[str, float]) -> tuple[Part, ...]:
     return ()
 
 
+def _forward(_: Mapping[str, float]) -> bool:
+    return False
+
+
 def _no_faults(_: Mapping[str, float]) -> tuple[str, ...]:
     return ()
 
@@ -140,6 +144,8 @@ class Family:
         faults: What else is wrong with one design: the entries with their values, what is allowed, and the remedy.
         parts: The thinnest places of one design, its feed aside.
         orders: Orders of convergence; None while none are known.
+        looks_back: Says of a design whether its main beam leaves towards -z. Its patterns are then those in a frame
+            turned by 180 degrees about the x axis: theta counts from -z, and the E plane stays the E plane.
         draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
         bodies: The file's bodies.
         making: Limits of making that the file sets; None where it sets none.
@@ -155,6 +161,7 @@ class Family:
     faults: Callable[[Mapping[str, float]], Iterable[str]] = _no_faults
     parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
     orders: Orders | None = None
+    looks_back: Callable[[Mapping[str, float]], bool] = _forward
     draws: Callable[[tuple[Body, ...]], Family] | None = None
     bodies: tuple[Body, ...] = ()
     making: Making | None = None

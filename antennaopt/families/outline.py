@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families.family import Body, Designs, Family, Outline, Solid, feed_outline, polygon_scene
-from antennaopt.families.parameters import FEED, Part, material
+from antennaopt.families.parameters import FEED, Part, choice, material
 from antennaopt.families.sections import Corner, free_corners, thinnest
 from fdtd.axisymmetric.scene import Rim, Scene
+
+BEAM = choice("beam.direction", "Where the main beam leaves: theta counts from there.", "forward", "backward")
+"""Towards +z or -z; see `Family.looks_back`."""
+
+
+def _looks_back(design: Mapping[str, float]) -> bool:
+    return round(design.get(BEAM.name, 0.0)) == 1
 
 
 def _corners(body: Body) -> np.ndarray:
@@ -101,6 +108,7 @@ def outlined(family: Family, design: Mapping[str, float]) -> tuple[tuple[Body, .
     """
     section = family.outline(design)
     own = {name: value for name, value in design.items() if name.startswith("feed.")}
+    own[BEAM.name] = float(family.looks_back(design))
     drawn = [Body(points=_points(corners), metal=True) for corners in section.conductors[1:]]
     for solid in section.dielectrics:
         own[f"body.{len(drawn)}.permittivity"] = solid.permittivity
@@ -120,7 +128,7 @@ def _drawn(bodies: tuple[Body, ...]) -> Family:
     tables = (f"body.{place}" for place, body in enumerate(bodies) if not body.metal)
     return replace(
         FAMILY,
-        parameters=(*FEED, *(parameter for table in tables for parameter in material(table))),
+        parameters=(*FEED, BEAM, *(parameter for table in tables for parameter in material(table))),
         scene=partial(_scene, bodies),
         size=partial(_size, bodies),
         outline=partial(_outline, bodies),
@@ -136,9 +144,10 @@ def _undrawn(*_: object) -> Any:
 FAMILY = Family(
     name="outline",
     title="Any body of revolution: polygons of metal and dielectric on the feed.",
-    parameters=FEED,
+    parameters=(*FEED, BEAM),
     scene=_undrawn,
     size=_undrawn,
     outline=_undrawn,
     draws=_drawn,
+    looks_back=_looks_back,
 )

@@ -74,6 +74,7 @@ def arithmetic_of(plan: SolverPlan, backend: str) -> Arithmetic:
     """Return what results of this process rest on; see `arithmetic`."""
     modes = [[one.z, *one.modes] for one in plan.modes]
     layout = plan.layout.to_dict() | ({"report_modes": modes} if modes else {})
+    layout |= {"looks_back": True} if plan.looks_back else {}
     return _of(json.dumps(layout, sort_keys=True), backend, plan.precision)
 
 

@@ -89,6 +89,19 @@ def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.nda
     return turned(a), -turned(b)
 
 
+def from_behind(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a far field in the frame turned by 180 degrees about the x axis, in which theta counts from -z.
+
+    There theta' = 180 degrees - theta and phi' = -phi, so both unit vectors change their sign, and with phi that of
+    E_phi, B sin(phi), once more.
+
+    Args:
+        a: Far field A at angles from 0 to 180 degrees that are spaced alike from both ends, complex, (..., T).
+        b: Far field B.
+    """
+    return -a[..., ::-1], b[..., ::-1]
+
+
 def fault_of_cuts(outcome: Mapping[str, Any], frequencies: int) -> str | None:
     """Return what is wrong with the pattern of an outcome of a file; None with a sound one, or with none.
 

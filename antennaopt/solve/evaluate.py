@@ -11,7 +11,7 @@ import numpy as np
 from antennaopt.families import kind, stack
 from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import left_over
-from antennaopt.solve.cuts import normalised
+from antennaopt.solve.cuts import from_behind, normalised
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
@@ -93,7 +93,7 @@ def evaluate(
             keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots, modes=solver.modes),
             hooks=Hooks(stages=spent, watch=options.watch, choose=recognition and recognition.choose),
         )
-        made = _outcomes(solver.layout, solutions)
+        made = _outcomes(solver, solutions)
         for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
             if fields and outcome.s11 is not None:
                 field = field_of(solver.layout, scene, index, solution)
@@ -148,9 +148,9 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
-def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[Outcome]:
+def _outcomes(plan: SolverPlan, solutions: Sequence[Solution]) -> list[Outcome]:
     """Outcomes of antennas, with figures of merit where anything came to the port."""
-    outcomes = []
+    outcomes, layout = [], plan.layout
     for solution in solutions:
         status, error = _status(layout, solution)
         frequencies = list(layout.frequencies)
@@ -163,19 +163,22 @@ def _outcomes(layout: Layout, solutions: Sequence[Solution]) -> list[Outcome]:
         if outcome.status not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
     ]
     if measured:
-        figures = _figures(layout, [solutions[place] for place in measured])
+        figures = _figures(plan, [solutions[place] for place in measured])
         for place, found in zip(measured, figures, strict=True):
             outcomes[place] = outcomes[place].changed(**found)
     return outcomes
 
 
-def _figures(layout: Layout, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
+def _figures(plan: SolverPlan, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
     """Return the figures of merit of a batch: of each antenna what an outcome holds of them."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(solution, name) for solution in solutions])
 
+    layout = plan.layout
     a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
+    if plan.looks_back:
+        a, b = from_behind(a, b)
     e_plane, h_plane, power = directivity(a, b)
     cuts = normalised(a, b, power, np.stack([one.incident / np.abs(one.incident) for one in solutions]))
     found = Quantities(

@@ -122,6 +122,7 @@ class SolverPlan:
         bodies: Sections that the antenna file draws; empty where the family's parameters say all.
         modes: Planes in which modes are measured.
         making: Limits of making that the file sets; None where it sets none.
+        looks_back: Whether the antennas' main beams leave towards -z, from where theta then counts.
     """
 
     layout: Layout
@@ -129,6 +130,7 @@ class SolverPlan:
     bodies: tuple[Body, ...] = ()
     modes: tuple[ModePlane, ...] = ()
     making: Making | None = None
+    looks_back: bool = False
 
     @property
     def memory_bytes(self) -> int:
@@ -144,6 +146,7 @@ class SolverPlan:
             **({"bodies": [body.to_dict() for body in self.bodies]} if self.bodies else {}),
             **({"modes": [{"z": one.z, "modes": list(one.modes)} for one in self.modes]} if self.modes else {}),
             **({"limits": self.making.to_dict()} if self.making else {}),
+            **({"looks_back": True} if self.looks_back else {}),
             "layout": layout.to_dict(),
             "precision": self.precision,
             "nr": layout.nr,
@@ -161,7 +164,14 @@ class SolverPlan:
         bodies = tuple(Body.of(body) for body in data.get("bodies", ()))
         modes = tuple(ModePlane(z=float(one["z"]), modes=tuple(one["modes"])) for one in data.get("modes", ()))
         layout, making = Layout.from_dict(data["layout"]), Making.of(data.get("limits"))
-        return cls(layout=layout, precision=data["precision"], bodies=bodies, modes=modes, making=making)
+        return cls(
+            layout=layout,
+            precision=data["precision"],
+            bodies=bodies,
+            modes=modes,
+            making=making,
+            looks_back=data.get("looks_back", False),
+        )
 
     def within(self, max_steps: int | None) -> SolverPlan:
         """Return the same plan with another step limit; None for its own."""
@@ -191,6 +201,8 @@ def plan(
                 f"antenna.{name} is a range, but the feeds of a study end in one absorber; give it one value"
             )
     known = kind(family)
+    if known.looks_back(lower) != known.looks_back(upper):
+        raise ConfigError("antenna.beam.direction is a gene, but patterns are about one axis; give it one word")
     # Sizes grow with every parameter, but for permittivities: a smaller one may make a lens longer.
     thinner = {name: lower[name] if is_permittivity(name) else value for name, value in upper.items()}
     radius, height = (one.max(keepdims=True) for one in known.size(stack([upper, thinner])))
@@ -233,7 +245,12 @@ def plan(
     if refusal is not None:
         raise ConfigError(refusal)
     return SolverPlan(
-        layout=layout, precision=settings.precision, bodies=known.bodies, modes=modes, making=known.making
+        layout=layout,
+        precision=settings.precision,
+        bodies=known.bodies,
+        modes=modes,
+        making=known.making,
+        looks_back=known.looks_back(upper),
     )
 
 
