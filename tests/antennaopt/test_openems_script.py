@@ -57,14 +57,14 @@ def test_openems_script_builds_the_antenna(call, tmp_path):
         "from stub import Any\nclass openEMS(Any):\n    def __init__(self, **kw): super().__init__('fdtd')\n"
         "    def AddCircWaveGuidePort(self, *args): return Any('fdtd').AddCircWaveGuidePort(*args)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "o.py", "--preview", "geometry.json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "o.py", "--preview", "geometry.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    steps = [args for name, (args, _) in json.loads((tmp_path / "geometry.json").read_text()) if "Smooth" in name]
+    assert all(cell < 0.4 / 1.5 + 1e-9 for _, cell in steps)  # the feed's wall
+    coarse = [*command[:-2], "--cells-per-wavelength", "12"]
+    refused = subprocess.run(coarse, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "is too coarse for walls of 0.4 mm (needs >= " in refused.stderr
     calls = json.loads((tmp_path / "geometry.json").read_text())
     turned = {name: kw for name, (_, kw) in calls if name.endswith("AddRotPoly")}
     lens, metal = turned["csx.AddMaterial:dielectric_1.AddRotPoly"], turned["csx.AddMetal:metal.AddRotPoly"]
