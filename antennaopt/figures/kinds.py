@@ -53,6 +53,11 @@ class Solved:
         """Amplitudes whose squares are gains."""
         return self.cuts.scaled(self.efficiency)
 
+    @cached_property
+    def feeds(self) -> dict[float, feeds.FeedEfficiencies]:
+        """Efficiencies by half angle, as far as they were asked for: figures share them."""
+        return {}
+
     def everywhere(self, values: np.ndarray) -> np.ndarray:
         """Return values (B, 1) at all frequencies, (B, F)."""
         return np.broadcast_to(values, self.efficiency.shape)
@@ -119,7 +124,10 @@ def _spread(data: Solved, options: Options) -> np.ndarray:
 
 
 def _feed(part: str, data: Solved, options: Options) -> np.ndarray:
-    return getattr(feeds.feed_efficiencies(data.cuts, options["theta"], data.wavenumber), part)
+    theta = options["theta"]
+    if theta not in data.feeds:
+        data.feeds[theta] = feeds.feed_efficiencies(data.cuts, theta, data.wavenumber)
+    return getattr(data.feeds[theta], part)
 
 
 def _size(data: Solved, scale: float, *names: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from antennaopt.families import parameter_of
-from antennaopt.quantities import duration, frequency_span, general, gigahertz
+from antennaopt.quantities import DENSITY, duration, format_angle, format_quantity, frequency_span, general, gigahertz
 from antennaopt.report import summary
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
@@ -26,6 +26,13 @@ from antennaopt.store.reading import damage_lines, stepping_of
 from antennaopt.terminal import visible
 
 LENGTHS = ("solver.cell", "solver.pml_distance")
+OF_FIGURES = {
+    "theta": format_angle,
+    "elevation": format_angle,
+    "height": lambda value: f"{value / 1e3:.10g} km",
+    "density": lambda value: format_quantity(value, DENSITY),
+}
+"""Options of figures in their units."""
 MOST_TEXT = 400
 EMPTY = ("not set", "none")
 SAID_TWICE = ("genes",)
@@ -52,6 +59,9 @@ def _lines(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def setting_text(name: str, value: Any) -> str:
     """Write one value; equal neighbours of a list are counted: `8 × (8 mm to 20 mm)`."""
+    last = name.rsplit(".", 1)[-1]
+    if isinstance(value, list) and last in ("at_least", "at_most"):
+        return ", ".join(f"{format_angle(angle)}: {level:.10g} dB" for angle, level in value) or EMPTY[1]
     if isinstance(value, list):
         texts = [setting_text(name, one) for one in value]
         runs = [(text, len(list(same))) for text, same in groupby(texts)]
@@ -74,6 +84,8 @@ def _number_text(name: str, value: float) -> str:
         return f"{1e3 * value:.10g} mm"
     if last.startswith(("frequencies", "design_frequency")):
         return gigahertz(value)
+    if last in OF_FIGURES:
+        return OF_FIGURES[last](value)
     return f"{value:.10g}"
 
 

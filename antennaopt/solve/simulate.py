@@ -44,10 +44,23 @@ class Subject:
     about: dict[str, Any] = field(default_factory=dict)
     asked: tuple[Figure, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse two figures of one name.
+
+        Raises:
+            ConfigurationError: They differ.
+        """
+        found: dict[str, Figure] = {}
+        for one in (*self.experiment.figures, *self.asked) if self.asked else ():
+            if found.setdefault(one.name, one) != one:
+                raise ConfigurationError(
+                    f"figure {one.name} is asked for twice, with other options; give it another name"
+                )
+
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All figures to compute, each name once."""
-        return tuple({one.name: one for one in (*self.asked, *self.experiment.figures)}.values())
+        return tuple({one.name: one for one in (*self.experiment.figures, *self.asked)}.values())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -141,7 +141,16 @@ def test_figures_are_compared_reported_and_simulated(done, call, tmp_path):
     assert code == 0, err
     page = (done.folder / "report.html").read_text()
     assert code == 0 and "Isoflux shortfall from 600 km to 5 deg elevation" in page and "within the mask" in page
-    assert "Co- and cross-polar pattern" in page
+    assert "Co- and cross-polar pattern" in page and "theta 20 deg" in page and "90 deg: -25 dB" in page
+
+
+def test_a_figure_with_the_name_of_another_is_refused_before_anything_is_solved(done, call):
+    text = "crosspol_db, theta=30 deg, name=rim"
+    code, _, err = call("simulate", str(done.folder), "--individual", "best", "--figure", text)
+    assert code == 2 and err.splitlines()[-1].startswith("error: figure rim is asked for twice, with other options")
+    assert "solving" not in err
+    code, _, err = call("simulate", str(done.folder), "--individual", "best", "--figure", "crosspol_db, theta=20")
+    assert code == 2 and 'theta = 20 has no unit; write it as text with one, for example "20 deg"' in err
 
 
 def test_python_asks_for_figures(done):
