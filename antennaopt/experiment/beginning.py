@@ -1,4 +1,4 @@
-"""An experiment file for a family, a frequency and a gain, commented; see `antennaopt.families.starts`."""
+"""An experiment file for a family, a frequency and a gain, commented; see `antennaopt.families.start`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.families import FAMILIES, RULES
-from antennaopt.families.starts import FEED_LENGTH, WALL, Fixed, Gene, Rule, Start
+from antennaopt.families.start import FEED_LENGTH, WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 
 HALF_BAND = 0.05

@@ -95,6 +95,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         },
         "pulse": {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse_width},
         "cell_mm": cell,
+        "looks_back": bool(plan.get("looks_back", False)),
     }
 
 

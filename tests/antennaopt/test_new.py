@@ -41,8 +41,8 @@ def test_every_file_is_valid_over_the_whole_range_of_gains(family, end, frequenc
 
 @pytest.mark.parametrize("family", RULES)
 def test_the_first_design_is_solved_and_near_its_gain(family):
-    """Cells of 1/10 wavelength change the gain by some 0.3 dB; the closed forms are within 3 dB of it at 14 dBi."""
-    gain = min(14.0, RULES[family].highest)
+    """Cells of 1/10 wavelength change the gain by some 0.3 dB; the closed forms are within 3 dB at about 14 dBi."""
+    gain = min(max(14.0, RULES[family].lowest), RULES[family].highest)
     experiment = begun(family, "30 GHz", gain, frequencies=["30 GHz"], cells_per_wavelength=10)
     design = experiment.design(experiment.start[0])
     grid = plan(experiment.kind, design, design, experiment.solver.settings).to_dict()

@@ -8,6 +8,10 @@ import sys
 
 import pytest
 from config_files import LENS, replaced
+from family_cases import CASES, KINDS
+
+from antennaopt.report.meep import meep_model
+from antennaopt.solve.plan import plan
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +82,12 @@ def test_openems_script_builds_the_antenna(call, tmp_path):
     assert len(discs) == 12 and all(args[1][2] <= port[1][2] for args in discs)
     lines = [args for name, (args, _) in calls if name.endswith("SetLines")]
     assert [axis for axis, _ in lines] == ["x", "y", "z"] and all(one == sorted(set(one)) for _, one in lines)
+
+
+@pytest.mark.parametrize(("family", "back"), [("reflector", True), ("conical_horn", False)])
+def test_scripts_know_which_way_an_antenna_looks(family, back):
+    design = {one.name: one.default for one in KINDS[family].parameters if one.default is not None}
+    design |= CASES[family].design
+    settings = {"frequencies": [30e9], "design_frequency": 30e9, "cell": 0.6e-3}
+    grid = plan(family, design, design, settings).to_dict()
+    assert meep_model(family, design, grid, title="")["looks_back"] is back
