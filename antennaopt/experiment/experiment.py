@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, Strict, ValidationError, model_validator
+from pydantic import BaseModel, Field, ModelWrapValidatorHandler, Strict, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.checks import check, find_warnings
+from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
@@ -79,6 +80,18 @@ class Experiment(Table):
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     cluster: Cluster = Field(default_factory=Cluster)
     certificate: CertificateOrMode = Field(default_factory=Certificate)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _from_closed_form(cls, data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
+        """Read `start = "balanis"` of [evolution]: a word in place of designs, which is resolved to one."""
+        evolution = data.get("evolution") if isinstance(data, Mapping) else None
+        if not isinstance(evolution, Mapping) or not isinstance(evolution.get("start"), str):
+            return handler(data)
+        word = evolution["start"]
+        read = handler({**data, "evolution": {**evolution, "start": []}})
+        start = (closed_form_of(read, word),)
+        return read.model_copy(update={"evolution": read.evolution.model_copy(update={"start": start})})
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:
