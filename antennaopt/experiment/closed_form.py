@@ -9,8 +9,8 @@ from scipy.constants import c
 
 from antennaopt.experiment.fields import refuse
 from antennaopt.families import RULES
-from antennaopt.families.starts import Fixed
-from antennaopt.families.starts import Gene as Ranged
+from antennaopt.families.start import Fixed
+from antennaopt.families.start import Gene as Ranged
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment, Gene
