@@ -114,6 +114,11 @@ class _Narrow:
     middle: tuple[float, float]
 
 
+def same_fault(error: str) -> str:
+    """Return what errors of one reason have in common: of a broken limit which one, without the place; else all."""
+    return error.partition(":")[0] if error.startswith("limits.") else error
+
+
 def _length(mm: float) -> str:
     return f"{mm:.3g} mm"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from antennaopt.families.making import same_fault
 from antennaopt.metrics import Metric, Place, reported_in
 from antennaopt.quantities import frequency_span, general, gigahertz, number, signed
 from antennaopt.report.goals import (
@@ -253,11 +254,12 @@ def status_counts(record: RunRecord) -> Table:
 def failures(record: RunRecord) -> Table:
     """Return the different reasons of failed evaluations, the commonest first, with one example of each."""
     failed = record.frame[record.frame["status"] != "ok"]
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in failed.to_dict("records"):
-        reasons.setdefault((row["status"], reason(row["error"])), []).append(row["individual"])
+        text = reason(row["error"])
+        reasons.setdefault((row["status"], same_fault(text)), []).append((text, row["individual"]))
     ordered = sorted(reasons.items(), key=lambda entry: -len(entry[1]))
-    rows = [[status, text, str(len(names)), names[0]] for (status, text), names in ordered[:MOST_FAILURES]]
+    rows = [[status, found[0][0], str(len(found)), found[0][1]] for (status, _), found in ordered[:MOST_FAILURES]]
     return Table(header=["status", "reason", "times", "for example"], rows=rows)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from antennaopt.errors import TooManyFailuresError
+from antennaopt.families.making import same_fault
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Recalled, Store
 from antennaopt.run.progress import GenerationReport
 from antennaopt.search import Scored, Search, decode, individual_id
@@ -220,7 +221,9 @@ def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]
         return
     failed = [one.outcome for one in evaluations if not one.outcome.ok]
     store.write_generation(number, evaluations)
-    (status, reason), count = Counter((one.status, _reason(one)) for one in failed).most_common(1)[0]
+    alike = Counter((one.status, same_fault(_reason(one))) for one in failed)
+    (status, fault), count = alike.most_common(1)[0]
+    reason = next(_reason(one) for one in failed if (one.status, same_fault(_reason(one))) == (status, fault))
     store.log("too_many_failures", generation=number, failed=len(failed), of=len(evaluations))
     raise TooManyFailuresError(
         f"{len(failed)} of {len(evaluations)} evaluations of generation {number} failed; the commonest reason "

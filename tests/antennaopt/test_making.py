@@ -12,6 +12,7 @@ from family_cases import CASES, FEED
 from antennaopt.experiment import load_file
 from antennaopt.families import Body, Making, kind, stack
 from antennaopt.families.family import Outline
+from antennaopt.families.making import same_fault
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 
@@ -200,6 +201,12 @@ def test_a_lens_has_no_bore(tmp_path, call):
     (tmp_path / "lens.toml").write_text(LENS + "\n[limits]\nmonotone = true\n")
     code, _, err = call("validate", "lens.toml")
     assert code == 2 and "limits.monotone is about a horn's bore, and a shaped_lens has none; remove it" in err
+
+
+def test_errors_of_one_limit_count_as_one_reason():
+    lines = [f"limits.wall = 0.5 mm: a wall of {width} mm at r = 3 mm, z = 1 mm" for width in (0.3, 0.4)]
+    assert {same_fault(line) for line in lines} == {"limits.wall = 0.5 mm"}
+    assert same_fault("horn.wall = 1 mm: too thin") == "horn.wall = 1 mm: too thin"
 
 
 def test_limits_change_the_experiment_only_where_they_are_set(tmp_path):
