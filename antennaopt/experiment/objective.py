@@ -63,6 +63,17 @@ def _bound(value: Any, info: ValidationInfo) -> float | tuple[tuple[float, float
     return tuple(corners)
 
 
+def _pair(value: Any) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise EntryError("is not two numbers; write for example between = [10, 12]", value=value)
+    low, high = (_number(one) for one in value)
+    if low > high:
+        raise EntryError("holds no value: the first is the lower bound; swap them", value=value)
+    return low, high
+
+
 def _angles(value: Any, info: ValidationInfo) -> float | tuple[float, ...] | None:
     """Read an angle, or a list of them."""
     if not isinstance(value, (list, tuple)):
@@ -155,7 +166,7 @@ class Objective(Table):
     metric: Annotated[str, AfterValidator(_metric)] = Field(examples=['"directivity_dbi"'])
     at_least: Bound = None
     at_most: Bound = None
-    between: tuple[Number, Number] | None = None
+    between: Annotated[Any, PlainValidator(_pair)] = None
     target: Number | None = None
     tolerance: Annotated[Number, Field(gt=0.0)] | None = None
     weight: Number = Field(default=1.0, gt=0.0, le=MOST_WEIGHT)
@@ -171,10 +182,6 @@ class Objective(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Objective:
-        if self.between is not None and self.between[0] > self.between[1]:
-            raise EntryError(
-                "holds no value: the first is the lower bound; swap them", path=("between",), value=list(self.between)
-            )
         table = self.model_dump()
         try:
             figure_of(table)

@@ -162,12 +162,12 @@ def figure_of(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure | 
         told["frequencies"] = list(table["frequencies"])
     if metric in METRICS and not told and name in (None, metric):
         return None
+    _refuse_impossible(metric, kind, _options(told))
     figure = Figure(metric=metric, options=_options(told), name=name or default_name(metric, told))
     if not NAME.fullmatch(figure.name):
         raise FigureError("must be 1 to 60 letters, digits and underscores, the first a letter; rename it", "name")
     if figure.name in RESERVED or figure.name in METRICS:
         raise FigureError("is the name of another column; rename it", "name")
-    _refuse_impossible(figure)
     return figure
 
 
@@ -231,22 +231,20 @@ def _plain(value: float) -> str:
     return f"{value:.6g}".replace(".", "p").replace("-", "m").replace("+", "")
 
 
-def _refuse_impossible(figure: Figure) -> None:
+def _refuse_impossible(metric: str, kind: FigureKind, options: tuple[tuple[str, Any], ...]) -> None:
     """Compute a figure of a made-up antenna: what its function refuses is refused before an antenna is solved.
 
     Raises:
         FigureError: In the words of that function.
     """
-    if figure.copied or figure.kind.compute is None:
+    if kind.compute is None or (metric in METRICS and not options):
         return
     level = np.cos(np.linspace(0.0, np.pi / 2, 181))[None, None] + 0j
-    ones = np.ones((1, 1))
+    ones, told = np.ones((1, 1)), dict(options)
     sizes: dict[str, np.ndarray] = dict.fromkeys(("length", "diameter", "aperture", "metal", "dielectric"), ones)
-    hz = figure.told.get("frequencies", (1e9,))[:1]
+    hz = told.get("frequencies", (1e9,))[:1]
     try:
-        figure.kind.compute(
-            Solved(frequencies=hz, cuts=Cuts(e=level, h=level), efficiency=ones, sizes=sizes), figure.told
-        )
+        kind.compute(Solved(frequencies=hz, cuts=Cuts(e=level, h=level), efficiency=ones, sizes=sizes), told)
     except ConfigError as problem:
         raise FigureError(f"cannot be computed: {problem}") from None
 
