@@ -17,6 +17,7 @@ from antennaopt.quantities import DENSITY, duration, format_angle, format_quanti
 from antennaopt.report import summary
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
+from antennaopt.report.explorer import explorer_data, influence
 from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord, read_run
@@ -160,6 +161,7 @@ def report_text(record: RunRecord) -> str:
         lstrip_blocks=True,
     )
     drawn = figures(record)  # reads patterns, which may be damaged
+    explored = explorer_data(record)
     return environment.get_template(TEMPLATE).render(
         title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
         run=record.folder.run_id,
@@ -172,6 +174,9 @@ def report_text(record: RunRecord) -> str:
         first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
         figures=drawn,
         genes=summary.gene_table(record),
+        influence=influence_table(record),
+        explorer=explored,
+        left_out=f"; {left} more antennas are left out" if (left := _left_out(explored)) else "",
         commands=commands(record),
         certificate=summary.certificate_account(record),
         certificate_table=summary.certificate_table(record),
@@ -186,6 +191,16 @@ def report_text(record: RunRecord) -> str:
             {key: value for key, value in record.folder.manifest.items() if key not in NOT_PROVENANCE}
         ),
     )
+
+
+def influence_table(record: RunRecord) -> dict[str, Any] | None:
+    """Return how the genes go with the fitness as a table, None without any."""
+    rows = [[name, f"{rank:+.2f}", f"{way} is better"] for name, rank, way in influence(record)[:MOST_GENES]]
+    return {"header": ["gene", "rank correlation", ""], "rows": rows} if rows else None
+
+
+def _left_out(explored: str | None) -> int:
+    return 0 if explored is None else int(json.loads(explored)["left_out"])
 
 
 def _shown(value: Any) -> Any:

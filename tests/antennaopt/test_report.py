@@ -10,11 +10,13 @@ import pytest
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.report import explorer
 from antennaopt.report.field_data import write_field_map
 from antennaopt.report.page import write_report
+from antennaopt.report.record import read_run
 from antennaopt.store import load
 
-VOID = {"meta", "img", "br"}
+VOID = {"meta", "img", "br", "input"}
 
 
 class Page(HTMLParser):
@@ -46,14 +48,19 @@ def report_of(tmp_path, **changes):
 
 def plain(text):
     """The page's words, tags left out, spaces joined."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)))
+    return re.sub(
+        r"\s+",
+        " ",
+        html.unescape(re.sub(r"<style>.*?</style>|<script.*?</script>|<[^>]+>", " ", text, flags=re.DOTALL)),
+    )
 
 
 def test_the_page_needs_no_other_file(tmp_path):
     _, folder, text = report_of(tmp_path)
     page = Page(text)
     assert page.addresses and all(address.startswith("data:image/svg+xml;base64,") for address in page.addresses)
-    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert not {"link", "iframe", "object"} & set(page.tags)
+    assert not re.search(r"fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|eval\(", text)
     assert not re.search(r"https?://|@import|url\(", text)
     for address in page.addresses:
         drawing = base64.b64decode(address.partition(",")[2]).decode()
@@ -190,3 +197,44 @@ def test_settings_are_written_in_the_units_of_people(tmp_path):
     assert "antennaopt run experiment.toml --set seed=7 --set 'title=\"a b\"' --backend cpu" in words
     versions = json.loads((folder / "manifest.json").read_text())["versions"]
     assert f"versions: numpy {versions['numpy']}" in words
+
+
+def explored(text):
+    """The data of the plot of all antennas."""
+    found = re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found[1])
+
+
+def test_all_antennas_are_in_the_plot(tmp_path):
+    """Every antenna that is ok, with its genes and figures; patterns of the best."""
+    _, folder, text = report_of(tmp_path)
+    rows, data = load(folder)[lambda rows: rows["status"] == "ok"], explored(text)
+    assert data["individuals"] == rows["individual"].tolist() and data["left_out"] == 0
+    shown = dict(zip(data["columns"], data["rows"], strict=True))
+    for name in ("fitness", "directivity_dbi_30000mhz"):
+        assert shown[name] == pytest.approx(rows[name].tolist(), rel=1e-4)
+    best = rows.loc[rows["fitness"].idxmin(), "individual"]
+    assert len(data["patterns"][best]["e"]) == len(data["theta_deg"])
+
+
+def test_of_very_many_antennas_the_best_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(explorer, "MOST_NUMBERS", 200)
+    _, folder, text = report_of(tmp_path)
+    rows, data = load(folder)[lambda rows: rows["status"] == "ok"], explored(text)
+    kept = 200 // len(data["columns"])
+    assert len(data["individuals"]) <= kept and data["left_out"] == len(rows) - len(data["individuals"])
+    assert set(rows.nsmallest(kept // 2, "fitness")["individual"]) <= set(data["individuals"])
+    assert f"{data['left_out']} more antennas are left out" in text
+
+
+def test_genes_that_go_with_the_fitness_come_first(tmp_path):
+    """Rank correlations between -1 and 1, by size; the words say which way is better."""
+    record = read_run(write_run(tmp_path, MadeUpRun(generations=4, population=8)))
+    found = explorer.influence(record)
+    sizes = [abs(rank) for _, rank, _ in found]
+    assert found and sizes == sorted(sizes, reverse=True) and max(sizes) <= 1.0
+    name, rank, way = found[0]
+    gene = next(one for one in record.folder.columns.genes if one.name == name)
+    values = record.ok[gene.column]
+    assert rank == pytest.approx(values.corr(record.ok["fitness"], method="spearman"))
+    assert way == ("smaller" if rank > 0 else "larger")

@@ -1,0 +1,110 @@
+"""All antennas of a run in the report: data of a plot to hover and click on, and how genes go with the fitness."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from antennaopt.report.patterns import middle_cut
+from antennaopt.report.record import RunRecord
+from antennaopt.terminal import visible
+
+MOST_NUMBERS = 400_000
+"""Rows times columns in the page, about 3 MB; of more antennas the best half and an even share of the others stay."""
+MOST_COLUMNS = 60
+MOST_PATTERNS = 40
+"""Antennas with their pattern, the best ones."""
+DIGITS = 5  # significant
+DEEPEST_DB = 60.0
+
+
+def explorer_data(record: RunRecord) -> str | None:
+    """Return the data of the plot as JSON that may stand in a script element; None without an antenna that is ok.
+
+    Keys: `columns`, their names; `rows`, a list a column; `individuals`; `patterns` by individual with `e` and `h`,
+    dBi at `theta_deg`, at `frequency`; `left_out`, the number of antennas that are not in it.
+    """
+    ok = record.ok
+    if ok.empty:
+        return None
+    names = _columns(record)
+    most = max(MOST_NUMBERS // len(names), 1)
+    kept = ok.assign(number=np.arange(1, len(ok) + 1))
+    if len(kept) > most:
+        ranked = kept.sort_values("fitness", kind="stable")
+        best, others = ranked.iloc[: most // 2], ranked.iloc[most // 2 :]
+        step = math.ceil(len(others) / (most - most // 2))
+        kept = kept.loc[sorted([*best.index, *others.index[::step]])]
+    theta, frequency, patterns = _patterns(record)
+    data = {
+        "columns": names,
+        "rows": [[_short(value) for value in kept[name]] for name in names],
+        "individuals": [visible(str(one)) for one in kept["individual"]],
+        "theta_deg": theta,
+        "frequency": frequency,
+        "patterns": patterns,
+        "left_out": len(ok) - len(kept),
+    }
+    # Text of a script element ends at "</"; nothing in it is markup otherwise.
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def influence(record: RunRecord) -> list[tuple[str, float, str]]:
+    """Return each gene, its rank correlation with the fitness over all antennas that are ok, and what to do for better.
+
+    Strongest first; a gene that did not vary is left out. It is no derivative: a search looks closer where it is good.
+    """
+    ok = record.ok
+    found = []
+    for gene in record.folder.columns.genes:
+        values = ok[gene.column]
+        if len(ok) < 3 or values.nunique() < 2 or ok["fitness"].nunique() < 2:
+            continue
+        rank = float(values.rank().corr(ok["fitness"].rank()))
+        found.append((gene.name, rank, "smaller" if rank > 0 else "larger"))
+    return sorted(found, key=lambda one: -abs(one[1]))
+
+
+def _columns(record: RunRecord) -> list[str]:
+    """Return the columns to show: number, generation, fitness, genes, figures of merit with some number."""
+    genes = [gene.column for gene in record.folder.columns.genes]
+    skipped = ("s11_re_", "s11_im_")
+    figures = [
+        name
+        for name in record.ok.columns
+        if name.endswith("mhz") and not name.startswith(skipped) and record.ok[name].notna().any()
+    ]
+    return ["number", "generation", "fitness", *genes, *figures][:MOST_COLUMNS]
+
+
+def _patterns(record: RunRecord) -> tuple[list[float], str, dict[str, dict[str, list[float]]]]:
+    """Return angles, frequency and the patterns of the best different antennas, at the middle frequency."""
+    best = record.ok.sort_values("fitness", kind="stable").drop_duplicates("fitness").head(MOST_PATTERNS)
+    theta: list[float] = []
+    frequency, found = "", {}
+    for _, row in best.iterrows():
+        cuts = record.cuts(row)
+        if not cuts:
+            continue
+        cut = middle_cut(cuts)
+        theta = [_short(one) for one in cut.theta_deg]
+        frequency = f"{cut.frequency_hz / 1e9:.6g} GHz"
+        found[visible(str(row["individual"]))] = {"e": _levels(cut.e_plane_dbi), "h": _levels(cut.h_plane_dbi)}
+    return theta, frequency, found
+
+
+def _levels(values: Sequence[float]) -> list[float]:
+    levels = np.asarray(values, dtype=float)
+    return np.round(np.maximum(levels, levels.max() - DEEPEST_DB), 2).tolist()
+
+
+def _short(value: Any) -> Any:
+    """Return a number with few digits; None for what is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{float(value):.{DIGITS}g}")
+    return int(short) if short.is_integer() else short
