@@ -4,10 +4,9 @@ With generations, all of one is solved before the next is bred. Its rows are mad
 solved: between two generations only what the next one needs is done.
 
 Where the order of completion decides what is bred (`Search.by_order`), a child is bred whenever a place at the farm is
-free. What is recorded is that order, each at the moment it is complete, and a block of `population` individuals as a
-generation is, with the state after it: who is complete, and what was bred and is under way. A resume sends those off
-again and takes what comes back in the recorded order, breeding when it was bred then, so that all of it comes out as it
-had, to the bit. Where the record ends the order is that of arrival again, and is recorded just as well.
+free. That order is recorded, each at the moment it is complete, and a block of `population` individuals as a generation
+is, with the state after it: who is complete, and what was bred and is under way. A resume sends those off again, takes
+what comes back in the recorded order and breeds when it was bred then: the same bits. Then arrival decides.
 """
 
 from __future__ import annotations
