@@ -126,7 +126,7 @@ class _Wishes:
         written = []
         if self.toml is not None:
             written.append(write_antenna(self.toml, known.experiment.kind, antenna))
-        radius = known.design["feed.inner_radius"]
+        radius = known.design["feed.inner_radius"] if known.design.get("feed.permittivity", 1.0) == 1.0 else None
         return [
             *written,
             *data_files(self.csv, self.touchstone, known.outcome, title=antenna.title, feed_radius=radius),

@@ -176,7 +176,7 @@ class Outputs:
         Raises:
             StorageError: Something could not be written.
         """
-        radius = antenna.design["feed.inner_radius"]
+        radius = antenna.design["feed.inner_radius"] if antenna.design.get("feed.permittivity", 1.0) == 1.0 else None
         results = self._written(outcome, title, radius, frequency, quiet, antenna.experiment.goals)
         far = self.far_field.write(outcome, title=title)
         yielded = (results, far, self.geometry.write(antenna), self.scripts.write(antenna, plan))
@@ -188,7 +188,7 @@ class Outputs:
         self,
         outcome: Mapping[str, Any],
         title: str,
-        feed_radius: float,
+        feed_radius: float | None,
         frequency: float | None,
         quiet: bool,
         goals: Sequence[Objective],
@@ -210,7 +210,7 @@ class Outputs:
 
 
 def data_files(
-    csv: Path | None, touchstone: Path | None, outcome: Mapping[str, Any], *, title: str, feed_radius: float
+    csv: Path | None, touchstone: Path | None, outcome: Mapping[str, Any], *, title: str, feed_radius: float | None
 ) -> Iterator[Path]:
     """Write the files of `--csv` and `--touchstone`, and yield them."""
     if csv is not None:

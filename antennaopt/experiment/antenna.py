@@ -87,7 +87,8 @@ class Antenna:
         """Return the table as a resolved file writes it."""
         data: dict[str, Any] = {"family": self.family}
         for table, parameters in self.kind.tables.items():
-            values = ((parameter.key, self.values[parameter.name]) for parameter in parameters)
+            given = (parameter for parameter in parameters if parameter.name in self.values)
+            values = ((parameter.key, self.values[parameter.name]) for parameter in given)
             data[table] = {
                 key: [plain(one) for one in value] if isinstance(value, tuple) else plain(value)
                 for key, value in values
@@ -154,6 +155,8 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
                 read = _list if _is_list(parameter, given[parameter.key]) else _entry
                 with below(*path, parameter.key):
                     values[parameter.name] = read(parameter, given[parameter.key], si=si)
+            elif parameter.left_out:
+                continue
             elif parameter.optional:
                 values[parameter.name] = () if parameter.default is None else parameter.default
             else:
@@ -172,7 +175,7 @@ def _check_lists(family: Family, values: Mapping[str, Value | tuple[Value, ...]]
         EntryError: With both numbers.
     """
     for parameter in family.parameters:
-        given = values[parameter.name]
+        given = values.get(parameter.name)
         if not parameter.like or not isinstance(given, tuple):
             continue
         other = values[parameter.like]

@@ -54,7 +54,7 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
     highest = max(experiment.solver.frequencies)
     found = []
     for mode, (order, kind, what) in OTHER_MODES.items():
-        cutoff = cutoff_frequency(radius, order, kind)
+        cutoff = cutoff_frequency(radius, order, kind, upper.get("feed.permittivity", 1.0))
         if highest > cutoff:
             found.append(
                 f"solver.frequencies: {format_frequency(highest)} lies above the {mode} cutoff of "
@@ -169,10 +169,12 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
 
 def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
     for name in SHARED:
-        if lower[name] != upper[name]:
+        if lower.get(name) != upper.get(name):
+            is_length = name != "feed.permittivity"
+            low, high = (format_length(one[name]) if is_length else f"{one[name]:g}" for one in (lower, upper))
             refuse(
-                f"antenna.{name} is a range ({format_length(lower[name])} to {format_length(upper[name])}), but "
-                "source and port stand in the same planes in all antennas of a run; write one length"
+                f"antenna.{name} is a range ({low} to {high}), but source and port stand in the same planes in all "
+                f"antennas of a run; write one {'length' if is_length else 'number'}"
             )
 
 
@@ -214,26 +216,26 @@ def _given(name: str, lower: dict[str, float], upper: dict[str, float]) -> str:
 
 
 def _check_modes(experiment: Experiment, lower: dict[str, float]) -> None:
-    radius = lower["feed.inner_radius"]
-    needed = _lowest_frequency(radius)
+    radius, filled = lower["feed.inner_radius"], lower.get("feed.permittivity", 1.0)
+    needed = _lowest_frequency(radius, filled)
     lowest = min(experiment.solver.frequencies)
     if lowest < needed:
         refuse(
             f"solver.frequencies: {format_frequency(lowest)} is below or near the TE11 cutoff of "
-            f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius)} (must be >= "
+            f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius, filled)} (must be >= "
             f"{format_frequency(needed)}); raise the frequency or widen the feed"
         )
 
 
-def _lowest_frequency(radius: float) -> float:
+def _lowest_frequency(radius: float, permittivity: float) -> float:
     """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to 10 MHz."""
     from fdtd.axisymmetric.layout import ABOVE_CUTOFF
 
-    return math.ceil(ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE") / 1e7) * 1e7
+    return math.ceil(ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE", permittivity) / 1e7) * 1e7
 
 
-def _cutoff(radius: float) -> str:
-    return f"{cutoff_frequency(radius, 1, 'TE') / 1e9:.4g} GHz"
+def _cutoff(radius: float, permittivity: float) -> str:
+    return f"{cutoff_frequency(radius, 1, 'TE', permittivity) / 1e9:.4g} GHz"
 
 
 def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> None:
@@ -241,12 +243,13 @@ def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> 
     from scipy.constants import c
 
     hz, radius = experiment.solver.design_frequency, lower["feed.inner_radius"]
-    lowest = _lowest_frequency(radius)
+    filled = lower.get("feed.permittivity", 1.0)
+    lowest = _lowest_frequency(radius, filled)
     if hz < lowest:
         refuse(
             f"solver.design_frequency = {format_frequency(hz)} is below or near the TE11 cutoff of the feed, "
-            f"{_cutoff(radius)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency that is "
-            "solved, or leave it out (the middle of the list)"
+            f"{_cutoff(radius, filled)} (must be >= {format_frequency(lowest)}); give the loss tangent at a frequency "
+            "that is solved, or leave it out (the middle of the list)"
         )
     densest = math.sqrt(_densest(experiment))
     highest = c / (FEWEST_CELLS_PER_WAVELENGTH * densest * cell_size(experiment))

@@ -27,7 +27,7 @@ from antennaopt.families import (
 )
 from antennaopt.families.family import Body, Designs, Family, stack
 from antennaopt.families.making import Making
-from antennaopt.families.parameters import SHARED, AtLeast, Orders, Parameter, Part, material
+from antennaopt.families.parameters import FILLING, SHARED, AtLeast, Orders, Parameter, Part, material
 from antennaopt.families.starts import RULES
 from antennaopt.registry import read_as
 
@@ -71,7 +71,7 @@ def parameter_of(name: str) -> Parameter | None:
 
     Families that share a name give it the same unit.
     """
-    every = [parameter for family in FAMILIES.values() for parameter in family.parameters]
+    every = [*(parameter for family in FAMILIES.values() for parameter in family.parameters), *FILLING]
     every += material(name.rpartition(".")[0]) if name.startswith("body.") else ()
     return next((parameter for parameter in every if parameter.holds(name)), None)
 

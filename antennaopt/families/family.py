@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from antennaopt.families.making import Making
-from antennaopt.families.parameters import AtLeast, Orders, Parameter, Part, entries
+from antennaopt.families.parameters import FILLING, AtLeast, Orders, Parameter, Part, entries
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 from fdtd.axisymmetric.scene import polygon as section
 
@@ -50,11 +50,13 @@ class Solid:
         corners: (r, z), m, not closed by a repeated corner, (corners, 2).
         permittivity: Relative.
         loss_tangent: At the design frequency.
+        fills_feed: Whether it is what fills the feed, which its parameters say.
     """
 
     corners: np.ndarray
     permittivity: float
     loss_tangent: float = 0.0
+    fills_feed: bool = False
 
     @classmethod
     def of(cls, design: Mapping[str, float], table: str, corners: np.ndarray) -> Solid:
@@ -140,6 +142,9 @@ class Family:
         scene: Builds the batch's scene.
         size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
         outline: The section of one design as polygons, for export.
+
+    What fills the feed is added to scene, size and outline: a family's own know nothing of it.
+
         limits: What cannot be built: lengths that must reach another.
         faults: What else is wrong with one design: the entries with their values, what is allowed, and the remedy.
         parts: The thinnest places of one design, its feed aside.
@@ -166,15 +171,22 @@ class Family:
     bodies: tuple[Body, ...] = ()
     making: Making | None = None
 
+    def __post_init__(self) -> None:
+        for name, made in (("scene", _filled_scene), ("size", _filled_size), ("outline", _filled_outline)):
+            given = getattr(self, name)
+            if getattr(given, "func", None) is not made:
+                object.__setattr__(self, name, partial(made, given))
+
     @cached_property
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
         """Parameters by the table of the file that holds them."""
         names = dict.fromkeys(parameter.table for parameter in self.parameters)
-        return {name: tuple(one for one in self.parameters if one.table == name) for name in names}
+        every = (*self.parameters, *FILLING)
+        return {name: tuple(one for one in every if one.table == name) for name in names}
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter that an entry of a design, `lens.radii.3`, belongs to."""
-        return next(parameter for parameter in self.parameters if parameter.holds(name))
+        return next(parameter for parameter in (*self.parameters, *FILLING) if parameter.holds(name))
 
     def refusal(self, designs: Designs) -> list[str | None]:
         """Return why each design cannot be built, or None."""
@@ -205,6 +217,56 @@ class Family:
         """Return the thinnest places of a design, the feed's wall first."""
         wall = Part(what="the feed's wall", thickness=design["feed.outer_radius"] - design["feed.inner_radius"])
         return wall, *self.parts(design)
+
+
+def filling(designs: Designs) -> np.ndarray:
+    """Return the section of what fills the feed of each antenna, (batch, corners, 2), m: a rod, and a cone over z = 0.
+
+    The rod reaches to the middle of the tube's wall, which takes its own part of the cells there.
+    """
+    inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
+    nothing, middle = np.zeros_like(inner), (inner + outer) / 2
+    rod = [(nothing, -length), (middle, -length), (middle, nothing)]
+    tip = designs.get("feed.plug", nothing)
+    cone = [(inner, nothing), (nothing, np.maximum(tip, 1e-9))] if tip.any() else [(nothing, nothing)]
+    return np.stack([np.stack(corner, axis=-1) for corner in (*rod, *cone)], axis=1)
+
+
+def _is_filled(designs: Mapping[str, Any]) -> bool:
+    return bool(np.any(designs.get("feed.permittivity", 1.0) != 1.0))
+
+
+def _filled_scene(given: Callable[[Designs], Scene], designs: Designs) -> Scene:
+    """Add what fills the feed; the family's own bodies replace it where they overlap."""
+    scene = given(designs)
+    if not _is_filled(designs):
+        return scene
+    corners = filling(designs)
+    body = Dielectric(
+        distance=section(corners),
+        permittivity=designs["feed.permittivity"],
+        loss_tangent=np.zeros(scene.batch),
+        r_max=float(corners[..., 0].max()),
+        z_min=float(corners[..., 1].min()),
+        z_max=float(corners[..., 1].max()),
+    )
+    return replace(scene, dielectrics=(body, *scene.dielectrics), same_metal=False, embedded=True)
+
+
+def _filled_size(
+    given: Callable[[Designs], tuple[np.ndarray, np.ndarray]], designs: Designs
+) -> tuple[np.ndarray, np.ndarray]:
+    radius, height = given(designs)
+    return radius, np.maximum(height, designs.get("feed.plug", 0.0)) if _is_filled(designs) else height
+
+
+def _filled_outline(given: Callable[[Mapping[str, float]], Outline], design: Mapping[str, float]) -> Outline:
+    outline = given(design)
+    if not _is_filled(design):
+        return outline
+    corners = filling(stack([design]))[0]
+    solid = Solid(corners=corners, permittivity=design["feed.permittivity"], fills_feed=True)
+    return replace(outline, dielectrics=(solid, *outline.dielectrics))
 
 
 def polygon_scene(

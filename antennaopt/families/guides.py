@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from antennaopt.families.family import Outline
+from antennaopt.families.family import Outline, Solid
 from antennaopt.families.sections import inside
 
 _SAME = 1e-9  # m
@@ -22,17 +22,17 @@ class Guide:
     Attributes:
         radius: Inner radius, m.
         bottom, top: Ends, m, bottom < top.
-        filled: Whether a dielectric stands in it.
+        permittivity: Of what fills it evenly; None where a dielectric fills a part of it.
     """
 
     radius: float
     bottom: float
     top: float
-    filled: bool = False
+    permittivity: float | None = 1.0
 
 
 def guides_of(outline: Outline) -> list[Guide]:
-    """Return the guides of an antenna from its feed's back wall upwards; a filled length is a guide of its own."""
+    """Return the guides of an antenna from its feed's back wall upwards; each filling is a guide of its own."""
     bodies = [*outline.conductors, *(body.corners for body in outline.dielectrics)]
     heights = np.unique(np.round(np.concatenate([body[:, 1] for body in bodies]), 12))
     guides: list[Guide] = []
@@ -44,19 +44,26 @@ def guides_of(outline: Outline) -> list[Guide]:
         if any(one is None for one in radii) or max(radii) - min(radii) > _SAME:  # type: ignore[type-var, operator]
             continue
         radius = float(radii[1] or 0.0)
-        solids = [body.corners for body in outline.dielectrics]
-        filled = any(
-            bool((_crossings(one, low + 0.5 * step) < radius - _SAME).any())
-            or inside(one, np.array([_AXIS, low + 0.5 * step]))
-            for one in solids
-        )
+        permittivity = _filled(outline.dielectrics, radius, low + 0.5 * step)
         last = guides[-1] if guides else None
         joins = last is not None and abs(last.radius - radius) <= _SAME and abs(last.top - low) <= _SAME
-        if last is not None and joins and last.filled == filled:
-            guides[-1] = Guide(radius=radius, bottom=last.bottom, top=high, filled=filled)
+        if last is not None and joins and last.permittivity == permittivity:
+            guides[-1] = Guide(radius=radius, bottom=last.bottom, top=high, permittivity=permittivity)
         else:
-            guides.append(Guide(radius=radius, bottom=low, top=high, filled=filled))
+            guides.append(Guide(radius=radius, bottom=low, top=high, permittivity=permittivity))
     return guides
+
+
+def _filled(solids: Sequence[Solid], radius: float, z: float) -> float | None:
+    """Return the permittivity of all of a guide at a height; None where there are several. Later bodies count."""
+    found: float | None = 1.0
+    for body in solids:
+        crossings = _crossings(body.corners, z)
+        if ((crossings > _AXIS) & (crossings < radius - _SAME)).any():
+            found = None
+        elif inside(body.corners, np.array([2 * _AXIS, z])):
+            found = body.permittivity
+    return found
 
 
 def guide_at(guides: Sequence[Guide], z: float) -> Guide | None:

@@ -111,6 +111,8 @@ def outlined(family: Family, design: Mapping[str, float]) -> tuple[tuple[Body, .
     own[BEAM.name] = float(family.looks_back(design))
     drawn = [Body(points=_points(corners), metal=True) for corners in section.conductors[1:]]
     for solid in section.dielectrics:
+        if solid.fills_feed:
+            continue
         own[f"body.{len(drawn)}.permittivity"] = solid.permittivity
         own[f"body.{len(drawn)}.loss_tangent"] = solid.loss_tangent
         drawn.append(Body(points=_points(solid.corners), metal=False))

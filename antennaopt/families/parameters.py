@@ -26,6 +26,7 @@ class Parameter:
         lowest: Smallest value allowed, SI.
         highest: Largest value allowed, SI.
         above: Whether the smallest value itself is not allowed.
+        left_out: Whether a design has it only where the file gives it; elsewhere it is as if it had the default.
         choices: Of a `choice`: the words that a file may write. A design holds the number of one, from 0.
     """
 
@@ -38,6 +39,7 @@ class Parameter:
     lowest: float = 0.0
     highest: float
     above: bool = False
+    left_out: bool = False
     choices: tuple[str, ...] = ()
     fewest: int = 2
     many: bool = False
@@ -116,10 +118,32 @@ FEED = (
         example='"20 mm"',
     ),
 )
-"""The circular waveguide with the TE11 mode, filled with air, that every family has; its aperture is z = 0."""
+"""The circular waveguide with the TE11 mode that every family has; its aperture is z = 0."""
 
-SHARED = ("feed.length",)
-"""Parameters that cannot be genes: source, port and absorber stand in the same planes in all antennas of a run."""
+FILLING = (
+    Parameter(
+        name="feed.permittivity",
+        about="Relative permittivity of what fills the waveguide up to z = 0.",
+        example="2.1",
+        default=1.0,
+        lowest=1.0,
+        highest=100.0,
+        left_out=True,
+    ),
+    Parameter(
+        name="feed.plug",
+        about="Length of the cone in which the filling goes on beyond z = 0.",
+        example='"6 mm"',
+        unit="m",
+        default=0.0,
+        highest=1000.0,
+        left_out=True,
+    ),
+)
+"""What fills the feed of any family; a design has them only where its file does."""
+
+SHARED = ("feed.length", "feed.permittivity")
+"""Parameters that cannot be genes: source, port and absorber stand in the same planes of the same material."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,13 +213,14 @@ class Orders:
 
 
 @lru_cache
-def cutoff_frequency(radius: float, order: int, kind: str) -> float:
-    """Return the lowest cutoff of an air-filled circular waveguide's modes of one order and kind.
+def cutoff_frequency(radius: float, order: int, kind: str, permittivity: float = 1.0) -> float:
+    """Return the lowest cutoff of a circular waveguide's modes of one order and kind.
 
     Args:
         radius: Inner radius, m.
         order: Azimuthal order.
         kind: `TE` or `TM`.
+        permittivity: Of what fills it.
 
     Returns:
         Frequency, Hz.
@@ -207,17 +232,20 @@ def cutoff_frequency(radius: float, order: int, kind: str) -> float:
     from scipy.special import jn_zeros, jnp_zeros
 
     zero = (jnp_zeros if kind == "TE" else jn_zeros)(order, 1)[0]
-    return float(zero * c / (2.0 * math.pi * radius))
+    return float(zero * c / (2.0 * math.pi * radius)) / math.sqrt(permittivity)
 
 
-def first_unmeasured(radius: float, measured: Collection[str] = ("TE11",)) -> tuple[str, float]:
+def first_unmeasured(
+    radius: float, measured: Collection[str] = ("TE11",), permittivity: float = 1.0
+) -> tuple[str, float]:
     """Return name and cutoff, Hz, of the lowest mode of order 1 that a port does not measure.
 
     Args:
         radius: Inner radius of the feed, m.
         measured: Names of the modes that it measures.
+        permittivity: Of what fills the feed.
     """
     from fdtd.axisymmetric.modes import MODES, mode_cutoff
 
     name = next(one for one in MODES if one not in measured)
-    return name, mode_cutoff(name, radius)
+    return name, mode_cutoff(name, radius, permittivity)

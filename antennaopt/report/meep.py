@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt import __version__
+from antennaopt.errors import ConfigurationError
 from antennaopt.families import kind
 from fdtd.axisymmetric.layout import Layout
 
@@ -58,6 +59,11 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
     """
     layout = Layout.from_dict(plan["layout"])
     known = kind(family, plan.get("bodies", ()))
+    if design.get("feed.permittivity", 1.0) != 1.0:
+        raise ConfigurationError(
+            f"antenna.feed.permittivity = {design['feed.permittivity']:g}: scripts for Meep and openEMS have a feed "
+            "filled with air (must be 1); leave out the script"
+        )
     outline = known.outline(design)
     cell = layout.cell * _MM
 

@@ -258,15 +258,18 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 
 
 def _columns(experiment: Experiment) -> RunColumns:
-    narrowest, widest = (bound["feed.inner_radius"] for bound in experiment.bounds())
+    bounds = experiment.bounds()
+    narrowest, widest = (bound["feed.inner_radius"] for bound in bounds)
+    filled = bounds[0].get("feed.permittivity", 1.0)
     return RunColumns.of(
         experiment.genes,
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
         feed_radius=narrowest,
+        feed_permittivity=filled,
         figures=experiment.figures,
         outline=experiment.antenna.digest,
-        modes=bool(planes_of(experiment.solver.settings, widest)),
+        modes=bool(planes_of(experiment.solver.settings, widest, filled)),
     )
 
 

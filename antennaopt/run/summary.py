@@ -18,7 +18,7 @@ from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import decode, individual_id
 from antennaopt.search.objectives import shortfalls
-from antennaopt.solve.certificate import certify, is_trusted
+from antennaopt.solve.certificate import certify, feed_of, is_trusted
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.reading import mark_rows, read_certificates, write_certificates
 from antennaopt.store.run_folder import RunFolder
@@ -341,7 +341,7 @@ def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, A
     basis: dict[str, Any] = {**about, "status": halved["status"]}
     if halved["status"] == "ok":
         basis |= {name: halved[name] for name in ("directivity_dbi", "s11")}
-    certificate = {**certify(one.outcome, halved, feed_radius=one.design["feed.inner_radius"]), "halved": basis}
+    certificate = {**certify(one.outcome, halved, **feed_of(one.design)), "halved": basis}
     try:
         json.dumps(certificate, allow_nan=False)
     except ValueError:

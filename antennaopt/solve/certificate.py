@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from antennaopt.families.parameters import first_unmeasured
 from antennaopt.quantities import format_frequency, format_length
@@ -35,6 +35,7 @@ def certify(
     *,
     meshes: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
     feed_radius: float | None = None,
+    feed_permittivity: float = 1.0,
 ) -> dict[str, Any]:
     """Check an outcome's energy, reflection and power, and its mesh when it was solved on another one too.
 
@@ -43,6 +44,7 @@ def certify(
         halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
         meshes: For an extrapolated outcome, those of the two meshes that it was extrapolated from.
         feed_radius: Inner radius of the feed, m; None leaves out the check of its modes.
+        feed_permittivity: Of what fills the feed.
 
     Returns:
         For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
@@ -50,7 +52,7 @@ def certify(
         for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
-    figures = _figures(outcome, feed_radius)
+    figures = _figures(outcome, feed_radius, feed_permittivity)
     decay = _check(figures["decay"], DECAY_DB, "energy left at the last step against its peak, dB")
     if decay["figure"] is not None and not decay["passed"]:
         decay["what"] += f" ({left_over(decay['figure'])})"
@@ -69,7 +71,7 @@ def certify(
         ),
     }
     if feed_radius is not None:
-        checks["modes"] = _modes_check(figures["modes"], outcome, feed_radius)
+        checks["modes"] = _modes_check(figures["modes"], outcome, feed_radius, feed_permittivity)
     if halved is not None:
         checks |= _mesh_checks(outcome, halved, "with half the cell")
     elif meshes is not None:
@@ -78,15 +80,27 @@ def certify(
     return {**checks, "verdict": TRUSTED if sound else "doubtful"}
 
 
-def passes(outcome: Mapping[str, Any], feed_radius: float | None = None) -> bool:
+class Feed(TypedDict):
+    """Arguments of `certify` that say what the feed is."""
+
+    feed_radius: float
+    feed_permittivity: float
+
+
+def feed_of(design: Mapping[str, float]) -> Feed:
+    """Return what `certify` needs of a design."""
+    return Feed(feed_radius=design["feed.inner_radius"], feed_permittivity=design.get("feed.permittivity", 1.0))
+
+
+def passes(outcome: Mapping[str, Any], feed_radius: float | None = None, feed_permittivity: float = 1.0) -> bool:
     """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
-    figures = _figures(outcome, feed_radius).items()
+    figures = _figures(outcome, feed_radius, feed_permittivity).items()
     return outcome.get("status") == "ok" and all(
         figure is not None and figure <= ONE_MESH[name] for name, figure in figures
     )
 
 
-def _figures(outcome: Mapping[str, Any], feed_radius: float | None) -> dict[str, float | None]:
+def _figures(outcome: Mapping[str, Any], feed_radius: float | None, permittivity: float) -> dict[str, float | None]:
     """Return the figures of the checks that one solution allows; that of its modes with the feed's radius only."""
     figures = {
         "decay": outcome.get("decay_db"),
@@ -95,7 +109,9 @@ def _figures(outcome: Mapping[str, Any], feed_radius: float | None) -> dict[str,
         "balance": _largest(_off_one(outcome.get("power_balance"))),
     }
     if feed_radius is not None:
-        figures["modes"] = _largest([hz / first_unmeasured(feed_radius, names)[1] for hz, names in _measured(outcome)])
+        figures["modes"] = _largest(
+            [hz / first_unmeasured(feed_radius, names, permittivity)[1] for hz, names in _measured(outcome)]
+        )
     return figures
 
 
@@ -203,11 +219,15 @@ def _figure(name: str, check: Mapping[str, Any]) -> str:
     return f"{name} = {value} (must be <= {check['limit']:g}{because})"
 
 
-def _modes_check(figure: float | None, outcome: Mapping[str, Any], feed_radius: float) -> dict[str, Any]:
+def _modes_check(
+    figure: float | None, outcome: Mapping[str, Any], feed_radius: float, permittivity: float
+) -> dict[str, Any]:
     """Check that the port measures every mode of the solved azimuthal order that propagates in the feed."""
-    found = [(hz / first_unmeasured(feed_radius, names)[1], hz, names) for hz, names in _measured(outcome)]
+    found = [
+        (hz / first_unmeasured(feed_radius, names, permittivity)[1], hz, names) for hz, names in _measured(outcome)
+    ]
     _, highest, names = max(found, default=(0.0, 0.0, ("TE11",)), key=lambda one: one[0])
-    mode, cutoff = first_unmeasured(feed_radius, names)
+    mode, cutoff = first_unmeasured(feed_radius, names, permittivity)
     measured = ", ".join(sorted(names, key=lambda name: (name[2:], name)))
     what = f"largest frequency over the cutoff of {mode} in the feed; the port measures {measured}"
     check = _check(figure, MOST_OVER_CUTOFF, what)

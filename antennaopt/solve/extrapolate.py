@@ -163,9 +163,9 @@ class Meshes:
     outcome: Outcome
     solved: tuple[tuple[Plan, Outcome], ...]
 
-    def about(self, backend: str, feed_radius: float) -> dict[str, Any]:
+    def about(self, backend: str, design: Mapping[str, float]) -> dict[str, Any]:
         """Return what `--json` tells of it: `extrapolation`, `meshes`, and the certificate with its mesh rows."""
-        from antennaopt.solve.certificate import certify
+        from antennaopt.solve.certificate import certify, feed_of
 
         meshes = []
         for plan, outcome in self.solved:
@@ -181,7 +181,7 @@ class Meshes:
                 "order_source": source,
             },
             "meshes": meshes,
-            "certificate": certify(self.outcome, meshes=both, feed_radius=feed_radius),
+            "certificate": certify(self.outcome, meshes=both, **feed_of(design)),
         }
 
     @property

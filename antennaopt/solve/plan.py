@@ -196,7 +196,7 @@ def plan(
         ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
     """
     for name in SHARED:
-        if lower[name] != upper[name]:
+        if lower.get(name) != upper.get(name):
             raise ConfigError(
                 f"antenna.{name} is a range, but the feeds of a study end in one absorber; give it one value"
             )
@@ -207,6 +207,7 @@ def plan(
     thinner = {name: lower[name] if is_permittivity(name) else value for name, value in upper.items()}
     radius, height = (one.max(keepdims=True) for one in known.size(stack([upper, thinner])))
     wall = upper["feed.outer_radius"] - lower["feed.inner_radius"]
+    filled = upper.get("feed.permittivity", 1.0)
     extent = Extent(
         r_max=float(radius[0]),
         z_min=-upper["feed.length"] - wall,
@@ -216,6 +217,7 @@ def plan(
         permittivity=known.densest(upper),
         narrowest=lower["feed.inner_radius"],
         own_feeds=any(lower[name] != upper[name] for name in ("feed.inner_radius", "feed.outer_radius")),
+        feed_permittivity=filled,
     )
     settings = SolverSettings.of(solver)
     layout = lay_out(
@@ -238,7 +240,7 @@ def plan(
     if lower["feed.inner_radius"] != upper["feed.inner_radius"]:
         _check_feeds(layout, lower["feed.outer_radius"], upper["feed.inner_radius"])
     # Of several antennas those that do not fit become rows; one alone is refused.
-    modes = planes_of(settings, upper["feed.inner_radius"])
+    modes = planes_of(settings, upper["feed.inner_radius"], filled)
     refusal = misfits(layout, known, [upper], modes)[0] if lower == upper else None
     if refusal is None:  # the feed is that of all antennas
         refusal = next(not_measured(layout, known, upper, [one for one in modes if one.z <= 0.0]), None)

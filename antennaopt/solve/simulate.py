@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.search.objectives import Standing, standings
-from antennaopt.solve.certificate import certify
+from antennaopt.solve.certificate import certify, feed_of
 from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
 from antennaopt.solve.figures import with_figures
 from antennaopt.solve.options import SolveOptions
@@ -104,9 +104,9 @@ class Simulated:
         data = result_object({"frequency_hz": [], **outcome}, backend=self.backend, **self.subject.about)
         balance = [value for value in outcome.get("power_balance") or () if value is not None]
         if self.meshes:
-            evidence = self.meshes.about(self.backend, self.feed_radius)
+            evidence = self.meshes.about(self.backend, self.subject.design)
         else:
-            evidence = {"certificate": certify(outcome, feed_radius=self.feed_radius)}
+            evidence = {"certificate": certify(outcome, **feed_of(self.subject.design))}
         data |= {
             "cells": outcome.get("cells") or plan["nr"] * plan["nz"],
             "grid": [plan["nr"], plan["nz"]],

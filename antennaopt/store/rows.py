@@ -236,7 +236,7 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radii = [one.values.get("feed.inner_radius", columns.feed_radius) for one in rows]
-        cells = [_certificate_of(*one) for one in zip(outcomes, radii, strict=True)]
+        cells = [_certificate_of(*one, columns.feed_permittivity) for one in zip(outcomes, radii, strict=True)]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):
@@ -287,11 +287,13 @@ def modes_of_row(waves: Sequence[Mapping[str, Any]] | None, frequencies: Sequenc
     return list(found.values())
 
 
-def _certificate_of(outcome: Outcome, feed_radius: float | None) -> Mapping[str, Any]:
+def _certificate_of(outcome: Outcome, feed_radius: float | None, permittivity: float) -> Mapping[str, Any]:
     """Return the columns of a row's certificate; most are passed, and need no words."""
     if not outcome.ok:
         return _NO_CERTIFICATE
-    return _PASSED if passes(outcome, feed_radius) else certificate_cells(certify(outcome, feed_radius=feed_radius))
+    if passes(outcome, feed_radius, permittivity):
+        return _PASSED
+    return certificate_cells(certify(outcome, feed_radius=feed_radius, feed_permittivity=permittivity))
 
 
 def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -80,6 +80,7 @@ class RunColumns:
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
         feed_radius: Inner radius of the feed, m, for certificates, where it is no gene; older runs have none.
+        feed_permittivity: Of what fills the feed.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
         figures: That the objectives ask for, columns as of a metric after those of the metrics.
@@ -93,6 +94,7 @@ class RunColumns:
     certificate: bool = True
     origin: bool = True
     feed_radius: float | None = None
+    feed_permittivity: float = 1.0
     metrics: tuple[str, ...] = tuple(METRICS)
     complex_cuts: bool = True
     figures: tuple[Figure, ...] = ()
@@ -107,6 +109,7 @@ class RunColumns:
         objectives: Iterable[str],
         *,
         feed_radius: float,
+        feed_permittivity: float = 1.0,
         figures: Iterable[Figure] = (),
         outline: str = "",
         modes: bool = False,
@@ -117,6 +120,7 @@ class RunColumns:
             frequencies=tuple(float(hz) for hz in frequencies),
             objectives=tuple(objectives),
             feed_radius=float(feed_radius),
+            feed_permittivity=float(feed_permittivity),
             figures=tuple(figures),
             outline=outline,
             modes=modes,
@@ -135,6 +139,7 @@ class RunColumns:
             certificate=bool(table.get("certificate", False)),
             origin=bool(table.get("origin", False)),
             feed_radius=None if radius is None else float(radius),
+            feed_permittivity=float(table.get("feed_permittivity", 1.0)),
             metrics=tuple(str(name) for name in table.get("metrics", FIRST_METRICS)),
             complex_cuts=bool(table.get("complex_cuts", False)),
             figures=tuple(Figure.of(one) for one in table.get("figures", ())),
@@ -145,7 +150,8 @@ class RunColumns:
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
         data = asdict(self) | {"figures": [one.to_dict() for one in self.figures]}
-        return {name: value for name, value in data.items() if value or name not in ("figures", "outline", "modes")}
+        plain = {"figures": [], "outline": "", "modes": False, "feed_permittivity": 1.0}
+        return {name: value for name, value in data.items() if name not in plain or value != plain[name]}
 
     @property
     def shortfall_columns(self) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ class Extent:
     permittivity: float
     narrowest: float | None = None
     own_feeds: bool = False
+    feed_permittivity: float = 1.0
 
     @property
     def narrow(self) -> float:
@@ -283,6 +284,7 @@ def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
         )
     lowest = min(settings.frequencies)
     cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.narrow)
+    cutoff /= math.sqrt(extent.feed_permittivity)
     if lowest < ABOVE_CUTOFF * cutoff:
         raise ConfigError(
             f"frequency {lowest / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
@@ -355,7 +357,7 @@ def _times(extent: Extent, settings: Settings, cutoff: float, dt: float) -> dict
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
-    slowness = 1 / math.sqrt(1 - (cutoff / lowest) ** 2)
+    slowness = math.sqrt(extent.feed_permittivity) / math.sqrt(1 - (cutoff / lowest) ** 2)
     ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
     most = settings.max_steps or settled + 60 * ringing / dt
     return {

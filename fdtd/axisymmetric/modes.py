@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -58,14 +58,14 @@ MODES: tuple[str, ...] = tuple(f"{kind}1{number}" for number in range(1, 10) for
 """Modes of order 1 in order of their cutoffs: TE11, TM11, TE12, TM12, ...; the zeros of J_1 and J_1' interlace."""
 
 
-def mode_cutoff(name: str, radius: float) -> float:
-    """Return the cutoff of a mode of order 1 in an air-filled guide, Hz; the radius in m."""
-    return cutoff_zero(name) * speed_of_light / (2 * math.pi * radius)
+def mode_cutoff(name: str, radius: float, permittivity: float = 1.0) -> float:
+    """Return the cutoff of a mode of order 1 in a guide, Hz; the radius in m."""
+    return cutoff_zero(name) * speed_of_light / (2 * math.pi * radius) / math.sqrt(permittivity)
 
 
-def carried(radius: float, frequency: float) -> tuple[str, ...]:
-    """Return the modes of order 1 that propagate in an air-filled guide of a radius, m, in order of their cutoffs."""
-    return tuple(name for name in MODES if mode_cutoff(name, radius) < frequency)
+def carried(radius: float, frequency: float, permittivity: float = 1.0) -> tuple[str, ...]:
+    """Return the modes of order 1 that propagate in a guide of a radius, m, in order of their cutoffs."""
+    return tuple(name for name in MODES if mode_cutoff(name, radius, permittivity) < frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +240,7 @@ def _waves(
     for number, hz in enumerate(layout.frequencies):
         ahead, back = {}, {}
         for name in plane.modes or MODES:
-            mode = _mode(layout.grid, name, row[:6].tobytes(), columns + 1)
+            mode = _mode(layout.grid, name, row[:6].tobytes(), columns + 1, float(row[6, 0]))
             if mode is None or not _carries(layout.grid, mode, hz):
                 if plane.modes:
                     continue
@@ -260,7 +260,7 @@ def _conducting(e_phi: np.ndarray) -> np.ndarray:
 
 
 def _runs(shown: np.ndarray, wall: np.ndarray) -> list[tuple[int, int]]:
-    """Return [first, stop) of rows in succession that show one guide with air in it; see `_shown`."""
+    """Return [first, stop) of rows in succession that show one guide, evenly filled; see `_shown`."""
     count = len(wall)
 
     def same(one: int, other: int) -> bool:
@@ -269,15 +269,16 @@ def _runs(shown: np.ndarray, wall: np.ndarray) -> list[tuple[int, int]]:
             wall[one] == wall[other] > 2 and np.allclose(shown[:, one, inside], shown[:, other, inside], 0, _SAME)
         )
 
-    def air(one: int) -> bool:
+    def even(one: int) -> bool:
         inside = slice(None, int(wall[one]))
-        return bool((shown[6:9, one, inside] == 1).all() and (shown[9:, one, inside] == 0).all())
+        filled = np.abs(shown[6:9, one, inside] - shown[6, one, 0]) <= _SAME
+        return bool(filled.all() and (shown[9:, one, inside] == 0).all())
 
     runs: list[tuple[int, int]] = []
     first = 0
     for row in range(1, count + 1):
         if row == count or not same(row - 1, row):
-            if row - first >= _FEWEST and air(first):
+            if row - first >= _FEWEST and even(first):
                 runs.append((first, row))
             first = row
     return runs
@@ -289,18 +290,20 @@ def _away(run: tuple[int, int], at: float) -> float:
 
 
 @lru_cache(maxsize=512)
-def _mode(grid: AxisymmetricGrid, name: str, row: bytes, columns: int) -> GuideMode | None:
+def _mode(grid: AxisymmetricGrid, name: str, row: bytes, columns: int, permittivity: float) -> GuideMode | None:
     """Return a mode of the guide that a row shows; None where the row has too few columns for it."""
     parts = np.frombuffer(row).reshape(6, columns)
     number = int(name[3])
     if number > columns - 3:
         return None
-    return te_mode(grid, parts[:3], parts[3:], number) if name[:2] == "TE" else tm_mode(grid, parts[:3], number)
+    te = name[:2] == "TE"
+    mode = te_mode(grid, parts[:3], parts[3:], number) if te else tm_mode(grid, parts[:3], number)
+    return replace(mode, permittivity=permittivity)
 
 
 def _carries(grid: AxisymmetricGrid, mode: GuideMode, frequency: float) -> bool:
     """Say whether a mode propagates on the lattice."""
-    drive = 2 * math.sin(math.pi * frequency * grid.time_step) / grid.courant_number
+    drive = 2 * math.sin(math.pi * frequency * grid.time_step) / grid.courant_number * math.sqrt(mode.permittivity)
     return drive > mode.cutoff_per_cell * (1 + 1e-9)
 
 

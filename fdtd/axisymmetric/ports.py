@@ -11,8 +11,8 @@ So is a TM mode: h_z = 0, e_r = -dr psi, r E_phi = m psi, E_z in proportion to p
 
     (g_(i+1/2) + g_(i-1/2) + m^2 / r_i) psi_i - g_(i+1/2) psi_(i+1) - g_(i-1/2) psi_(i-1) = k_c^2 r_i psi_i, g = r / l
 
-Both kinds obey (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2, and the sums of `GuideMode.norm` over the fields
-of two different modes are zero to rounding.
+Both kinds obey eps (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2, eps that of the filling, and the sums of
+`GuideMode.norm` over the fields of two different modes are zero to rounding.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class GuideMode:
 
     Attributes:
         kind: "TE" or "TM".
+        permittivity: Relative, of what fills the guide.
         cutoff_per_cell: k_c d.
         e_r: Open length times E_r at the half nodes, (columns,).
         e_phi: r E_phi at the nodes, r in cells, (columns,).
@@ -42,6 +43,7 @@ class GuideMode:
     """
 
     kind: str = "TE"
+    permittivity: float = 1.0
     cutoff_per_cell: float
     e_r: np.ndarray
     e_phi: np.ndarray
@@ -60,8 +62,10 @@ class GuideMode:
         )
 
     def phase_per_cell(self, grid: AxisymmetricGrid, frequency: np.ndarray) -> np.ndarray:
-        """Phase constant beta d, rad, above cutoff: (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2."""
-        drive = (2 * np.sin(np.pi * np.asarray(frequency) * grid.time_step) / grid.courant_number) ** 2
+        """Phase constant beta d, rad, above cutoff: eps (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2."""
+        drive = (
+            self.permittivity * (2 * np.sin(np.pi * np.asarray(frequency) * grid.time_step) / grid.courant_number) ** 2
+        )
         rest = drive - self.cutoff_per_cell**2
         if (rest <= 0).any():
             raise ConfigError(
@@ -74,7 +78,7 @@ class GuideMode:
         """H over E of a forward wave, in units of the free-space admittance, on the lattice."""
         beta = self.phase_per_cell(grid, frequency)
         ratio = grid.courant_number * np.sin(beta / 2) / np.sin(np.pi * np.asarray(frequency) * grid.time_step)
-        return ratio if self.kind == "TE" else 1 / ratio
+        return ratio if self.kind == "TE" else self.permittivity / ratio
 
 
 def lowest_te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarray) -> GuideMode:

@@ -48,7 +48,12 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     permittivity, conductivity, coupling = effective_permittivity(
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
     )
+    feed = np.s_[:, :, : layout.origin + 1, : layout.feed_columns + 1]
+    as_it_is = permittivity[feed].copy()
     compensate_dispersion(grid, permittivity, layout.design_frequency)
+    # What fills the feed is the same for all components, so that the lattice carries pure TE and TM modes.
+    filled = np.abs(as_it_is - as_it_is[:, :1, layout.source_plane, 0][:, :, None, None]) < 1e-9
+    permittivity[feed] = np.where(filled, as_it_is, permittivity[feed])
     open_length, open_area = open_parts(grid, scene, np if scene.same_metal else xp)
     edge_conditions(grid, scene, permittivity, open_length, open_area)
     _close_feed(layout, open_length, open_area)
@@ -126,10 +131,11 @@ def _feed_modes(layout: Layout, media: Media) -> tuple[GuideMode, ...]:
     xp, plane = library(media.open_length), layout.source_plane
     seen = slice(None) if layout.own_feeds else slice(1)
     rows = on_host(xp.stack([part[seen, :, plane] for part in (media.open_length, media.open_area)], axis=1))
+    filled = float(on_host(media.permittivity[0, 0, plane, :1])[0])
     known: dict[bytes, GuideMode] = {}
     for row in rows:
         if row.tobytes() not in known:
-            known[row.tobytes()] = lowest_te_mode(layout.grid, *row)
+            known[row.tobytes()] = replace(lowest_te_mode(layout.grid, *row), permittivity=filled)
     found = tuple(known[row.tobytes()] for row in rows)
     return found if layout.own_feeds else found * media.batch
 

@@ -138,7 +138,7 @@ def test_a_section_too_short_for_the_cells_and_a_filled_one_are_refused(call, tm
     )
     written(tmp_path, filled)
     code, _, err = call("simulate", "horn.toml", "--quiet")
-    assert code == 2 and "plane = -2 mm is where a dielectric fills the guide" in err
+    assert code == 2 and "plane = -2 mm is where a dielectric fills a part of the guide" in err
 
 
 def test_designs_of_a_run_whose_guide_ends_before_the_plane_are_infeasible(tmp_path):
