@@ -89,9 +89,14 @@ def describe(experiment: Experiment) -> list[str]:
 
 
 def _range(gene: Any) -> str:
+    from antennaopt.families import parameter_of
     from antennaopt.quantities import format_length
 
-    show = format_length if gene.dimension == "length" else (lambda value: f"{value:g}")
+    parameter = parameter_of(gene.name)
+    words = parameter.choices if parameter else ()
+    show = (
+        format_length if gene.dimension == "length" else (lambda value: words[round(value)] if words else f"{value:g}")
+    )
     if gene.kind == "choice":
         return "one of " + ", ".join(show(value) for value in gene.choices)
     return f"{show(gene.low)} to {show(gene.high)}" + (", whole numbers" if gene.kind == "integer" else "")

@@ -72,8 +72,13 @@ def closed_form_of(experiment: Experiment, word: str) -> dict[str, float]:
 
 
 def _value(experiment: Experiment, gene: Gene, entry: Ranged | Fixed) -> float | None:
-    """Return a closed form's value of a gene, in its unit; None for a word that the parameter has not."""
+    """Return a closed form's value of a gene, in its unit.
+
+    None for a word that the parameter has not, and for a section of a horn where the closed form has one of the whole.
+    """
     value = entry.value if isinstance(entry, Fixed) else entry.best
+    if gene.name != entry.name and not isinstance(value, tuple):
+        return None
     if isinstance(value, str):
         choices = experiment.kind.parameter(gene.name).choices
         return float(choices.index(value)) if value in choices else None

@@ -10,9 +10,19 @@ import numpy as np
 
 from antennaopt.families.family import Designs, Family, spread
 from antennaopt.families.parameters import FEED, AtLeast, Part, entries, length
-from antennaopt.families.profiles import curve_parameters, outline_of, places, radius_of, scene_of, shell, wall_part
+from antennaopt.families.profiles import (
+    PIECES,
+    curve_parameters,
+    outline_of,
+    places,
+    radius_of,
+    scene_of,
+    shell,
+    wall_part,
+)
 from fdtd.axisymmetric.scene import Rim
 
+_FEWEST_PIECES = 64
 _OF_A_CURVE = ("horn.curve", "horn.amplitude", "horn.rho", "horn.gamma")
 
 
@@ -28,7 +38,8 @@ def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _section(designs: Designs) -> tuple[np.ndarray, tuple[Rim, ...]]:
-    share, count = places(), _sections(designs)
+    count = _sections(designs)
+    share = places(max(PIECES // count, _FEWEST_PIECES))  # a section of n is about an n-th as long
     lengths, radii = (spread(designs, f"horn.{name}", count) for name in ("length", "aperture_radius"))
     curves = {name: spread(designs, name, count) for name in _OF_A_CURVE}
     z, inner, start = [], [], designs["feed.inner_radius"]

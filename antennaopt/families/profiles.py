@@ -102,9 +102,9 @@ def radius_of(designs: Designs, table: str, share: np.ndarray) -> np.ndarray:
     return np.where(t >= 1.0, stop, found)
 
 
-def places() -> np.ndarray:
+def places(pieces: int = PIECES) -> np.ndarray:
     """Shares of a length at which a curve is drawn, denser at both ends, where a radius may go as a root of z."""
-    return (1 - np.cos(np.pi * np.arange(PIECES + 1) / PIECES)) / 2
+    return (1 - np.cos(np.pi * np.arange(pieces + 1) / pieces)) / 2
 
 
 def wall_round(z: np.ndarray, inner: np.ndarray, thickness: np.ndarray) -> np.ndarray:

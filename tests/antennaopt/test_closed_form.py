@@ -89,6 +89,17 @@ def test_lists_of_another_length(tmp_path: Path) -> None:
     assert six[1] < found[1] < six[2] and six[3] < found[2] < six[4]
 
 
+def test_sections_of_a_horn_have_no_closed_form(tmp_path: Path) -> None:
+    """A closed form of the whole length is none of a section."""
+    path = written(tmp_path, "profile_horn", HORN + "rho = { min = 0.6, max = 3.0 }\n", "closed_form")
+    sections = (
+        'antenna.horn.length={count=2, min="5 mm", max="40 mm"}',
+        'antenna.horn.aperture_radius=["6 mm", { min="9 mm", max="30 mm" }]',
+    )
+    assert set(load_experiment(path).start[0]) == {"horn.length", "horn.aperture_radius", "horn.rho"}
+    assert set(load_experiment(path, sections).start[0]) == {"horn.rho"}
+
+
 def test_a_gain_beyond_the_rule_is_its_last_one(tmp_path: Path) -> None:
     wide = ('antenna.horn.aperture_radius={min="6 mm", max="400 mm"}', 'antenna.horn.length={min="6 mm", max="4 m"}')
     (high,) = load_experiment(written(tmp_path, "conical_horn", HORN, "balanis", 40.0), wide).start

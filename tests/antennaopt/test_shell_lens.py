@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,3 +223,9 @@ def test_layers_as_genes(tmp_path: Path) -> None:
     assert load_antenna(path).design() == {
         name: value for name, value in DESIGNS["shell_lens"].items() if not name.startswith(("layers.p", "layers.t"))
     } | {"matching.wavelength": 0.0, "layers.loss_tangent": 0.0}
+
+
+def test_validate_names_the_words_of_a_gene(tmp_path: Path, call: Any) -> None:
+    path = antenna_file("shell_lens", tmp_path)
+    code, out, _ = call("validate", path, "--set", 'antenna.lens.shape={ choices = ["ellipse", "hyperhemisphere"] }')
+    assert code == 0 and "lens.shape: one of ellipse, hyperhemisphere" in out
