@@ -204,7 +204,7 @@ CASES = {
     "reflector": Case(
         design={
             **FEED,
-            "reflector.diameter": 50e-3,
+            "reflector.diameter": 34e-3,
             "reflector.focal_ratio": 0.4,
             "reflector.thickness": 0.8e-3,
             "reflector.defocus": 1e-3,
@@ -246,7 +246,7 @@ VARIANTS = {
         "lens_horn",
         {"lens.side": 1.0, "lens.thickness.0": 4e-3, "lens.thickness.1": 3e-3, "lens.thickness.2": 0.5e-3},
     ),
-    "shroud": ("reflector", {"reflector.shroud": 8e-3}),
+    "shroud": ("reflector", {"reflector.shroud": 6e-3}),
     "flush rings": ("choke_ring_feed", {"rings.set_back": 0.0, "rings.count": 3.0}),
 }
 """Shapes that a family's case leaves out: the family, and what to change in its case."""

@@ -24,7 +24,7 @@ from antennaopt.solve.plan import plan
 from fdtd.errors import ConfigError
 
 SOLVER = {"frequencies": [30e9], "design_frequency": 30e9, "cell": 0.6e-3}
-FAMILY, DESIGN = KINDS["reflector"], DESIGNS["reflector"]
+FAMILY, DESIGN = KINDS["reflector"], DESIGNS["reflector"] | {"reflector.diameter": 50e-3}
 
 
 @pytest.mark.parametrize("shroud", [0.0, 8e-3])
@@ -137,5 +137,8 @@ def test_gain_by_aperture_integration() -> None:
 )
 def test_bad_values(changes: tuple[str, ...], says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        load_antenna(antenna_file("reflector", tmp_path), tuple(f"antenna.{one}" for one in changes))
+        load_antenna(
+            antenna_file("reflector", tmp_path, **{"reflector.diameter": 50e-3}),
+            tuple(f"antenna.{one}" for one in changes),
+        )
     assert f": {says}" in str(refused.value) and "\n" not in str(refused.value)
