@@ -24,6 +24,7 @@ import numpy as np
 
 from fdtd.axisymmetric.problem import Problem
 from fdtd.backends.cuda.device import Device, DryDevice
+from fdtd.backends.cuda.packing import feed_macros
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.backends.cuda.text import flatten, kernel_digest
@@ -139,8 +140,9 @@ def kernel_texts(
         antennas: Any = problem
         made = SCHEMES[scheme](antennas, precision, limits, **choice)
         real = {"float32": "float", "float64": "double"}[precision]
-        settings = {"REAL": real, **made.macros, **(macros or {})}
-        return [flatten(made.text, settings), flatten("kernels/axisymmetric/looks.cu", {"REAL": real})]
+        settings = {"REAL": real} | feed_macros(antennas)
+        texts = (made.text, settings | made.macros | dict(macros or {})), ("kernels/axisymmetric/looks.cu", settings)
+        return [flatten(*one) for one in texts]
     device = DryDevice(limits)
     marching(problem, device, scheme, precision=precision, copies=copies, macros=macros, **choice).advance(steps)
     return device.texts

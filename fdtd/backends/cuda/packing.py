@@ -77,6 +77,22 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
     return arrays, numbers
 
 
+def feed_macros(problem: Problem) -> dict[str, int]:
+    """Return the setting of the kernels' texts where antennas have source profiles or port weights of their own."""
+    return {"OWN_FEEDS": 1} if _own_feeds(problem) else {}
+
+
+def _own_feeds(problem: Problem) -> bool:
+    source, port = problem.source, problem.port
+    return (source is not None and source.profile_r.ndim == 2) or (port is not None and port.v_r.ndim == 2)
+
+
+def _of_antennas(problem: Problem, rows: np.ndarray) -> np.ndarray:
+    """Repeat rows that all antennas share where others are the antennas' own."""
+    shared = rows.ndim == 2 and _own_feeds(problem)
+    return np.repeat(rows[None], problem.media.batch, axis=0) if shared else rows
+
+
 def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarray, padded: Any, lead: int) -> None:
     """Loss factors, cut faces, couplings; and each row's reach and flags."""
     grid, media = problem.grid, problem.media
@@ -157,16 +173,15 @@ def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, l
 def _add_source(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtype: Any) -> None:
     source = problem.source
     if source is None:
-        arrays["source"], arrays["waveform"] = padded(np.zeros((2, 1))), np.zeros(1, dtype)
-        numbers |= {"source_plane": -1, "source_columns": 0, "source_of": 0, "source_steps": 0}
+        arrays["source"], arrays["waveform"] = padded(_of_antennas(problem, np.zeros((2, 1)))), np.zeros(1, dtype)
+        numbers |= {"source_plane": -1, "source_columns": 0, "source_steps": 0}
         return
-    profiles = np.stack([source.profile_r, source.profile_phi], axis=-2)
+    profiles = _of_antennas(problem, np.stack([source.profile_r, source.profile_phi], axis=-2))
     arrays["source"] = padded(profiles)
     arrays["waveform"] = np.asarray(source.waveform, dtype)
     numbers |= {
         "source_plane": source.plane,
         "source_columns": profiles.shape[-1],
-        "source_of": profiles.ndim - 2,
         "source_steps": len(source.waveform),
     }
 
@@ -176,11 +191,11 @@ def _add_monitors(problem: Problem, arrays: Any, numbers: Any, padded: Any, dtyp
     port, contour, box, batch = problem.port, problem.contour, problem.field_map, problem.media.batch
     start = problem.grid.nr - problem.radial_layer.cells
     weights = np.zeros((4, 1)) if port is None else np.stack([port.v_r, port.v_phi, port.c_r, port.c_phi], axis=-2)
+    weights = _of_antennas(problem, weights)
     arrays["port_weights"] = padded(weights, np.float64)
     xp = library(problem.media.permittivity)
     arrays["port_record"] = xp.zeros((batch, samples, 2))
     numbers |= {"port_plane": -1 if port is None else port.plane, "port_columns": weights.shape[-1]}
-    numbers["port_of"] = weights.ndim - 2
     if contour is not None and (contour.column >= start or contour.bottom < 1):
         raise Unsuitable("the contour lies in the radial absorbing layer or on the lattice's lowest plane")
     size = 0 if contour is None else contour.size

@@ -10,7 +10,7 @@ import numpy as np
 from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.device import Device
-from fdtd.backends.cuda.packing import pack
+from fdtd.backends.cuda.packing import feed_macros, pack
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.schemes.antennas import Scheme
 
@@ -20,7 +20,7 @@ _RECORD_THREADS = 256
 # Arrays that hold something of every antenna along their first axis.
 _OF_ANTENNAS = (
     "fields", "media", "faces", "coupling", "rows", "radial_psi", "axial_psi", "port_record", "contour_record", "sums",
-    "active", "taken",
+    "active", "taken", "source", "port_weights",
 )  # fmt: skip
 # What a scheme with two buffers has twice, the second after the first.
 _DOUBLED = ("fields", "radial_psi", "axial_psi")
@@ -61,8 +61,9 @@ class Batch:
         }
         addresses = {name: device.address(buffer) for name, buffer in self._buffers.items()}
         self._parameters = pack_parameters(precision, numbers | addresses)
-        self._stepper = device.program(flatten(scheme.text, {"REAL": real, **scheme.macros}))
-        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", {"REAL": real}))
+        settings = {"REAL": real} | feed_macros(problem)
+        self._stepper = device.program(flatten(scheme.text, settings | scheme.macros))
+        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", settings))
         self.steps = 0
 
     def advance(self, end: int) -> None:

@@ -36,8 +36,7 @@ struct Parameters {
     const int *axial_rows;
     const real *axial;
     real *axial_psi;
-    // Source: profiles of e_r and e [2, pitch] or [batch, 2, pitch], waveform [source_steps]; source_of is 1 where
-    // each antenna has its own profiles, port_of where it has its own weights
+    // Source: profiles of e_r and e [2, pitch] or [batch, 2, pitch], waveform [source_steps]
     const real *source;
     const real *waveform;
     // Port: weights of e_r, e, h_r, h [4, pitch] or [batch, 4, pitch]; record [batch, samples, 2]
@@ -67,11 +66,9 @@ struct Parameters {
     int axial_count;
     int source_plane;
     int source_columns;
-    int source_of;
     int source_steps;
     int port_plane;
     int port_columns;
-    int port_of;
     int contour_column;
     int contour_bottom;
     int contour_top;
@@ -95,6 +92,10 @@ __constant__ Parameters P;
 // Constants of the compilation where a scheme sets them, so that addresses become constants too.
 #ifndef ROW_PITCH
 #define ROW_PITCH P.pitch
+#endif
+// 1 where each antenna has its own source profiles and port weights: a load and two products where registers are full.
+#ifndef OWN_FEEDS
+#define OWN_FEEDS 0
 #endif
 #ifndef RADIAL_PITCH
 #define RADIAL_PITCH P.radial_pitch
@@ -132,11 +133,11 @@ __device__ inline const real *node_coupling(int antenna, int k) {
 }
 
 __device__ inline const real *source_profile(int antenna, int part) {
-    return P.source + (long long)(P.source_of * antenna * 2 + part) * ROW_PITCH;
+    return P.source + (long long)(OWN_FEEDS * antenna * 2 + part) * ROW_PITCH;
 }
 
 __device__ inline const double *port_weights(int antenna, int part) {
-    return P.port_weights + (long long)(P.port_of * antenna * 4 + part) * ROW_PITCH;
+    return P.port_weights + (long long)(OWN_FEEDS * antenna * 4 + part) * ROW_PITCH;
 }
 
 __device__ inline real *radial_memory(int antenna, int k, int filter) {
