@@ -122,6 +122,10 @@ def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.nda
         after = metal.depth(which, r + dr * step, z + dz * step)
         before = metal.depth(which, r - dr * step, z - dz * step)
         slope = (after - before) / 2e-3
+        # In an inner corner, as far from both walls, the depth rises to either wall alone: look at each side by itself.
+        ahead, behind = (after - node[which, k, i]) / 1e-3, (node[which, k, i] - before) / 1e-3
+        steeper = np.where(np.abs(ahead) > np.abs(behind), ahead, behind)
+        slope = np.where(np.abs(slope) > _UPRIGHT, slope, steeper)
         way = np.sign(slope)
         away = gap / np.maximum(np.abs(slope), _UPRIGHT)
         at = (away * grid.cell + step) * way
