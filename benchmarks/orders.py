@@ -15,8 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+# The packages first: `tests` has folders of their names.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "published"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS
 
