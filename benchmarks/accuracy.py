@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate
@@ -118,8 +119,16 @@ def signed_errors(off):
     return {"directivity": off["directivity_db"], "s11": off["s11"], "pattern": cuts, "efficiency": off["efficiency"]}
 
 
-def row(name, mesh, finest, outcome):
+class Solved(NamedTuple):
+    """An outcome, and the processor time of each of its solutions, s."""
+
+    outcome: Any
+    times: list[float]
+
+
+def row(name, mesh, finest, solved):
     """What the table and the fits need, as plain numbers (see `orders`); `finest` is the cell, m."""
+    outcome, times = solved
     off, case = differences(name, outcome), EVERY[name]
     if name in SAME_FEED:
         ghz, permittivity = DENSITY_GHZ, max(case.get("permittivity", 1.0), DENSITY_PERMITTIVITY)
@@ -132,7 +141,6 @@ def row(name, mesh, finest, outcome):
     parts = signed_errors(off)
     found["rms"] = {key: float(f"{np.sqrt(np.mean(np.abs(part) ** 2)):.4g}") for key, part in parts.items()}
     found |= {key: outcome[key] for key in ("cells", "steps") if key in outcome}
-    times = outcome["times"]
     middle = median(times)
     return found | {"seconds": round(middle, 3), "spread": round((max(times) - min(times)) / 2 / middle, 3)}
 
@@ -143,7 +151,7 @@ def is_lossy(name):
 
 
 def solve_all(jobs, changes, repeat, processes):
-    """Outcomes by job, each with the `times` of its solutions, s."""
+    """Return what was solved, by job."""
     run = partial(solve_one, changes=changes)
     families = {EVERY[job.name]["family"]: job for job in jobs}
     for job in families.values():
@@ -154,9 +162,7 @@ def solve_all(jobs, changes, repeat, processes):
             solved = list(pool.map(run, rounds))
     else:
         solved = [run(job) for job in rounds]
-    return {
-        job: {**solved[at][0], "times": [spent for _, spent in solved[at :: len(jobs)]]} for at, job in enumerate(jobs)
-    }
+    return {job: Solved(solved[at][0], [spent for _, spent in solved[at :: len(jobs)]]) for at, job in enumerate(jobs)}
 
 
 def chosen_orders(outcomes, wanted):
@@ -168,7 +174,9 @@ def chosen_orders(outcomes, wanted):
         return {family: orders_of(family)[0] for family in own}
     if wanted:
         return dict.fromkeys(own, dict.fromkeys(QUANTITIES, float(wanted)))
-    errors = {(job.name, job.mesh): signed_errors(differences(job.name, found)) for job, found in outcomes.items()}
+    errors = {
+        (job.name, job.mesh): signed_errors(differences(job.name, found.outcome)) for job, found in outcomes.items()
+    }
     known = {name: about for name, about in families.items() if name in FITTED_TO}
     return orders_to_extrapolate(errors, families) | orders_to_extrapolate(errors, known)
 
@@ -176,7 +184,7 @@ def chosen_orders(outcomes, wanted):
 def open_waveguide_figures(outcomes):
     """Figures of the antenna that has a published table, by mesh."""
     keys = ("s11_db", "directivity_dbi", "hpbw_e_deg", "hpbw_h_deg", "front_to_back_db")
-    found = {job.mesh: outcomes[job] for job in outcomes if job.name == "open_waveguide" and not job.slow}
+    found = {job.mesh: outcomes[job].outcome for job in outcomes if job.name == "open_waveguide" and not job.slow}
     return {
         mesh: {key: [round(value, 3) for value in found[mesh][key]] for key in keys}
         for mesh in (0.3, 0.15)
@@ -187,9 +195,9 @@ def open_waveguide_figures(outcomes):
 def extrapolated(name, coarse, fine, outcomes, order):
     """The row of one antenna from two meshes; its times are the sums of both."""
     first, second = outcomes[coarse], outcomes[fine]
-    found = extrapolate(first, second, ratio=coarse.cell / fine.cell, order=order)
-    times = [sum(both) for both in zip(first["times"], second["times"], strict=True)]
-    return row(name, EXTRAPOLATED, fine.cell, {**found, "times": times})
+    found = extrapolate(first.outcome, second.outcome, ratio=coarse.cell / fine.cell, order=order)
+    times = [sum(both) for both in zip(first.times, second.times, strict=True)]
+    return row(name, EXTRAPOLATED, fine.cell, Solved(found, times))
 
 
 def all_rows(names, outcomes, pair, order):

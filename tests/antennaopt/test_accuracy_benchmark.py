@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,3 +95,17 @@ def test_added_rows_replace_those_of_their_antennas(solved: list[Any]) -> None:
     assert (found["orders"], found["measured_on"]) == ({"a": 1, "b": 2}, {"commit": "old"})
     with pytest.raises(SystemExit, match="settings"):
         accuracy.added(stored, new | {"settings": {"pml_cells": 12}})
+
+
+def test_as_a_command(tmp_path: Path) -> None:
+    """The script itself, with real solutions: errors against the references on two meshes, and extrapolated."""
+    script, found = Path(accuracy.__file__), tmp_path / "accuracy.json"
+    words = ["--cases", "open_waveguide", "--cells", "0.6", "0.45", "--repeat", "1"]
+    done = subprocess.run(
+        [sys.executable, str(script), *words, "--json", str(found)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = json.loads(found.read_text())["rows"]
+    s11 = {row["mesh"]: row["s11"] for row in rows if row["case"] == "open_waveguide"}
+    assert 0.0 < s11[0.45] < s11[0.6] < 0.01
+    assert max(row["s11"] for row in rows if row["mesh"] == "extrapolated") < 0.003
