@@ -64,7 +64,7 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
 
 
 OTHER_MODES = {
-    "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; only TE11 is excited and measured here"),
+    "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; here it is neither excited nor measured"),
     "TM11": (1, "TM", "power that the antenna reflects into TM11 is not in S11; `modes` in the results has it"),
 }
 

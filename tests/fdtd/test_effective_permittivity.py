@@ -159,8 +159,8 @@ def test_cut_cells_do_not_depend_on_how_many_there_are() -> None:
     """To the bit: a product of matrices adds up differently for other numbers of points (42 of these 60 parts)."""
     cell, rng = 0.5e-3, np.random.default_rng(3)
     r, z = rng.uniform(1e-3, 6e-3, (2, 60))
-    ball, nobody = spheres(np.array([5e-3])), np.zeros(60, dtype=int)
-    whole = _cut(ball.distance, nobody, r, z, cell)
-    parts = [_cut(ball.distance, nobody[:count], r[:count], z[:count], cell) for count in range(1, 61)]
+    ball, antennas = spheres(np.array([5e-3])), np.zeros(60, dtype=int)
+    whole = _cut(ball.distance, antennas, r, z, cell)
+    parts = [_cut(ball.distance, antennas[:count], r[:count], z[:count], cell) for count in range(1, 61)]
     different = [part for part in parts if any((a[: len(b)] != b).any() for a, b in zip(whole, part, strict=True))]
     assert len(different) == 0
