@@ -90,5 +90,5 @@ FAMILY = Family(
     outline=_outline,
     limits=(AtLeast(name="lens.radii", **LENS_BASE),),
     parts=_parts,
-    orders=Orders(s11=2.02, pattern=2.12, efficiency=1.94),
+    orders=Orders(s11=2.02, pattern=2.1, efficiency=1.98),
 )
