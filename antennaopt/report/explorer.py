@@ -22,8 +22,10 @@ DIGITS = 5  # significant
 DEEPEST_DB = 60.0
 
 
-def explorer_data(record: RunRecord) -> str | None:
-    """Return the data of the plot as JSON that may stand in a script element; None without an antenna that is ok.
+def explorer_data(record: RunRecord) -> tuple[str, int] | None:
+    """Return the data of the plot, and how many antennas are left out of it; None without an antenna that is ok.
+
+    The data is JSON that may stand in a script element.
 
     Keys: `columns`, their names; `rows`, a list a column; `individuals`; `patterns` by individual with `e` and `h`,
     dBi at `theta_deg`, at `frequency`; `left_out`, the number of antennas that are not in it.
@@ -50,7 +52,7 @@ def explorer_data(record: RunRecord) -> str | None:
         "left_out": len(ok) - len(kept),
     }
     # Text of a script element ends at "</"; nothing in it is markup otherwise.
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"), data["left_out"]
 
 
 def influence(record: RunRecord) -> list[tuple[str, float, str]]:

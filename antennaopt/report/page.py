@@ -161,7 +161,7 @@ def report_text(record: RunRecord) -> str:
         lstrip_blocks=True,
     )
     drawn = figures(record)  # reads patterns, which may be damaged
-    explored = explorer_data(record)
+    explored, left_out = explorer_data(record) or (None, 0)
     return environment.get_template(TEMPLATE).render(
         title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
         run=record.folder.run_id,
@@ -176,7 +176,7 @@ def report_text(record: RunRecord) -> str:
         genes=summary.gene_table(record),
         influence=influence_table(record),
         explorer=explored,
-        left_out=f"; {left} more antennas are left out" if (left := _left_out(explored)) else "",
+        left_out=f"; {left_out} more antennas are left out" if left_out else "",
         commands=commands(record),
         certificate=summary.certificate_account(record),
         certificate_table=summary.certificate_table(record),
@@ -197,10 +197,6 @@ def influence_table(record: RunRecord) -> dict[str, Any] | None:
     """Return how the genes go with the fitness as a table, None without any."""
     rows = [[name, f"{rank:+.2f}", f"{way} is better"] for name, rank, way in influence(record)[:MOST_GENES]]
     return {"header": ["gene", "rank correlation", ""], "rows": rows} if rows else None
-
-
-def _left_out(explored: str | None) -> int:
-    return 0 if explored is None else int(json.loads(explored)["left_out"])
 
 
 def _shown(value: Any) -> Any:
