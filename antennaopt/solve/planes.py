@@ -13,7 +13,7 @@ from antennaopt.solve.modes import BACKWARD, FORWARD, REFLECTED
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, ModePlane, PlaneWaves, carried, mode_cutoff
 
-_SHORTEST = 8  # cells of a guide in which modes are told apart; those next to its ends are another guide's too
+_SHORTEST = 8  # cells of a guide in which modes are told apart; those next to its ends show another guide as well
 
 
 def planes_of(settings: SolverSettings, feed_radius: float, permittivity: float = 1.0) -> tuple[ModePlane, ...]:

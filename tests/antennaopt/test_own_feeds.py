@@ -43,7 +43,7 @@ at_most = -15.0
 
 @pytest.mark.parametrize("family", ["open_waveguide", "hemispherical_lens", "conical_horn"])
 def test_alone_and_in_a_batch(family: str) -> None:
-    """The same bits, whoever else is solved; each has the S11 of its own radius."""
+    """The same bits, with other antennas or without; each has the S11 of its own radius."""
     base = {**DESIGNS[family], "feed.outer_radius": 4.4e-3}
     designs = [{**base, "feed.inner_radius": radius} for radius in RADII]
     made = plan(family, designs[0], designs[-1], SOLVER).to_dict()

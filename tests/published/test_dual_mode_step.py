@@ -80,7 +80,7 @@ def radii(radius: float) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache
 def mode_matching(modes: int) -> tuple[float, float, float]:
-    """Share, phase (degrees) and |S11|^2 of the step, with so many TE and TM modes in the narrow guide.
+    """Share, phase (degrees) and |S11|^2 of the step, with a number of TE and TM modes in the narrow guide.
 
     With E matched over the wide guide and H over the narrow one: c = P (i + r), P^T Y_w c = Y_n (i - r).
 
@@ -100,7 +100,7 @@ def mode_matching(modes: int) -> tuple[float, float, float]:
 
 
 def measured(cells: int) -> tuple[float, float, float]:
-    """Share, phase (degrees) and |R12 - R21| of the step on a lattice of so many cells a wavelength."""
+    """Share, phase (degrees) and |R12 - R21| of the step on a lattice, by its cells a wavelength."""
     waves = []
     for length in SECTIONS:
         design = {
