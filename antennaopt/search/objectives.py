@@ -29,8 +29,25 @@ WORST_SHORTFALL_DB = 200.0
 Outcome = Mapping[str, Any]
 
 
+class _Named:
+    """Name and metric of what has a key or a figure with options."""
+
+    metric: str
+    figure: Figure | None
+
+    @property
+    def name(self) -> str:
+        """Key of the outcome, and the beginning of its columns."""
+        return self.metric if self.figure is None else self.figure.name
+
+    @property
+    def about(self) -> Metric:
+        """Label and unit."""
+        return metric_of(self.metric) if self.figure is None else self.figure.about
+
+
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class Standing(_Named):
     """A goal, and the value of one antenna at the frequency where it is worst.
 
     Attributes:
@@ -58,16 +75,6 @@ class Standing:
     figure: Figure | None = None
 
     @property
-    def name(self) -> str:
-        """Key of the outcome, and the beginning of its columns."""
-        return self.metric if self.figure is None else self.figure.name
-
-    @property
-    def about(self) -> Metric:
-        """Label and unit."""
-        return metric_of(self.metric) if self.figure is None else self.figure.about
-
-    @property
     def met(self) -> bool:
         """Whether the goal is met at all of its frequencies."""
         return self.shortfall_db <= 0.0
@@ -80,7 +87,7 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objective:
+class Objective(_Named):
     """A goal for one metric of an outcome: at least or at most a level, at the worst of its frequencies.
 
     Attributes:
@@ -103,16 +110,6 @@ class Objective:
     ratio: bool = False
     met_when_absent: bool = False
     figure: Figure | None = None
-
-    @property
-    def name(self) -> str:
-        """Key of the outcome, and the beginning of its columns."""
-        return self.metric if self.figure is None else self.figure.name
-
-    @property
-    def about(self) -> Metric:
-        """Label and unit."""
-        return metric_of(self.metric) if self.figure is None else self.figure.about
 
     @property
     def lines(self) -> tuple[LimitLine, ...]:
