@@ -30,6 +30,7 @@ RANKS = {
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges"),
         ("axisymmetric.scene", "cpml", "waveforms"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
+        ("axisymmetric.rim_media",),
         (
             "axisymmetric.rims",
             "axisymmetric.ports",

@@ -16,8 +16,11 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.scene import LevelSet, Scene
 
 _PIECES = 32  # an edge is searched for walls in this many pieces
+_BLOCK = 4  # nodes along a side of a block
+_NEAR = 2 + _BLOCK / 2 * 2**0.5 + 0.01  # cells; a block whose middle is farther from metal has no node within two
 _CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
-_SNAP = 0.27  # over the headroom: a node this near a slanted wall, in cells, takes it over, which moves the wall less
+_SNAP = 0.27  # over the headroom: a node this near a wall, in cells, takes it over
+_SNAP_SLANTED = 0.13  # the same of a slanted wall far from the axis
 _UPRIGHT = 0.97  # a wall counts as r = const or z = const where its normal is so to this: up to 14 degrees off
 _ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
@@ -41,9 +44,9 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene, xp: Any = np) -> tuple[np.n
     walls are where they are.
 
     In front of slanted walls, the area of a small face is raised until the circulation that drives it is no larger than
-    1.28 times a whole cell's (0.85 within 8 cells of the axis), which moves the wall outwards by 1.36 (0.407 - f) of a
-    cell where the part f of it is open. For f < 0.21 it is nearer to let the node take the wall over. The wall is so
-    moved by a quarter of a cell at most, and not at all for f > 0.4.
+    1.28 times a whole cell's (0.85 within 8 cells of the axis). The next face away from the wall has as much less,
+    where the same bound allows it, so that the flux in front of the wall has the room that it should have. Nodes within
+    0.1 of a cell take the wall over (0.21 before walls r = const or z = const, and near the axis).
 
     Args:
         grid: The lattice.
@@ -67,9 +70,10 @@ def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
     d = grid.cell
     r, z = xp.arange(grid.nr + 1) * d, (xp.arange(grid.nz + 1) - grid.origin) * d
     which = xp.arange(len(metal.antennas))[:, None, None]
-    node = metal.depth(which, r[None, None, :], z[None, :, None])
-    beyond_r, beyond_z = _straight_walls(metal, node)
-    near = (node < 0) & (node > -_SNAP / headroom(grid, far=True))
+    node = metal.depth(which, r[None, None], z[None, :, None]) if xp is not np else _by_blocks(metal, which, r, z)
+    beyond_r, beyond_z, upright = _straight_walls(metal, node)
+    snap = np.where(upright | (xp.arange(grid.nr + 1) < AXIS_COLUMNS), _SNAP, _SNAP_SLANTED)
+    near = (node < 0) & (node > -snap / headroom(grid, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     along_r, along_z = _samples(metal, node, axis=2), _samples(metal, node, axis=1)
     for _ in range(_CLOSING_PASSES):
@@ -77,6 +81,7 @@ def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
         e_z, through_z = _edges(along_z, node, axis=1)
         if not _close(node, through_r, through_z):
             break
+        along_r, along_z = _samples(metal, node, 2, along_r), _samples(metal, node, 1, along_z)
     conducts = node >= 0
     e_r = _reach(e_r, conducts, beyond_r)
     e_z = _turned(_reach(_turned(e_z), _turned(conducts), _turned(beyond_z)))
@@ -102,18 +107,35 @@ class _Metal:
         return deepest / self.grid.cell + _ON_WALL
 
 
+def _by_blocks(metal: _Metal, which: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the depth at the nodes, (antennas, rows, columns), in cells, exact within two cells of metal's surface.
+
+    In a block of nodes farther away all have the depth of one of them. No surface is between these, so the sign is
+    right: a depth is no larger than the distance from the surface. On a device one launch is faster than this.
+    """
+    rows, columns = (np.arange(len(one)) for one in (z, r))
+    mid_row, mid_column = (np.minimum(one // _BLOCK * _BLOCK + _BLOCK // 2, one[-1]) for one in (rows, columns))
+    coarse = metal.depth(which, r[None, None, np.unique(mid_column)], z[None, np.unique(mid_row), None])
+    node = coarse[:, rows // _BLOCK][:, :, columns // _BLOCK]
+    near = np.nonzero(np.abs(node) < _NEAR)
+    node[near] = metal.depth(near[0], r[near[2]], z[near[1]])
+    return node
+
+
 def _turned(array: np.ndarray) -> np.ndarray:
     """Rows for columns."""
     return np.swapaxes(array, 1, 2)
 
 
-def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return how far beyond each open node, in cells, a wall r = const or z = const stands that it should take over.
+
+    Last of all, whether the wall nearest to the node is such a wall.
 
     Positive where the wall is at larger r (or z), zero where there is none. Such a wall must face the node and its
     neighbours to both sides: a wall does not grow past its rim.
     """
-    grid, beyond = metal.grid, []
+    grid, beyond, upright = metal.grid, [], np.zeros_like(node, dtype=bool)
     most_r, most_z = (smallest_opening(grid, far) for far in (True, False))
     which, k, i = np.nonzero((node < 0) & (node > -most_z))
     r, z, gap = i * grid.cell, (k - grid.origin) * grid.cell, -node[which, k, i]
@@ -126,6 +148,7 @@ def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.nda
         ahead, behind = (after - node[which, k, i]) / 1e-3, (node[which, k, i] - before) / 1e-3
         steeper = np.where(np.abs(ahead) > np.abs(behind), ahead, behind)
         slope = np.where(np.abs(slope) > _UPRIGHT, slope, steeper)
+        upright[which, k, i] |= np.abs(slope) > _UPRIGHT
         way = np.sign(slope)
         away = gap / np.maximum(np.abs(slope), _UPRIGHT)
         at = (away * grid.cell + step) * way
@@ -136,7 +159,7 @@ def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.nda
         beyond.append(found)
     wall = (beyond[0] != 0) | (beyond[1] != 0) | (node >= 0)
     kept = (np.where(np.roll(wall, 1, axis) & np.roll(wall, -1, axis), beyond[axis - 1], 0.0) for axis in (1, 2))
-    return next(kept), next(kept)
+    return next(kept), next(kept), upright
 
 
 def _reach(edges: np.ndarray, metal: np.ndarray, beyond: np.ndarray) -> np.ndarray:
@@ -186,7 +209,7 @@ def _close(node: np.ndarray, through_r: np.ndarray, through_z: np.ndarray) -> bo
 
 
 class _Samples(NamedTuple):
-    """Depth along the edges near to metal, cells, (edges, pieces + 1), and which antenna, row and column each is."""
+    """Depth along edges that metal may cut, cells, (edges, pieces + 1), and which antenna, row and column each is."""
 
     depth: np.ndarray
     which: np.ndarray
@@ -194,15 +217,27 @@ class _Samples(NamedTuple):
     i: np.ndarray
 
 
-def _samples(metal: _Metal, node: np.ndarray, axis: int) -> _Samples:
-    """Look along the edges of an axis of the nodes; nodes that walls take over later are near to metal already."""
+def _samples(metal: _Metal, node: np.ndarray, axis: int, known: _Samples | None = None) -> _Samples:
+    """Look along the edges of an axis of the nodes that metal may cut, and add them to those known."""
     grid, along_r = metal.grid, axis == 2
-    near_first, near_last = _ends(np.abs(node) < 2.0, axis)
-    which, k, i = np.nonzero(near_first | near_last)
+    cut = _may_be_cut(node, axis)
+    if known is not None:
+        cut[known.which, known.k, known.i] = False
+    which, k, i = np.nonzero(cut)
     steps = library(node).linspace(0.0, 1.0, _PIECES + 1)
     r = (i[:, None] + (steps if along_r else 0.0)) * grid.cell
     z = (k[:, None] + (0.0 if along_r else steps) - grid.origin) * grid.cell
-    return _Samples(metal.depth(which[:, None], r, z), which, k, i)
+    found = _Samples(metal.depth(which[:, None], r, z), which, k, i)
+    return found if known is None else _Samples(*(np.concatenate(both) for both in zip(known, found, strict=True)))
+
+
+def _may_be_cut(node: np.ndarray, axis: int) -> np.ndarray:
+    """Say which edges of an axis have one end in metal, or none and both no farther from it than the edge is long.
+
+    A depth is no larger than the distance from the surface, so metal cuts no other edge between two open ends.
+    """
+    first, last = _ends(node, axis)
+    return ((first < 0) != (last < 0)) | ((first < 0) & (last < 0) & (first + last > -1.0 - 1e-3))
 
 
 def _edges(samples: _Samples, node: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -260,12 +295,38 @@ def _faces(metal: _Metal, conducts: np.ndarray, e_r: np.ndarray, e_z: np.ndarray
     cut = corners == 3
     for edge in (low, high, left, right):
         cut = cut | ((edge > 0) & (edge != 1))
-    h_phi = np.where((corners > 0) & (corners < 4) & cut, np.maximum(area, driven), 1.0)
-    h_r = np.where((left > 0) & (left != 1), np.maximum(left, floor), 1.0)
+    cut &= (corners > 0) & (corners < 4)
+    ahead, upwards = (here + 0 + above) - (after + 0 + beyond), (here + 0 + after) - (above + 0 + beyond)
+    h_phi = _raised(np.where(cut, area, 1.0), driven, cut, ahead, upwards)
+    away, none, rest = np.where(here, 1, -1), np.zeros_like(corners), 1.0 / most
+    cut = (left > 0) & (left != 1)
+    h_r = _raised(np.where(cut, left, 1.0), np.where(cut, floor, rest), cut, none, away)
     # The flux through h_z grows with the radius: its area counts at the middle of what is open.
     middle = np.where(here, columns + 1 - low / 2, columns + low / 2) / (columns + 0.5)
-    h_z = np.where((low > 0) & (low != 1), np.maximum(low * middle, floor), 1.0)
+    cut = (low > 0) & (low != 1)
+    h_z = _raised(np.where(cut, low * middle, 1.0), np.where(cut, floor, rest), cut, away, none)
     return np.stack([h_r, h_phi, h_z], axis=1)
+
+
+def _raised(area: np.ndarray, least: np.ndarray, cut: np.ndarray, ahead: np.ndarray, upwards: np.ndarray) -> np.ndarray:
+    """Raise the areas of cut faces to the least allowed, and take as much from the next faces away from the wall.
+
+    Args:
+        area: Of the faces of one component, (batch, nz, nr).
+        least: The smallest area allowed of each.
+        cut: Which are cut by a wall.
+        ahead: Where the next face away from the wall is along r: +1 (or more) or -1 (or less), 0 for neither.
+        upwards: The same along z.
+    """
+    made = np.where(cut, np.maximum(area, least), area)
+    parts = np.maximum(np.abs(ahead) + np.abs(upwards), 1)
+    taken = np.zeros_like(area)
+    for way, axis in ((ahead, 2), (upwards, 1)):
+        first, last = _ends(taken, axis)
+        share = (made - area) * np.abs(way) / parts
+        last += _ends(np.where(way > 0, share, 0.0), axis)[0]
+        first += _ends(np.where(way < 0, share, 0.0), axis)[1]
+    return made - np.minimum(taken, np.maximum(made - least, 0.0))
 
 
 def _inner_corners(

@@ -39,7 +39,8 @@ class Extent:
         feed_length: Inside length of the feed.
         permittivity: Largest.
         narrowest: Inner radius of the narrowest feed; None where all have the same.
-        own_feeds: Whether the feeds' walls differ from antenna to antenna.
+        own_feeds: Whether the feeds' walls or fillings differ from antenna to antenna.
+        feed_permittivity: Smallest and largest of what fills the feeds.
     """
 
     r_max: float
@@ -50,7 +51,7 @@ class Extent:
     permittivity: float
     narrowest: float | None = None
     own_feeds: bool = False
-    feed_permittivity: float = 1.0
+    feed_permittivity: tuple[float, float] = (1.0, 1.0)
 
     @property
     def narrow(self) -> float:
@@ -110,7 +111,7 @@ class Layout:
         design_frequency: Where loss tangents hold, Hz.
         pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
         surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
-        own_feeds: Whether antennas have feeds of their own radii; `feed_columns` is that of the widest then.
+        own_feeds: Whether radii or fillings of feeds differ; `feed_columns` is that of the widest then.
     """
 
     nr: int
@@ -272,7 +273,7 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
 
 
 def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
-    """Return the cutoff of the feed's TE11, Hz.
+    """Return the cutoff of the feed's TE11, Hz; of several feeds' the highest.
 
     Raises:
         ConfigError: Cells of size d do not resolve the feed, or a frequency is too low for it.
@@ -284,7 +285,7 @@ def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
         )
     lowest = min(settings.frequencies)
     cutoff = float(jnp_zeros(1, 1)[0]) * speed_of_light / (2 * math.pi * extent.narrow)
-    cutoff /= math.sqrt(extent.feed_permittivity)
+    cutoff /= math.sqrt(extent.feed_permittivity[0])
     if lowest < ABOVE_CUTOFF * cutoff:
         raise ConfigError(
             f"frequency {lowest / 1e9:g} GHz is below or near the feed's cutoff, {cutoff / 1e9:.4g} GHz "
@@ -357,7 +358,11 @@ def _times(extent: Extent, settings: Settings, cutoff: float, dt: float) -> dict
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.
-    slowness = math.sqrt(extent.feed_permittivity) / math.sqrt(1 - (cutoff / lowest) ** 2)
+    # Of fillings between two, one at an end has the slowest waves.
+    thinnest = extent.feed_permittivity[0]
+    slowness = max(
+        math.sqrt(one) / math.sqrt(1 - thinnest / one * (cutoff / lowest) ** 2) for one in extent.feed_permittivity
+    )
     ringing = transit + (slowness - 1) * extent.feed_length / speed_of_light
     most = settings.max_steps or settled + 60 * ringing / dt
     return {

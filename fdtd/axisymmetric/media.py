@@ -223,14 +223,14 @@ def _mix_surfaces(
     at_batch, at_k, at_i = places // (nz * nr), places // nr % nz, places % nr
     for component, (dr, dz) in enumerate(OFFSETS):
         cells = at_batch, (at_i + dr) * grid.cell, (at_k - grid.origin + dz) * grid.cell
-        harmonic, mean, normal_r, normal_z = _mixed(grid, scene, *cells)
+        harmonic, mean, normal_r, normal_z = mixed(grid, scene, *cells)
         across = (normal_r**2, 0.0, normal_z**2)[component]
         permittivity[at_batch, component, at_k, at_i] = 1 / (across * harmonic + (1 - across) / mean)
         if component == 1 and coupling is not None:
             coupling[at_batch, at_k, at_i] = normal_r * normal_z * np.real(harmonic - 1 / mean)
 
 
-def _mixed(grid: AxisymmetricGrid, scene: Scene, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> tuple:
+def mixed(grid: AxisymmetricGrid, scene: Scene, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> tuple:
     """Return <1/eps> and <eps> of the cells around points, and the normal of the surface that cuts most of each.
 
     Later bodies take their part of each subcell first, so that two that share a surface leave no air between them.
@@ -241,7 +241,7 @@ def _mixed(grid: AxisymmetricGrid, scene: Scene, index: np.ndarray, r: np.ndarra
     taken, air, harmonic, mean = 0.0, 1.0, 0.0, 0.0
     most: Any = None
     for body in reversed(scene.dielectrics):
-        share, along_r, along_z = _cut(body.distance, index, r, z, d)
+        share, along_r, along_z = cut(body.distance, index, r, z, d)
         seen = np.minimum(share, 1 - taken) if most is not None else share
         taken = taken + seen
         part = seen.mean(axis=1) if free is None else (seen * free).sum(axis=1) / free.sum(axis=1)
@@ -261,12 +261,12 @@ def _outside_metal(scene: Scene, index: np.ndarray, r: np.ndarray, z: np.ndarray
     """Return the part of each subcell outside the metal; all of it where metal fills the cell."""
     metal: Any = 0.0
     for conductor in scene.conductors:
-        metal = np.maximum(metal, _cut(conductor, index, r, z, d)[0])
+        metal = np.maximum(metal, cut(conductor, index, r, z, d)[0])
     free = 1.0 - metal
     return np.where(free.sum(axis=1)[:, None] > 1e-6, free, 1.0)
 
 
-def _cut(
+def cut(
     distance: LevelSet, index: np.ndarray, r: np.ndarray, z: np.ndarray, d: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the part of each subcell around (r, z) inside a body, and its surface normal's radial and axial parts.

@@ -11,8 +11,8 @@ on every edge the wedge's own field solves the lattice's equations exactly. E_ph
 for V and the magnetic potential for W, the inverse of the same ratio in air is the area of the H face that this edge
 crosses. Edges and faces that a wall cuts are included, and nodes that took a wall over (V = 0 there).
 
-`fdtd.axisymmetric.wedges` knows V and W. The ratios of all rims of a batch are found at once, then applied a rim at a
-time.
+`fdtd.axisymmetric.wedges` knows V and W, `fdtd.axisymmetric.rim_media` the dielectrics around rims. The ratios of all
+rims of a batch are found at once, then applied a rim at a time.
 
 References:
     Przybyszewski & Mrozowski, IEEE Microw. Guided Wave Lett. 8 (1998) 66 (metal wedges in Yee's mesh).
@@ -28,14 +28,13 @@ import numpy as np
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS, headroom
 from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.rim_media import Corners, Sectors
 from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.wedges import Wedges
 
 _REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
 _LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
 _SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
-_LOOKED_AT = 0.2  # cells from the rim at which the media around it are looked at
-_DIRECTIONS = 720
 _WINDOW = 9  # cells around a rim that may be corrected, each way
 _AT_A_TIME = 1 << 18  # nodes, so that a host's cache holds them
 
@@ -61,7 +60,7 @@ def edge_conditions(
     in_air = windows.ratios(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
     in_air = in_air.reshape(2, *windows.opening.shape, _WINDOW, _WINDOW)
     xp = library(permittivity)
-    media = _Media.of(windows, _around(grid, scene), xp) if scene.dielectrics else None
+    media = _Media.of(grid, scene, windows, xp) if scene.dielectrics else None
     for rim in range(len(scene.rims)):
         if windows.real[rim].any():
             place = windows.place(rim)
@@ -296,24 +295,6 @@ def _driven(stacked: np.ndarray, side_by_side: np.ndarray, *, upwards: bool) -> 
     return stacked + np.roll(stacked, step, 1) + side_by_side + np.roll(side_by_side, step, 2)
 
 
-def _around(grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
-    """Permittivity in directions around each rim, from its first wall on, (rims, batch, directions)."""
-    metals = 1 if scene.same_metal else scene.batch
-    r, z, wall, opening = (
-        np.nan_to_num(np.stack([np.broadcast_to(getattr(rim, name), (scene.batch,))[:metals] for rim in scene.rims]))
-        for name in ("r", "z", "wall", "opening")
-    )
-    xp = library(scene.dielectrics[0].permittivity)
-    r, z, wall, opening = (xp.asarray(one[..., None]) for one in (r, z, wall, opening))
-    angle = wall + (xp.arange(_DIRECTIONS) + 0.5) * (opening / _DIRECTIONS)
-    at_r, at_z = r + _LOOKED_AT * grid.cell * np.cos(angle), z + _LOOKED_AT * grid.cell * np.sin(angle)
-    found: Any = 1.0
-    for body in scene.dielectrics:
-        inside = body.distance(xp.arange(scene.batch)[:, None], at_r, at_z) > 0
-        found = np.where(inside, body.permittivity[:, None], found)
-    return found
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Media:
     """What is around the rims of each member of the batch.
@@ -322,41 +303,49 @@ class _Media:
         first: Permittivity at the first wall, (rims, batch); where one medium is around the rim, its permittivity.
         item: Row of `mixed` of a rim and member with several media, -1 for others, (rims, batch).
         mixed: Ratios of the edges there, (2, rows, window, window), in the metal's library.
+        local: Row of `factors` of a rim and member where a sector ends within reach, -1 for others, (rims, batch).
+        factors: What the ratios there are multiplied by, (2, rows, window, window), in the permittivity's library.
         xp: The permittivity's library.
     """
 
     first: np.ndarray
     item: np.ndarray
     mixed: np.ndarray | None
+    local: np.ndarray
+    factors: np.ndarray | None
     xp: Any
 
     @classmethod
-    def of(cls, windows: _Windows, around: np.ndarray, xp: Any) -> _Media:
+    def of(cls, grid: AxisymmetricGrid, scene: Scene, windows: _Windows, xp: Any) -> _Media:
         """Return the media around a scene's rims.
 
         Args:
-            windows: The rims.
-            around: Permittivity in directions around them, (rims, batch, directions).
+            grid: The lattice.
+            scene: The batch.
+            windows: Its rims.
             xp: The permittivity's library.
         """
-        changes = np.diff(around, axis=2) != 0
-        several, first = (on_host(one) for one in (changes.any(axis=2), around[:, :, 0]))
+        corners = Corners.of(scene)
+        around = corners.around(grid, scene)
+        several, first = (on_host(one) for one in ((np.diff(around, axis=2) != 0).any(axis=2), around[:, :, 0]))
         several = several & windows.real
-        item = np.full(several.shape, -1)
-        if not several.any():
-            return cls(first=first, item=item, mixed=None, xp=xp)
-        rim, member = np.nonzero(several)
-        here = library(around).asarray(rim), library(around).asarray(member)
-        rows, changes = on_host(around[here]), on_host(changes[here])
-        antenna = member if windows.real.shape[1] == around.shape[1] else 0 * member
-        opening = windows.opening[rim, antenna]
-        ends, permittivity = _sectors(rows, changes, opening)
-        # Members with the same metal and the same media around it share a row.
-        keys = np.concatenate([rim[None], antenna[None], ends, permittivity]).T
-        _, where, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        wedges = Wedges.of(ends[:, where], permittivity[:, where])
-        item[rim, member] = row.ravel()
-        return cls(first=first, item=item, mixed=windows.ratios(wedges, rim[where], antenna[where]), xp=xp)
+        item, mixed = np.full(several.shape, -1), None
+        if several.any():
+            sectors = Sectors.of(around, windows.opening, several)
+            # Members with the same metal and the same media around it share a row.
+            keys = np.concatenate([sectors.rim[None], sectors.antenna[None], sectors.ends, sectors.permittivity]).T
+            _, where, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+            wedges = Wedges.of(sectors.ends[:, where], sectors.permittivity[:, where])
+            item[sectors.rim, sectors.member] = row.ravel()
+            mixed = windows.ratios(wedges, sectors.rim[where], sectors.antenna[where])
+        ended = corners.ended(grid, scene, around) & windows.real
+        local, factors = np.full(several.shape, -1), None
+        if ended.any():
+            corners = corners.all_around()
+            sectors = Sectors.of(corners.around(grid, scene), corners.opening, ended)
+            local[sectors.rim, sectors.member] = np.arange(len(sectors.rim))
+            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), _WINDOW)
+        return cls(first=first, item=item, mixed=mixed, local=local, factors=factors, xp=xp)
 
     def ratios(self, rim: int, in_air: np.ndarray) -> np.ndarray:
         """Return the ratios of a rim's edges for the batch, (2, batch, window, window).
@@ -370,21 +359,7 @@ class _Media:
         members = np.nonzero(self.item[rim] >= 0)[0]
         if self.mixed is not None and len(members):
             found[:, xp.asarray(members)] = xp.asarray(self.mixed)[:, xp.asarray(self.item[rim, members])]
+        members = np.nonzero(self.local[rim] >= 0)[0]
+        if self.factors is not None and len(members):
+            found[:, xp.asarray(members)] *= self.factors[:, xp.asarray(self.local[rim, members])]
         return found
-
-
-def _sectors(rows: np.ndarray, changes: np.ndarray, opening: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the sectors of one medium end, rad, and their permittivity, each (sectors, rims).
-
-    Args:
-        rows: Permittivity in directions around rims, (rims, directions).
-        changes: Whether it is another in the next direction, (rims, directions - 1).
-        opening: Angle between the walls, rad, (rims,).
-    """
-    most = int(changes.sum(axis=1).max()) + 1
-    ends, permittivity = np.tile(opening, (most, 1)), np.tile(rows[:, -1], (most, 1))
-    which, at = np.nonzero(changes)
-    number = (np.cumsum(changes, axis=1) - 1)[which, at]
-    ends[number, which] = np.round((at + 1) * (opening[which] / _DIRECTIONS), 9)
-    permittivity[number, which] = rows[which, at]
-    return ends, permittivity

@@ -131,12 +131,13 @@ def _feed_modes(layout: Layout, media: Media) -> tuple[GuideMode, ...]:
     xp, plane = library(media.open_length), layout.source_plane
     seen = slice(None) if layout.own_feeds else slice(1)
     rows = on_host(xp.stack([part[seen, :, plane] for part in (media.open_length, media.open_area)], axis=1))
-    filled = float(on_host(media.permittivity[0, 0, plane, :1])[0])
-    known: dict[bytes, GuideMode] = {}
-    for row in rows:
-        if row.tobytes() not in known:
-            known[row.tobytes()] = replace(lowest_te_mode(layout.grid, *row), permittivity=filled)
-    found = tuple(known[row.tobytes()] for row in rows)
+    filled = on_host(media.permittivity[seen, 0, plane, 0]).tolist()
+    known: dict[tuple[bytes, float], GuideMode] = {}
+    for row, permittivity in zip(rows, filled, strict=True):
+        if (row.tobytes(), permittivity) not in known:
+            mode = lowest_te_mode(layout.grid, *row)
+            known[row.tobytes(), permittivity] = replace(mode, permittivity=permittivity)
+    found = tuple(known[row.tobytes(), permittivity] for row, permittivity in zip(rows, filled, strict=True))
     return found if layout.own_feeds else found * media.batch
 
 
@@ -156,10 +157,12 @@ class Keep:
         fields: Electric field of the whole lattice at the frequencies, permittivity and metal.
         sweep: Number of frequencies across the band at which S11 is kept as well.
         snapshots: Electric field of one antenna over time.
+        losses: Power lost in lossy bodies. It takes the field in all of them, which costs a third of all stepping.
         modes: Planes in which modes of order 1 are measured, one at most of which is the port's.
     """
 
     fields: bool = False
+    losses: bool = True
     sweep: int = 0
     snapshots: Snapshots | None = None
     modes: tuple[ModePlane, ...] = ()
@@ -222,7 +225,10 @@ def solve(
     marks.append(time.perf_counter())
     records = BACKENDS[backend](problem, precision, threads, hooks.watch)
     marks.append(time.perf_counter())
-    solved = solutions(layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, guides=guides)
+    losses = keep.losses or keep.fields
+    solved = solutions(
+        layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=losses, guides=guides
+    )
     marks.append(time.perf_counter())
     if hooks.stages is not None:
         spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
@@ -244,7 +250,7 @@ def _map(layout: Layout, media: Media, keep: Keep) -> FieldMap | None:
     if keep.fields:
         return FieldMap(rows=(0, layout.nz), columns=(0, layout.nr), frequencies=frequencies)
     lossy = media.spans.lossy_rows
-    if not lossy.any():
+    if not (keep.losses and lossy.any()):
         return mode_map(layout, keep.modes, None)
     bottom = layout.contour_bottom if lossy[: layout.origin].any() else layout.origin
     box = FieldMap(

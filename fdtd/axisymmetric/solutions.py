@@ -44,8 +44,8 @@ class Solution:
             that of E_r on the axis.
         e_plane, h_plane: Far-field amplitudes A and B at `Layout.theta_deg`, (F, T).
         accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
-            contour, in lossy bodies, (F,). Of the power that comes back at the port, that of TE11 is subtracted, and
-            that of all other modes measured there.
+            contour, in lossy bodies, (F,); the last is NaN of a lossy antenna whose losses were not measured. Of the
+            power that comes back at the port, that of TE11 is subtracted, and that of all other modes measured there.
         modes: Waves in each of the planes asked for; None where the lattice shows no guide.
         field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), on request.
         permittivity: Of e_phi nodes, (nz, nr), on request.
@@ -106,7 +106,7 @@ def _reflection(
 
 def solutions(
     layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, *, fields: bool = False,
-    sweep: int = 0, guides: Guides | None = None,
+    sweep: int = 0, losses: bool = True, guides: Guides | None = None,
 ) -> list[Solution]:  # fmt: skip
     """Turn a batch's records into spectra, powers and patterns.
 
@@ -117,6 +117,7 @@ def solutions(
         records: What the batch left behind; of a device, zero after an antenna's own stop.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: Number of frequencies across the band at which S11 is kept as well.
+        losses: Whether the problem's field map holds the lossy bodies.
         guides: Where modes are measured.
     """
     batch = problem.media.batch
@@ -124,7 +125,7 @@ def solutions(
     groups = [slice(first, min(first + many, batch)) for first in range(0, batch, many)]
     # Everything is started before anything is waited for.
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
-    kept = [_figures(layout, problem, records, group, band) for group in groups]
+    kept = [_figures(layout, problem, records, group, band, losses=losses) for group in groups]
     rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
     found = [
         _one(layout, problem, feeds[index], records, index, row, band, fields=fields) for index, row in enumerate(rows)
@@ -132,7 +133,9 @@ def solutions(
     for group in groups:
         ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
         if ringing:
-            faded = [on_host(_figures(layout, problem, records, group, band, fade=part)) for part in _FADES]
+            faded = [
+                on_host(_figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
+            ]
             for index in ringing:
                 late, early = (
                     _one(layout, problem, feeds[index], records, index, rows[index - group.start], band, fields=fields)
@@ -190,8 +193,9 @@ def _change(early: Solution, late: Solution) -> float:
 
 
 def _figures(
-    layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray, fade: float = 0.0
-) -> Any:
+    layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray, *, losses: bool,
+    fade: float = 0.0,
+) -> Any:  # fmt: skip
     """Reduce the records of a part of the batch to one row of numbers an antenna, where the records are.
 
     Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `Layout.theta_deg`
@@ -214,9 +218,11 @@ def _figures(
             spectrum[..., where] *= later
     a, b = _transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
     through = contour_power(layout.contour, spectrum)
-    lost = _dissipated(problem, records, group)
+    lost = _dissipated(problem, records, group) if losses else None
     if lost is None:
         lost = xp.zeros((len(through), len(frequencies)))
+        if not losses and problem.media.spans.lossy_rows.any():
+            lost[:count][problem.media.conductivity[group].any(axis=(1, 2, 3))] = xp.nan
     spectra = [
         _spectrum(port[..., place : place + 1], times, wanted)
         for wanted in (frequencies, band)
@@ -291,11 +297,14 @@ def _near_field(problem: Problem, records: Records, index: int, fields: bool) ->
 
 
 def _band(layout: Layout) -> tuple[float, float]:
-    """Return the band in which the source has enough power for S11: the layout's, or a little around a single one."""
+    """Return the band in which the source has enough power for S11: the layout's, or a little around a single one.
+
+    It begins above the cutoff of every feed, which the lowest frequency is at least 1.02 times.
+    """
     low, high = min(layout.frequencies), max(layout.frequencies)
     spread = max(high - low, 0.05 * layout.pulse_centre) / 2
     middle = (low + high) / 2
-    return middle - spread, middle + spread
+    return max(middle - spread, 0.99 * low), middle + spread
 
 
 def _unscaled(problem: Problem, sums: np.ndarray, index: int) -> np.ndarray:

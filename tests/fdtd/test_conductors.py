@@ -12,10 +12,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fdtd.axisymmetric import conductors
 from fdtd.axisymmetric.conductors import _Metal, _parts, open_parts
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.polygons import in_polygon
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.scene import LevelSet, Scene, box, cone_shell
 from fdtd.backends.reference import Stepper
@@ -201,3 +203,35 @@ def test_each_antenna_for_itself() -> None:
     at_once = _parts(_Metal(grid, shells(rims).conductors, np.arange(2)))
     for one_by_one, all_at_once in zip(together, at_once, strict=True):
         assert np.array_equal(one_by_one, all_at_once)
+
+
+def slotted(seed: int) -> LevelSet:
+    """A wall of 0.2 to 1.5 cells along a crooked line, with a slanted block of metal next to it."""
+    rng = np.random.default_rng(seed)
+    z = np.cumsum(rng.uniform(1.0, 4.0, 6)) - 8.0
+    r = 9.0 + np.cumsum(rng.uniform(-2.5, 2.5, 6))
+    wall = rng.uniform(0.2, 1.5)
+    line = np.stack([r, z], axis=1)
+    back = line[::-1] + np.array([wall, 0.0])
+    block = np.array([[3.0, 6.0], [6.0, 5.0], [7.0, 11.0], [4.5, 9.0]]) + rng.uniform(-1.0, 1.0, (4, 2))
+    shapes = [1e-3 * one[None] for one in (np.concatenate([line, back]), block)]
+    return lambda *point: np.maximum(*(in_polygon(one, *point) for one in shapes))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_far_from_metal_need_not_be_looked_at(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Open parts have the same bits as with the depth of every node, and 33 depths along every edge."""
+    grid, metal = lattice(30, 40), slotted(seed)
+    found = parts(grid, metal)
+
+    def every_node(metal: _Metal, which: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return metal.depth(which, r[None, None], z[None, :, None])
+
+    def every_edge(node: np.ndarray, axis: int) -> np.ndarray:
+        return np.ones_like(conductors._ends(node, axis)[0], dtype=bool)
+
+    monkeypatch.setattr(conductors, "_by_blocks", every_node)
+    monkeypatch.setattr(conductors, "_may_be_cut", every_edge)
+    for fast, slow in zip(found, parts(grid, metal), strict=True):
+        assert np.array_equal(fast, slow)
+    assert ((found[0] > 0) & (found[0] < 1)).sum() >= 10

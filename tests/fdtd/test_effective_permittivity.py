@@ -18,7 +18,7 @@ import pytest
 from scipy.constants import epsilon_0
 
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.media import _cut, effective_permittivity
+from fdtd.axisymmetric.media import cut, effective_permittivity
 from fdtd.axisymmetric.scene import Dielectric, Scene, box, capped_cylinder
 
 FREQUENCY = 30e9
@@ -160,7 +160,7 @@ def test_cut_cells_do_not_depend_on_how_many_there_are() -> None:
     cell, rng = 0.5e-3, np.random.default_rng(3)
     r, z = rng.uniform(1e-3, 6e-3, (2, 60))
     ball, antennas = spheres(np.array([5e-3])), np.zeros(60, dtype=int)
-    whole = _cut(ball.distance, antennas, r, z, cell)
-    parts = [_cut(ball.distance, antennas[:count], r[:count], z[:count], cell) for count in range(1, 61)]
+    whole = cut(ball.distance, antennas, r, z, cell)
+    parts = [cut(ball.distance, antennas[:count], r[:count], z[:count], cell) for count in range(1, 61)]
     different = [part for part in parts if any((a[: len(b)] != b).any() for a, b in zip(whole, part, strict=True))]
     assert len(different) == 0

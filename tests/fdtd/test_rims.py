@@ -20,12 +20,15 @@ CELL = 0.25e-3
 RADIUS = 40  # cells, far from the axis
 
 
-def _scene(place: float, permittivity: float = 1.0) -> Scene:
-    """A thick tube that ends at z = 0, its inner wall `place` cells beyond a node; a slab over it, if not air."""
+def _scene(place: float, permittivity: float = 1.0, reaches: float = RADIUS) -> Scene:
+    """A thick tube that ends at z = 0, its inner wall `place` cells beyond a node; a slab over it, if not air.
+
+    The slab reaches some cells over the wall.
+    """
     radius = (RADIUS + place) * CELL
     one = np.ones(1)
     slab = Dielectric(
-        distance=box(-one, 2 * radius * one, 0 * one, 40 * CELL * one),
+        distance=box(-one, (radius + reaches * CELL) * one, 0 * one, 40 * CELL * one),
         permittivity=permittivity * one,
         loss_tangent=0 * one,
         r_max=2 * radius,
@@ -40,10 +43,12 @@ def _scene(place: float, permittivity: float = 1.0) -> Scene:
     )
 
 
-def _corrected(place: float, permittivity: float = 1.0) -> tuple[AxisymmetricGrid, np.ndarray, np.ndarray, np.ndarray]:
+def _corrected(
+    place: float, permittivity: float = 1.0, reaches: float = RADIUS
+) -> tuple[AxisymmetricGrid, np.ndarray, np.ndarray, np.ndarray]:
     """Lattice, permittivity over open length of e_r and e_z, areas, and which nodes conduct."""
     grid = AxisymmetricGrid(nr=60, nz=40, cell=CELL, origin=20, courant_number=0.3 * courant_limit(1))
-    scene = _scene(place, permittivity)
+    scene = _scene(place, permittivity, reaches)
     length, area = open_parts(grid, scene)
     half = (np.arange(grid.nz) + 0.5)[:, None] > grid.origin
     level = np.arange(grid.nz)[:, None]
@@ -114,6 +119,20 @@ def test_walls_between_planes(place: float) -> None:
     assert np.abs(_divergence(v, ratio[0], ratio[2])[near]).max() < 1e-6
 
 
+def test_a_slab_that_ends_within_reach() -> None:
+    """Edges keep their own permittivity: 2.53 over the rim, 1 where the slab has ended, on average at its end."""
+    permittivity, reaches = 2.53, 1.3
+    grid, ratio, _, _ = _corrected(0.0, permittivity, reaches)
+    _, endless, _, _ = _corrected(0.0, permittivity)
+    k, last = grid.origin, RADIUS + 1  # e_r of `last` stands 0.2 cells beyond the end, e_z 0.3 cells before it
+    assert ratio[:, k - 3 : k] == pytest.approx(endless[:, k - 3 : k], rel=1e-8)
+    assert ratio[2, k, :last] == pytest.approx(endless[2, k, :last], rel=1e-8)
+    fraction = reaches - 1
+    mixed = 1 / (fraction / permittivity + 1 - fraction)
+    assert ratio[0, k + 1, last] == pytest.approx(endless[0, k + 1, last] * mixed / permittivity, rel=1e-8)
+    assert ratio[2, k, last + 1] == pytest.approx(endless[2, k, last + 1] / permittivity, rel=1e-8)
+
+
 def test_no_rim_no_change() -> None:
     """A scene without rims keeps every coefficient."""
     grid = AxisymmetricGrid(nr=60, nz=40, cell=CELL, origin=20, courant_number=0.3)
@@ -123,7 +142,10 @@ def test_no_rim_no_change() -> None:
 
 
 def test_alone_and_in_a_batch() -> None:
-    """Tubes of different radii, with and without a slab over them, and one without a rim: each as it is alone."""
+    """Tubes of different radii, with and without slabs over them, and one without a rim: each as it is alone.
+
+    One slab ends within reach of the rim.
+    """
     grid = AxisymmetricGrid(nr=60, nz=40, cell=CELL, origin=20, courant_number=0.3 * courant_limit(1))
     places, permittivities = (0.0, 0.3, 0.8, 0.55), (1.0, 2.53, 3.8, 1.0)
 
@@ -133,7 +155,7 @@ def test_alone_and_in_a_batch() -> None:
         permittivity = np.array([permittivities[at] for at in which])
         there = np.where(np.array(which) == 3, np.nan, radius)
         slab = Dielectric(
-            distance=box(-one, 2 * radius, 0 * one, 40 * CELL * one),
+            distance=box(-one, np.where(permittivity > 3, radius + 1.4 * CELL, 2 * radius), 0 * one, 40 * CELL * one),
             permittivity=permittivity,
             loss_tangent=0 * one,
             r_max=1.0,

@@ -19,7 +19,7 @@ from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 
 from antennaopt.families import kind, stack
-from antennaopt.families.family import Body
+from antennaopt.families.shapes import Body
 from antennaopt.settings import ReportedModes, SolverSettings
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome
@@ -35,24 +35,25 @@ GUIDE = {
 }  # fmt: skip
 
 
-def solved(cell: float, **changes: float) -> Outcome:
-    settings = SolverSettings(
+def settings_of(cell: float) -> SolverSettings:
+    return SolverSettings(
         frequencies=FREQUENCIES, design_frequency=30e9, cell=cell, cells_per_wavelength=None,
         report_modes=(ReportedModes(plane=PLANE, modes=("TE11",)), ReportedModes(plane=-1e-3)),
     )  # fmt: skip
-    design = GUIDE | changes
-    (outcome,) = evaluate("conical_horn", [design], plan("conical_horn", design, design, settings).to_dict())
-    assert outcome.ok and outcome.modes is not None and outcome.s11 is not None
+
+
+def solved(cell: float) -> Outcome:
+    (outcome,) = evaluate("conical_horn", [GUIDE], plan("conical_horn", GUIDE, GUIDE, settings_of(cell)).to_dict())
     return outcome
 
 
-def error(outcome: Outcome) -> float:
+def error(outcome: Outcome, permittivity: float = PERMITTIVITY) -> float:
     """Largest distance of S11 and of the wave beyond the end from the closed form."""
+    assert outcome.ok and outcome.modes is not None and outcome.s11 is not None
     wavenumber = 2 * np.pi * np.array(FREQUENCIES) / speed_of_light
     cutoff = jnp_zeros(1, 1)[0] / RADIUS
-    filled, air = (np.sqrt(eps * wavenumber**2 - cutoff**2) for eps in (PERMITTIVITY, 1.0))
+    filled, air = (np.sqrt(eps * wavenumber**2 - cutoff**2) for eps in (permittivity, 1.0))
     reflection, transmission = (filled - air) / (filled + air), 2 * np.sqrt(filled * air) / (filled + air)
-    assert outcome.modes is not None and outcome.s11 is not None
     beyond = [
         {one["direction"]: complex(*one["s"]) for one in waves if one["plane"] == PLANE} for waves in outcome.modes
     ]
@@ -70,6 +71,17 @@ def test_the_end_of_the_filling_is_that_of_the_closed_form() -> None:
     assert 1.8 < np.log2(error(coarse) / error(fine)) < 2.6
     balance = np.array([outcome["power_balance"] for outcome in (coarse, fine)])
     assert (np.abs(balance - 1).max(axis=1) < (3e-3, 1.5e-3)).all()
+
+
+def test_fillings_of_one_study_are_those_of_the_closed_form() -> None:
+    """Each antenna's S11 and waves count in its own filling. Measured on 0.3 mm: 0.0033 to 0.0038."""
+    fillings = (1.0, 1.3, PERMITTIVITY, 2.6)
+    designs = [GUIDE | {"feed.permittivity": one} for one in fillings]
+    made = plan("conical_horn", designs[0], designs[-1], settings_of(0.3e-3)).to_dict()
+    found = evaluate("conical_horn", designs, made)
+    for one, filled in zip(found, fillings, strict=True):
+        assert error(one, filled) < 6e-3
+        assert np.abs(np.array(one["power_balance"]) - 1).max() < 1.5e-3
 
 
 def test_waves_inside_the_filling_move_with_its_phase_constant() -> None:

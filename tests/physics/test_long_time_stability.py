@@ -18,8 +18,14 @@ energy of the pulse at the end, float64 / float32:
            m = 0            m = 1            m = 2            m = 3
     lens   0.26             0.76             0.91             0.96
            -229 / -133 dB   -238 / -131 dB   -237 / -138 dB   -229 / -129 dB
-    horn   0.035            0.0075           1.008            1.00
+    horn   0.013            0.495            0.976            0.953
            -227 / -131 dB   -231 / -134 dB   -237 / -140 dB   -223 / -126 dB
+
+The horn's wall is slanted. A sliver of a cell in front of it is enlarged, and the next face has as much less area
+(`_raised` in `fdtd/axisymmetric/conductors.py`): both then drive their H by as much as the bound allows, and a wave of
+the lattice's highest frequencies is bound between them, for m = 1 too. It holds 0.2 % of the energy of random fields,
+and over 200,000 steps it stays the same to 1 % (0.481 to 0.487 of the second 10,000 steps). Before, with the wall moved
+instead, all waves of m = 1 leaked (0.0075). No resolved wave excites it: pulses fall as far as they did.
 
 Theory gives neither how fast bound waves leak nor how much of a pulse rounding keeps. The bounds (`KEPT`) are the
 ratios measured and a half where the waves leak, and 3 to 5 % where they stay; 4 to 6 dB above the worst pulse, a factor
@@ -37,11 +43,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from open_space import ALPHA, CELL, CENTRE, LEAD, STRENGTH, layers
+from shapely import Polygon
 
 from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media, effective_permittivity
 from fdtd.axisymmetric.monitors import Sampling
+from fdtd.axisymmetric.polygons import in_polygon
 from fdtd.axisymmetric.problem import ModalSource, Problem
 from fdtd.axisymmetric.scene import Dielectric, Scene, box, capped_cylinder, cone_shell
 from fdtd.backends import cpu
@@ -50,7 +58,7 @@ from fdtd.cpml import RadialLayer
 
 STEPS, LAYER = 50_000, 6
 NR, NZ, ORIGIN = 24, 34, 11
-KEPT = {"lens": (0.4, 0.9, 0.95, 1.01), "horn": (0.052, 0.0115, 1.05, 1.05)}  # by m
+KEPT = {"lens": (0.4, 0.9, 0.95, 1.01), "horn": (0.021, 0.75, 1.03, 1.0)}  # by m
 PULSE_DB = {"float64": (-221.0, -217.0), "float32": (-125.0, -121.0)}  # m <= 2, m = 3
 
 
@@ -166,3 +174,30 @@ def test_resolved_waves_leave(
     decay = 10 * np.log10(max(looks[-20:]))
     name = f"energy after 50,000 steps, {scene.__name__}, m = {order}"
     measured(name, decay, "dB", at_most=PULSE_DB[precision][order == 3], precision=precision)
+
+
+def test_polygons_of_any_shape(measured: Callable[..., float]) -> None:
+    """Around 120 polygons of metal with sharp and blunt corners random fields of m = 1 lose energy within 5,000 steps.
+
+    Antennas are of this order; for m = 0 and 2 some polygons at the axis need smaller steps.
+
+    While a whole face next to an enlarged sliver could lose half of its area, 15 of 160 such runs overflowed:
+    two open edges then drive that face by twice as much as a whole cell's, where 1.28 is allowed.
+    """
+    kept = []
+    for seed in range(140):
+        rng = np.random.default_rng([seed, 1])
+        angle = np.sort(rng.uniform(0.0, 2 * np.pi, rng.integers(3, 9)))
+        size = rng.uniform(1.0, 9.0, len(angle))
+        r = np.clip(np.abs(rng.uniform(0.0, 12.0) + size * np.cos(angle)), 0.0, 15.0)
+        z = np.clip(rng.uniform(-4.0, 14.0) + size * np.sin(angle), -4.0, 15.0)
+        if not Polygon(zip(r, z, strict=True)).is_valid:
+            continue
+        polygon = CELL * np.stack([r, z], axis=-1)[None]
+        scene = Scene(batch=1, conductors=(lambda *point, polygon=polygon: in_polygon(polygon, *point),))
+        looks: list[float] = []
+        cpu.run(problem(scene, 1, 5000), precision="float64", watch=lambda _, one, looks=looks: looks.append(one))
+        assert len(looks) == 100, f"polygon {seed}: the fields overflow"
+        kept.append(max(looks[-20:]))
+    assert len(kept) >= 110
+    measured("energy left after 4,000 steps, largest of the polygons", max(kept), at_most=0.9)

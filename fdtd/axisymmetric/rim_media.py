@@ -1,0 +1,203 @@
+"""Dielectrics around metal rims: the sectors that meet at each rim, and bodies that end within its reach.
+
+The static field of a wedge (`fdtd.axisymmetric.wedges`) takes the sectors that meet at the rim for endless. Where a
+body ends or begins within a few cells of the rim, the wedge's ratios are multiplied by what an edge's permittivity is
+over what endless sectors would make of it. Both are averaged over the edge's cell in the same way, as if no metal stood
+there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fdtd.arrays import library, on_host
+from fdtd.axisymmetric.grid import AxisymmetricGrid
+from fdtd.axisymmetric.media import OFFSETS, mixed
+from fdtd.axisymmetric.scene import Dielectric, LevelSet, Scene
+
+_DIRECTIONS = 720
+_LOOKED_AT = 0.2  # cells from the rim at which its sectors are looked at
+_ENDS_LOOKED_AT = (0.8, 1.6, 2.4, 3.2)  # cells from the rim at which a sector may have ended
+_EVERY = 10  # of the directions, there
+_AT_A_TIME = 1 << 13  # cells, so that a host's cache holds their parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corners:
+    """Rims of a batch, of one antenna where all have the same metal; each array (rims, antennas), 0 where none is.
+
+    Attributes:
+        r, z: Where they stand, m.
+        wall: Direction of the first wall, rad.
+        opening: Angle outside the metal, rad.
+    """
+
+    r: np.ndarray
+    z: np.ndarray
+    wall: np.ndarray
+    opening: np.ndarray
+
+    @classmethod
+    def of(cls, scene: Scene) -> Corners:
+        """Return a scene's rims."""
+        metals = 1 if scene.same_metal else scene.batch
+
+        def of(name: str) -> np.ndarray:
+            each = [np.broadcast_to(getattr(rim, name), (scene.batch,))[:metals] for rim in scene.rims]
+            return np.nan_to_num(np.stack(each))
+
+        return cls(r=of("r"), z=of("z"), wall=of("wall"), opening=of("opening"))
+
+    def around(self, grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
+        """Return the permittivity in directions around each rim, from its first wall on, (rims, batch, directions)."""
+        return self._seen(grid, scene, _LOOKED_AT, slice(None))
+
+    def all_around(self) -> Corners:
+        """Return the same corners as if there were no metal between their walls."""
+        return replace(self, opening=np.full_like(self.opening, 2 * np.pi))
+
+    def ended(self, grid: AxisymmetricGrid, scene: Scene, around: np.ndarray) -> np.ndarray:
+        """Return of which rims a sector ends within reach, (rims, batch).
+
+        Args:
+            grid: The lattice.
+            scene: The batch.
+            around: What `around` returned.
+        """
+        some = slice(_EVERY // 2, None, _EVERY)
+        found: Any = False
+        for away in _ENDS_LOOKED_AT:
+            found = found | (self._seen(grid, scene, away, some) != around[..., some]).any(axis=2)
+        return on_host(found)
+
+    def _seen(self, grid: AxisymmetricGrid, scene: Scene, away: float, directions: slice) -> np.ndarray:
+        """Return the permittivity at some cells from each rim, (rims, batch, directions)."""
+        xp = library(scene.dielectrics[0].permittivity)
+        r, z, wall, opening = (xp.asarray(one[..., None]) for one in (self.r, self.z, self.wall, self.opening))
+        angle = wall + (xp.arange(_DIRECTIONS)[directions] + 0.5) * (opening / _DIRECTIONS)
+        at_r, at_z = r + away * grid.cell * np.cos(angle), z + away * grid.cell * np.sin(angle)
+        found: Any = 1.0
+        for body in scene.dielectrics:
+            inside = body.distance(xp.arange(scene.batch)[:, None], at_r, at_z) > 0
+            found = np.where(inside, body.permittivity[:, None], found)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sectors:
+    """Media that meet at rims; sectors without width fill the arrays up.
+
+    Attributes:
+        rim: Number of each rim, (rims,).
+        member: Its antenna in the batch, (rims,).
+        antenna: The antenna whose metal it has, (rims,).
+        ends: Where each sector ends, rad from the first wall, (sectors, rims).
+        permittivity: Of each sector, relative, the same shape.
+    """
+
+    rim: np.ndarray
+    member: np.ndarray
+    antenna: np.ndarray
+    ends: np.ndarray
+    permittivity: np.ndarray
+
+    @classmethod
+    def of(cls, around: np.ndarray, opening: np.ndarray, which: np.ndarray) -> Sectors:
+        """Return the sectors of some rims.
+
+        Args:
+            around: Permittivity in directions around the rims, (rims, batch, directions).
+            opening: Angle between the walls, rad, (rims, antennas).
+            which: The rims and members, (rims, batch).
+        """
+        rim, member = np.nonzero(which)
+        antenna = member if opening.shape[1] == which.shape[1] else 0 * member
+        here = library(around).asarray(rim), library(around).asarray(member)
+        rows, width = on_host(around[here]), opening[rim, antenna]
+        changes = np.diff(rows, axis=1) != 0
+        most = int(changes.sum(axis=1).max()) + 1
+        ends, permittivity = np.tile(width, (most, 1)), np.tile(rows[:, -1], (most, 1))
+        row, at = np.nonzero(changes)
+        number = (np.cumsum(changes, axis=1) - 1)[row, at]
+        ends[number, row] = np.round((at + 1) * (width[row] / _DIRECTIONS), 9)
+        permittivity[number, row] = rows[row, at]
+        return cls(rim=rim, member=member, antenna=antenna, ends=ends, permittivity=permittivity)
+
+    def over_endless(
+        self, grid: AxisymmetricGrid, scene: Scene, corners: Corners, first: tuple[np.ndarray, np.ndarray], size: int
+    ) -> np.ndarray:
+        """Return the permittivity of the edges around each rim over what endless sectors would make of it.
+
+        Args:
+            grid: The lattice.
+            scene: The batch.
+            corners: Its rims, all around.
+            first: Column and row of the first node around each rim, each (rims, antennas).
+            size: Number of nodes each way.
+
+        Returns:
+            Of the edges along r and z, shape (2, rims, size, size).
+        """
+        xp = library(scene.dielectrics[0].permittivity)
+        which, shape = (self.rim, self.antenna), (len(self.rim), size, size)
+        column, row = (one[which][:, None] + np.arange(size) for one in first)
+        own = xp.asarray(np.repeat(np.arange(len(self.rim)), size * size))
+        there, endless = replace(scene, embedded=False), self._endless(corners, xp)
+        members, found = xp.asarray(self.member)[own], []
+        for component in (0, 2):
+            dr, dz = OFFSETS[component]
+            r, z = (column + dr)[:, None, :] * grid.cell, (row - grid.origin + dz)[:, :, None] * grid.cell
+            r, z = (xp.asarray(np.broadcast_to(one, shape).ravel()) for one in (r, z))
+            parts = []
+            for start in range(0, len(own), _AT_A_TIME):
+                cells = slice(start, start + _AT_A_TIME)
+                is_there = _along(component, *mixed(grid, there, members[cells], r[cells], z[cells]))
+                would_be = _along(component, *mixed(grid, endless, own[cells], r[cells], z[cells]))
+                parts.append(is_there / would_be)
+            found.append(xp.concatenate(parts).reshape(shape))
+        return xp.stack(found)
+
+    def _endless(self, corners: Corners, xp: Any) -> Scene:
+        """Return the sectors as bodies that never end, a rim in place of an antenna."""
+        r, z, wall = (xp.asarray(one[self.rim, self.antenna]) for one in (corners.r, corners.z, corners.wall))
+        starts = np.concatenate([np.zeros_like(self.ends[:1]), self.ends[:-1]])
+        bodies = [
+            Dielectric(
+                distance=_sector(r, z, wall + xp.asarray(start), xp.asarray(end - start)),
+                permittivity=xp.asarray(permittivity),
+                loss_tangent=xp.zeros(len(permittivity)),
+                r_max=np.inf,
+                z_min=-np.inf,
+                z_max=np.inf,
+            )
+            for start, end, permittivity in zip(starts, self.ends, self.permittivity, strict=True)
+        ]
+        return Scene(batch=len(self.rim), dielectrics=tuple(bodies))
+
+
+def _along(component: int, harmonic: np.ndarray, mean: np.ndarray, normal_r: np.ndarray, normal_z: np.ndarray) -> Any:
+    """Return the permittivity that a component sees, without loss."""
+    across = normal_r**2 if component == 0 else normal_z**2
+    return np.real(1 / (across * harmonic + (1 - across) / mean))
+
+
+def _sector(rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray) -> LevelSet:
+    """Return a sector as a level set: lengths in m, angles in rad, each (rims,)."""
+    return partial(_in_sector, rim_r, rim_z, start, width)
+
+
+def _in_sector(
+    rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray, index: np.ndarray, r: np.ndarray,
+    z: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return the depth behind both rays' lines, as that of a polygon's corner; all or nothing is 1 m deep."""
+    x, y = r - rim_r[index], z - rim_z[index]
+    after = y * np.cos(start)[index] - x * np.sin(start)[index]
+    before = x * np.sin(start + width)[index] - y * np.cos(start + width)[index]
+    depth = np.where((width <= np.pi + 1e-6)[index], np.minimum(after, before), np.maximum(after, before))
+    depth = np.where((width < 1e-6)[index], -1.0, depth)
+    return np.where((width > 2 * np.pi - 1e-6)[index], 1.0, depth)
