@@ -6,7 +6,7 @@ from statistics import median
 
 import numpy as np
 from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, OTHER_FEEDS, fitted_orders, misses
-from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS, SETS
+from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS, OUTLINE_GOALS, OUTLINE_KEYS, SETS
 
 from antennaopt.solve.extrapolate import QUANTITIES
 
@@ -147,6 +147,20 @@ def antenna_table(rows):
         name = f"`{row['case']}`" + (f" ({row['set']})" if row["set"] != "reference" else "")
         found.append([name, mesh_name(row), *error_columns(row, misses(row)), *cost(row), *grid])
     return table(("antenna", "cell (mm)", *HEADINGS, "seconds", "spread", "cells", "steps"), found)
+
+
+def outline_table(rows):
+    """Return every antenna given as polygons on every mesh."""
+    found = []
+    for row in rows:
+        mesh = row["mesh"] if row["mesh"] == EXTRAPOLATED else f"{row['mesh']:g}"
+        goals = OUTLINE_GOALS[row["mesh"]]
+        errors = (
+            f"**{row[key]:.4f}**" if row[key] > goal else f"{row[key]:.4f}"
+            for key, goal in zip(OUTLINE_KEYS, goals, strict=True)
+        )
+        found.append([f"`{row['case']}`" + (" (holdout)" if row["held_out"] else ""), mesh, *errors])
+    return table(("antenna", "cell (mm)", *HEADINGS, "cross-polar (dB)"), found)
 
 
 def order_table(rows, half_step_rows):

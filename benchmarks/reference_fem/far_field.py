@@ -126,6 +126,17 @@ def _half_power_width_deg(theta, density):
     return float(2 * roots[0]) if roots.size else None
 
 
+def phase_centre(a, b, theta, k, largest_deg=40.0):
+    """Height z, m, of the least-squares phase centre of both planes up to an angle, weighted by power."""
+    near = np.degrees(theta) <= largest_deg + 1e-9
+    rows, phases = [], []
+    for field in (a[near], -b[near]):  # on the axis B = -A
+        weight = np.abs(field)
+        rows.append(np.stack([k * np.cos(theta[near]), np.ones(near.sum())], axis=1) * weight[:, None])
+        phases.append(np.unwrap(np.angle(field)) * weight)
+    return float(np.linalg.lstsq(np.concatenate(rows), np.concatenate(phases), rcond=None)[0][0]) * 1e-3
+
+
 def summarise(domain, solution, frequency_hz, order):
     """Pattern figures of one solution as plain numbers (the entries of the reference file)."""
     k = 2 * np.pi * frequency_hz / SPEED_OF_LIGHT_MM
@@ -152,6 +163,8 @@ def summarise(domain, solution, frequency_hz, order):
         "radiation_efficiency": power / accepted,
         "e_plane_dbi": dbi(e_plane[::4]).tolist(),
         "h_plane_dbi": dbi(h_plane[::4]).tolist(),
+        "cross_plane_dbi": dbi(cross[::4]).tolist(),
+        "phase_centre_m": phase_centre(a, b, theta, k),
         "contour_over_far_power": contour_power(contour) / power,
         "power_balance": (power + solution.dissipated_power) / accepted,
     }
