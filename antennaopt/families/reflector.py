@@ -1,10 +1,10 @@
-"""A paraboloid with an open waveguide in its focus.
+"""A paraboloid with a feed in its focus: an open waveguide, or one of the other families of feeds.
 
-The waveguide looks along +z at the dish in front of it, so the main beam leaves towards -z, past the tube. Its patterns
-count theta from there: see `Family.looks_back`. With the focal length F = `focal_ratio` times the diameter and the
-distance s of the mouth from the focus, the reflecting surface is
+The feed looks along +z at the dish in front of it, so the main beam leaves towards -z, past the tube. Its patterns
+count theta from there: see `Family.looks_back`. With the focal length F = `focal_ratio` times the diameter, the height
+h of the feed's mouth and its distance s from the focus, the reflecting surface is
 
-    z = F + s - r^2 / (4 F),     r <= diameter / 2
+    z = h + F + s - r^2 / (4 F),     r <= diameter / 2
 
 References:
     Balanis, Antenna Theory, 4th ed., section 15.4.
@@ -13,34 +13,49 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, Outline, feed_outline, feed_rims, polygon_scene, stack
-from antennaopt.families.parameters import FEED, Parameter, Part, length
-from antennaopt.families.profiles import distinct, joined, rims_of
+from antennaopt.families import dishes
+from antennaopt.families.family import Designs, Family, stack, unfilled
+from antennaopt.families.parameters import Parameter, Part
+from antennaopt.families.profiles import distinct, joined, with_metal
+from antennaopt.families.shapes import Outline
 from fdtd.axisymmetric.scene import Scene
 
-_PIECES = 512  # chords: of a dish 36 wavelengths wide within 1 / 10,000 of a wavelength
+_PARAMETERS = (
+    dishes.FEED_WORD,
+    dishes.DIAMETER,
+    replace(dishes.FOCAL_RATIO, example="0.4", shrinks=False),
+    dishes.THICKNESS,
+    dishes.defocus("From the focus to the feed's mouth, away from the dish."),
+    Parameter(
+        name="reflector.shroud", about="Length of a cylinder on the rim, towards the main beam; 0: none.",
+        example='"10 mm"', unit="m", default=0.0, highest=1000.0,
+    ),
+)  # fmt: skip
 
 
-def _focal_length(designs: Designs) -> np.ndarray:
-    return designs["reflector.diameter"] * designs["reflector.focal_ratio"]
+def _vertex(feed: Family, designs: Designs) -> np.ndarray:
+    """Return the height of the reflecting surface on the axis, m."""
+    return dishes.mouth(feed, designs) + dishes.focal_length(designs) + designs["reflector.defocus"]
 
 
-def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
+def _size(feed: Family, designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     thickness = designs["reflector.thickness"]
-    radius = designs["reflector.diameter"] / 2 + thickness
-    height = _focal_length(designs) + designs["reflector.defocus"] + thickness
-    return np.maximum(radius, designs["feed.outer_radius"]), np.maximum(height, 0.0)
+    radius, height = unfilled(feed.size)(designs)
+    dish = designs["reflector.diameter"] / 2 + thickness
+    return np.maximum(dish, radius), np.maximum(_vertex(feed, designs) + thickness, height)
 
 
-def _dish(designs: Designs) -> np.ndarray:
+def _dish(feed: Family, designs: Designs) -> np.ndarray:
     """Return the section of the dish and its shroud, (batch, corners, 2), from the vertex to the rim and back."""
-    focal, thickness = (one[:, None] for one in (_focal_length(designs), designs["reflector.thickness"]))
+    focal, thickness = (one[:, None] for one in (dishes.focal_length(designs), designs["reflector.thickness"]))
     edge = designs["reflector.diameter"] / 2
-    r = edge[:, None] * np.linspace(0.0, 1.0, _PIECES + 1)
-    z = focal + designs["reflector.defocus"][:, None] - r**2 / (4 * focal)
+    r = edge[:, None] * np.linspace(0.0, 1.0, dishes.PIECES + 1)
+    z = _vertex(feed, designs)[:, None] - r**2 / (4 * focal)
     slope = np.hypot(1.0, r / (2 * focal))
     back_r, back_z = r + thickness * r / (2 * focal) / slope, z + thickness / slope
     shroud = designs["reflector.shroud"]
@@ -55,33 +70,40 @@ def _dish(designs: Designs) -> np.ndarray:
     )
 
 
-def _scene(designs: Designs) -> Scene:
-    dish = _dish(designs)
-    return polygon_scene(designs, [dish], [], (*feed_rims(designs), *rims_of(dish)))
+def _scene(feed: Family, designs: Designs) -> Scene:
+    return with_metal(unfilled(feed.scene)(designs), _dish(feed, designs))
 
 
-def _outline(design: Mapping[str, float]) -> Outline:
-    return Outline(conductors=(feed_outline(design), distinct(_dish(stack([design]))[0])))
+def _outline(feed: Family, design: Mapping[str, float]) -> Outline:
+    own, dish = unfilled(feed.outline)(design), distinct(_dish(feed, stack([design]))[0])
+    return replace(own, conductors=(*own.conductors, dish), aperture=design["reflector.diameter"])
 
 
-def _parts(design: Mapping[str, float]) -> tuple[Part]:
-    return (Part(what="reflector.thickness", thickness=design["reflector.thickness"]),)
+def _parts(feed: Family, design: Mapping[str, float]) -> Iterator[Part]:
+    yield from feed.parts(design)
+    yield Part(what="reflector.thickness", thickness=design["reflector.thickness"])
 
 
-def _faults(design: Mapping[str, float]) -> Iterator[str]:
-    diameter, defocus = design["reflector.diameter"], design["reflector.defocus"]
-    focal, tube = diameter * design["reflector.focal_ratio"], 2 * design["feed.outer_radius"]
-    if diameter < tube:
+def _faults(feed: Family, design: Mapping[str, float]) -> Iterator[str]:
+    yield from feed.faults(design)
+    designs = stack([design])
+    radius, top = (float(one[0]) for one in feed.size(designs))
+    diameter, focal, vertex = (
+        design["reflector.diameter"], float(dishes.focal_length(designs)[0]), float(_vertex(feed, designs)[0])
+    )  # fmt: skip
+    if diameter < 2 * radius:
         yield (
-            f"reflector.diameter = {diameter * 1e3:.4g} mm is smaller than the waveguide (must be >= {tube * 1e3:.4g} "
+            f"reflector.diameter = {diameter * 1e3:.4g} mm is smaller than the feed (must be >= {radius * 2e3:.4g} "
             "mm); enlarge it"
         )
-    if focal + defocus <= 0:
+    over = vertex - min(radius, diameter / 2) ** 2 / (4 * focal) - top
+    if over <= 0:
+        defocus = design["reflector.defocus"]
         yield (
-            f"reflector.defocus = {defocus * 1e3:.4g} mm puts the dish behind the waveguide's mouth (must be > "
-            f"{-focal * 1e3:.4g} mm, the focal length); raise it"
+            f"reflector.defocus = {defocus * 1e3:.4g} mm puts the dish into the feed (must be > "
+            f"{(defocus - over) * 1e3:.4g} mm here); raise it or reflector.focal_ratio"
         )
-    end = focal + defocus - diameter**2 / (16 * focal) - design["reflector.shroud"]
+    end = vertex - diameter**2 / (16 * focal) - design["reflector.shroud"]
     if end < -design["feed.length"]:
         yield (
             f"reflector.shroud = {design['reflector.shroud'] * 1e3:.4g} mm puts the dish's edge at z = "
@@ -90,30 +112,20 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
         )
 
 
-FAMILY = Family(
-    name="reflector",
-    title="A paraboloid with an open waveguide in its focus.",
-    parameters=(
-        *FEED,
-        length("reflector.diameter", "Diameter of the reflecting surface.", example='"100 mm"'),
-        Parameter(
-            name="reflector.focal_ratio", about="Focal length over the diameter.", example="0.4", lowest=0.15,
-            highest=5.0,
-        ),
-        length("reflector.thickness", "Thickness of the metal.", example='"1 mm"'),
-        Parameter(
-            name="reflector.defocus", about="From the focus to the waveguide's mouth, away from the dish.",
-            example='"1 mm"', unit="m", default=0.0, lowest=-1000.0, highest=1000.0,
-        ),
-        Parameter(
-            name="reflector.shroud", about="Length of a cylinder on the rim, towards the main beam; 0: none.",
-            example='"10 mm"', unit="m", default=0.0, highest=1000.0,
-        ),
-    ),
-    scene=_scene,
-    size=_size,
-    outline=_outline,
-    faults=_faults,
-    parts=_parts,
-    looks_back=lambda _: True,
-)  # fmt: skip
+def _with(feed: Family) -> Family:
+    """Return the family of dishes with a feed of one family."""
+    return Family(
+        name="reflector",
+        title="A paraboloid with a feed in its focus.",
+        parameters=(*feed.parameters, *_PARAMETERS),
+        scene=partial(_scene, feed),
+        size=partial(_size, feed),
+        outline=partial(_outline, feed),
+        limits=feed.limits,
+        faults=partial(_faults, feed),
+        parts=partial(_parts, feed),
+        looks_back=lambda _: True,
+    )
+
+
+FAMILY = replace(_with(dishes.FEEDS[0]), varies_by="reflector.feed", variants=tuple(map(_with, dishes.FEEDS)))
