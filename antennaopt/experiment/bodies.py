@@ -12,8 +12,8 @@ from typing import Any
 
 from antennaopt.experiment.fields import MISSING, Bounds, EntryError, below, check_keys
 from antennaopt.families import Body
-from antennaopt.families.family import CHORD_ERROR
 from antennaopt.families.sections import MOST_POINTS, SectionError, cleaned
+from antennaopt.families.shapes import CHORD_ERROR
 from antennaopt.machine import read_regular
 
 MOST_BODIES = 200

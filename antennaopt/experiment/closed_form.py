@@ -8,7 +8,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.experiment.fields import refuse
-from antennaopt.families import RULES
+from antennaopt.families import NAMED_RULES, RULES
 from antennaopt.families.start import Fixed
 from antennaopt.families.start import Gene as Ranged
 
@@ -57,7 +57,7 @@ def closed_form_of(experiment: Experiment, word: str) -> dict[str, float]:
             f'evolution.start = "{word}" needs a gain; add an [[objective]] with metric = "gain_dbi" and at_least, or '
             "write designs"
         )
-    rule, lam = RULES[family], c / experiment.solver.design_frequency
+    rule, lam = NAMED_RULES.get(word, RULES[family]), c / experiment.solver.design_frequency
     gain = min(max(*levels, rule.lowest), rule.highest)
     found: dict[str, float] = {}
     for entry in rule.make(10 ** (gain / 10)).entries:

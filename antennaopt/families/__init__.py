@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from antennaopt.families import (
+    cassegrain,
     choke_ring_feed,
     conical_horn,
     corrugated_horn,
@@ -23,12 +24,14 @@ from antennaopt.families import (
     reflector,
     shaped_lens,
     shell_lens,
+    splash_plate,
     spline_horn,
 )
-from antennaopt.families.family import Body, Designs, Family, stack
+from antennaopt.families.family import Designs, Family, stack
 from antennaopt.families.making import Making
 from antennaopt.families.parameters import FILLING, SHARED, AtLeast, Orders, Parameter, Part, material
-from antennaopt.families.starts import RULES
+from antennaopt.families.shapes import Body
+from antennaopt.families.starts import NAMED_RULES, RULES
 from antennaopt.registry import read_as
 
 FAMILIES: dict[str, Family] = {
@@ -47,6 +50,8 @@ FAMILIES: dict[str, Family] = {
         choke_ring_feed,
         lens_horn,
         reflector,
+        cassegrain,
+        splash_plate,
         outline,
     )
 }
@@ -78,6 +83,7 @@ def parameter_of(name: str) -> Parameter | None:
 
 __all__ = [
     "FAMILIES",
+    "NAMED_RULES",
     "RULES",
     "SHARED",
     "AtLeast",

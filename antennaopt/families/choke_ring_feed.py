@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from antennaopt.families.family import Designs, Family
-from antennaopt.families.parameters import FEED, Parameter, Part, length
+from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, Orders, Parameter, Part, length
 from antennaopt.families.profiles import feed_behind, joined, outline_of, rims_of, ring_slots, scene_of
 from fdtd.axisymmetric.scene import Rim
 
@@ -77,4 +77,5 @@ FAMILY = Family(
     outline=partial(outline_of, _section),
     faults=_faults,
     parts=_parts,
+    orders=Orders(s11=6.0, pattern=6.0, efficiency=6.0, source=FITTED_TO_OUTLINES),
 )  # fmt: skip

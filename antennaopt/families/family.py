@@ -11,109 +11,9 @@ import numpy as np
 
 from antennaopt.families.making import Making
 from antennaopt.families.parameters import FILLING, AtLeast, Orders, Parameter, Part, entries
+from antennaopt.families.shapes import Body, Outline, Solid
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 from fdtd.axisymmetric.scene import polygon as section
-
-CHORD_ERROR = 1e-7
-"""Largest distance from a curved surface to the polygon's chords, m."""
-
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Body:
-    """A body of revolution whose section stands in the antenna file.
-
-    Attributes:
-        points: Corners (r, z), m, not closed by a repeated one.
-        metal: Perfect metal; else a dielectric, whose permittivity and loss tangent are the design's.
-    """
-
-    points: tuple[Point, ...]
-    metal: bool
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Body:
-        """Return what `to_dict` wrote."""
-        return cls(points=tuple((float(r), float(z)) for r, z in data["points"]), metal=bool(data["metal"]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"metal": self.metal, "points": [list(point) for point in self.points]}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Solid:
-    """A dielectric's section.
-
-    Attributes:
-        corners: (r, z), m, not closed by a repeated corner, (corners, 2).
-        permittivity: Relative.
-        loss_tangent: At the design frequency.
-        fills_feed: Whether it is what fills the feed, which its parameters say.
-    """
-
-    corners: np.ndarray
-    permittivity: float
-    loss_tangent: float = 0.0
-    fills_feed: bool = False
-
-    @classmethod
-    def of(cls, design: Mapping[str, float], table: str, corners: np.ndarray) -> Solid:
-        """Return a section of the material that a table of a design gives."""
-        return cls(
-            corners=corners,
-            permittivity=design[f"{table}.permittivity"],
-            loss_tangent=design.get(f"{table}.loss_tangent", 0.0),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outline:
-    """The section r >= 0 of one antenna.
-
-    Attributes:
-        conductors: Polygons (r, z), m, not closed by a repeated corner, each (corners, 2), the feed first; their union.
-        dielectrics: Dielectric bodies; where two overlap the later one counts, and metal counts before both.
-    """
-
-    conductors: tuple[np.ndarray, ...]
-    dielectrics: tuple[Solid, ...] = ()
-
-    @classmethod
-    def on_feed(cls, design: Mapping[str, float], table: str, dielectric: np.ndarray) -> Outline:
-        """Return the feed with a dielectric whose material a table of the design gives."""
-        return cls(conductors=(feed_outline(design),), dielectrics=(Solid.of(design, table, dielectric),))
-
-
-def polygon(*corners: Point) -> np.ndarray:
-    """Corners (r, z) as an array (corners, 2)."""
-    return np.array(corners, dtype=float)
-
-
-def feed_outline(design: Mapping[str, float]) -> np.ndarray:
-    """The feed's tube and its back wall in one piece, open at z = 0."""
-    inner, outer, length = (design[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
-    back = -length - (outer - inner)
-    return polygon((0.0, back), (outer, back), (outer, 0.0), (inner, 0.0), (inner, -length), (0.0, -length))
-
-
-def curve(at: Callable[[np.ndarray], np.ndarray], start: float, stop: float) -> np.ndarray:
-    """Points of a smooth curve, dense enough that no chord is further from it than `CHORD_ERROR`.
-
-    Args:
-        at: Points (n, 2) of parameters (n,).
-        start: First parameter; its point is in the result.
-        stop: Last one; its point too.
-    """
-    pieces = 8
-    while True:
-        points = at(np.linspace(start, stop, 2 * pieces + 1))
-        chord = (points[2::2] + points[:-2:2]) / 2
-        if pieces >= 4096 or np.hypot(*(points[1::2] - chord).T).max() <= CHORD_ERROR:
-            return points[::2]
-        pieces *= 2
-
 
 Designs = Mapping[str, np.ndarray]
 """Design parameters of a batch by dotted name, SI, each (batch,)."""
@@ -154,6 +54,8 @@ class Family:
         draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
         bodies: The file's bodies.
         making: Limits of making that the file sets; None where it sets none.
+        varies_by: A choice that decides which parameters there are, `reflector.feed`; no gene. Empty without one.
+        variants: The family of each of its words; the first one's is this one.
     """
 
     name: str
@@ -170,12 +72,21 @@ class Family:
     draws: Callable[[tuple[Body, ...]], Family] | None = None
     bodies: tuple[Body, ...] = ()
     making: Making | None = None
+    varies_by: str = ""
+    variants: tuple[Family, ...] = ()
 
     def __post_init__(self) -> None:
         for name, made in (("scene", _filled_scene), ("size", _filled_size), ("outline", _filled_outline)):
             given = getattr(self, name)
             if getattr(given, "func", None) is not made:
                 object.__setattr__(self, name, partial(made, given))
+
+    def of(self, design: Mapping[str, Any]) -> Family:
+        """Return the family of a design: that of its word, where a choice decides which parameters there are."""
+        if not self.variants:
+            return self
+        found = self.variants[round(design.get(self.varies_by, 0.0))]
+        return found if self.making is None else replace(found, making=self.making)
 
     @cached_property
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
@@ -222,14 +133,21 @@ class Family:
 def filling(designs: Designs) -> np.ndarray:
     """Return the section of what fills the feed of each antenna, (batch, corners, 2), m: a rod, and a cone over z = 0.
 
-    The rod reaches to the middle of the tube's wall, which takes its own part of the cells there.
+    The rod reaches to the middle of the tube's wall, which takes its own part of the cells there. Air is no body: all
+    corners are one then. Without a cone the last corner is repeated.
     """
     inner, outer, length = (designs[f"feed.{name}"] for name in ("inner_radius", "outer_radius", "length"))
     nothing, middle = np.zeros_like(inner), (inner + outer) / 2
     rod = [(nothing, -length), (middle, -length), (middle, nothing)]
     tip = designs.get("feed.plug", nothing)
-    cone = [(inner, nothing), (nothing, np.maximum(tip, 1e-9))] if tip.any() else [(nothing, nothing)]
-    return np.stack([np.stack(corner, axis=-1) for corner in (*rod, *cone)], axis=1)
+    cone = [(np.where(tip > 0, inner, 0.0), nothing), (nothing, tip)] if tip.any() else [(nothing, nothing)]
+    corners = np.stack([np.stack(corner, axis=-1) for corner in (*rod, *cone)], axis=1)
+    return np.where((designs["feed.permittivity"] != 1.0)[:, None, None], corners, 0.0)
+
+
+def unfilled(made: Callable) -> Callable:
+    """Return a family's own scene, size or outline, without what fills the feed: for a family that is made of it."""
+    return made.args[0]  # type: ignore[attr-defined]
 
 
 def _is_filled(designs: Mapping[str, Any]) -> bool:
@@ -257,7 +175,8 @@ def _filled_size(
     given: Callable[[Designs], tuple[np.ndarray, np.ndarray]], designs: Designs
 ) -> tuple[np.ndarray, np.ndarray]:
     radius, height = given(designs)
-    return radius, np.maximum(height, designs.get("feed.plug", 0.0)) if _is_filled(designs) else height
+    filled = designs.get("feed.permittivity", np.ones_like(height)) != 1.0
+    return radius, np.where(filled, np.maximum(height, designs.get("feed.plug", 0.0)), height)
 
 
 def _filled_outline(given: Callable[[Mapping[str, float]], Outline], design: Mapping[str, float]) -> Outline:

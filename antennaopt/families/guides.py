@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from antennaopt.families.family import Outline, Solid
 from antennaopt.families.sections import inside
+from antennaopt.families.shapes import Outline, Solid
 
 _SAME = 1e-9  # m
 _AXIS = 1e-9  # m; what crosses the axis closes the guide

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.families.family import LENS_BASE, Designs, Family, Outline, curve, dielectric, on_feed
+from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, on_feed
 from antennaopt.families.parameters import FEED, AtLeast, Orders, length, material
+from antennaopt.families.shapes import Outline, curve
 from fdtd.axisymmetric.scene import Scene, capped_cylinder
 
 

@@ -19,18 +19,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.families.family import (
-    Designs,
-    Family,
-    Outline,
-    Solid,
-    feed_outline,
-    numbered,
-    polygon_scene,
-    stack,
-)
+from antennaopt.families.family import Designs, Family, numbered, polygon_scene, stack
 from antennaopt.families.parameters import FEED, AtLeast, Parameter, Part, choice, length, material
 from antennaopt.families.profiles import PIECES, distinct, feed_behind, joined, rims_of, wall_part
+from antennaopt.families.shapes import Outline, Solid, feed_outline
 from fdtd.axisymmetric.scene import Rim, Scene
 
 INSIDE, OUTSIDE = 0, 1

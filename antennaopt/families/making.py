@@ -12,8 +12,10 @@ end of the feed, which stands for a guide that goes on, is left open.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy as np
 if TYPE_CHECKING:
     from shapely import MultiPolygon, Polygon
 
-    from antennaopt.families.family import Outline
+    from antennaopt.families.shapes import Outline
 
 _MM = 1e3
 _GRID = 1e-4  # mm; corners of sections are moved to multiples of it
@@ -67,9 +69,12 @@ class Making:
         return next(self._faults(outline), None)
 
     def _faults(self, outline: Outline) -> Iterator[str]:
-        metal, dielectrics = _regions(outline)
         if self.monotone:
             yield from _narrowing(outline)
+        if not any((self.slot, self.tooth, self.wall, self.tool_radius, self.overhang is not None)):
+            return
+        metal, taken = _metal(outline)
+        dielectrics = _dielectrics(outline, taken) if self.wall is not None or self.overhang is not None else []
         if self.slot is not None:
             for part in _broken(metal, self.slot * _MM, _filled):
                 yield self._line("slot", f"a gap of {_length(part.width)}", part)
@@ -114,9 +119,12 @@ class _Narrow:
     middle: tuple[float, float]
 
 
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
 def same_fault(error: str) -> str:
-    """Return what errors of one reason have in common: of a broken limit which one, without the place; else all."""
-    return error.partition(":")[0] if error.startswith("limits.") else error
+    """Return what errors of one reason have in common: of a broken limit which one; else the text without numbers."""
+    return error.partition(":")[0] if error.startswith("limits.") else _NUMBER.sub("#", error)
 
 
 def _length(mm: float) -> str:
@@ -127,23 +135,45 @@ def _where(place: tuple[float, float]) -> str:
     return f"at r = {abs(place[0]):.4g} mm, z = {place[1]:.4g} mm"
 
 
-def _regions(outline: Outline) -> tuple[MultiPolygon, list[MultiPolygon]]:
-    """Return the metal and the dielectrics of a whole section, mm, x = r on both sides of the axis."""
+def _metal(outline: Outline) -> tuple[MultiPolygon, Any]:
+    """Return the metal of a whole section, mm, x = r on both sides of the axis: its parts, and what they cover."""
+    from shapely import union_all
+
+    feed, *others = outline.conductors
+    taken = union_all([_feed(_open_feed(feed).tobytes()), *map(_whole, others)], grid_size=_GRID)
+    return _parts(taken), taken
+
+
+@lru_cache(maxsize=16)
+def _feed(corners: bytes) -> Any:
+    """Return the feed's tube, which most designs of a population share."""
+    return _whole(np.frombuffer(corners).reshape(-1, 2))
+
+
+def _dielectrics(outline: Outline, taken: Any) -> list[MultiPolygon]:
+    """Return the dielectrics of a whole section as the solver fills them: without metal, later ones first.
+
+    Args:
+        outline: The section.
+        taken: What the metal covers.
+    """
+    from shapely import union_all
+
+    dielectrics = []
+    for solid in reversed(outline.dielectrics):
+        body = _whole(solid.corners)
+        dielectrics.append(_parts(body.difference(taken, grid_size=_GRID)))
+        taken = union_all([taken, body], grid_size=_GRID)
+    return [one for one in reversed(dielectrics) if not one.is_empty]
+
+
+def _whole(corners: np.ndarray) -> Any:
+    """Return a body with its mirror image."""
     from shapely import union_all
     from shapely.affinity import scale
 
-    def whole(corners: np.ndarray) -> Any:
-        half = _simple(corners)
-        return union_all([half.buffer(0), scale(half, xfact=-1.0, origin=(0.0, 0.0)).buffer(0)], grid_size=_GRID)
-
-    feed, *others = outline.conductors
-    taken = union_all([whole(one) for one in (_open_feed(feed), *others)], grid_size=_GRID)
-    metal, dielectrics = _parts(taken), []
-    for solid in reversed(outline.dielectrics):
-        body = whole(solid.corners)
-        dielectrics.append(_parts(body.difference(taken, grid_size=_GRID)))
-        taken = union_all([taken, body], grid_size=_GRID)
-    return metal, [one for one in reversed(dielectrics) if not one.is_empty]
+    half = _simple(corners)
+    return union_all([half.buffer(0), scale(half, xfact=-1.0, origin=(0.0, 0.0)).buffer(0)], grid_size=_GRID)
 
 
 def _simple(corners: np.ndarray) -> Any:

@@ -8,7 +8,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from antennaopt.families.family import Family, Outline
+from antennaopt.families.family import Family
+from antennaopt.families.shapes import Outline
 
 _SAME_PLACE = 1e-9  # m
 _AT_A_TIME = 1 << 21  # pairs of edges
@@ -21,8 +22,8 @@ class Measures:
     Attributes:
         length: Extent along the axis, m.
         diameter: Largest diameter, m.
-        aperture: Diameter of the aperture, m: of the largest dielectric; without one the inner diameter of the metal
-            at its upper end.
+        aperture: Diameter of the aperture, m: of a dish; else of the largest dielectric on the feed; without one the
+            inner diameter of the metal at its upper end.
         metal: Volume of the metal, m^3.
         dielectric: Volume of the dielectrics where there is no metal, m^3.
     """
@@ -57,13 +58,14 @@ def measures_of(outline: Outline) -> Measures:
     """Return the sizes of a section."""
     metal = list(outline.conductors)
     solids = [one.corners for one in outline.dielectrics]
+    lenses = [one.corners for one in outline.dielectrics if not one.fills_feed]
     points = np.concatenate([*metal, *solids])
     low, high = points.min(axis=0), points.max(axis=0)
     of_metal = revolved(metal)
     return Measures(
         length=float(high[1] - low[1]),
         diameter=2 * float(high[0]),
-        aperture=2 * _aperture_radius(metal, solids),
+        aperture=outline.aperture or 2 * _aperture_radius(metal, lenses),
         metal=of_metal,
         dielectric=revolved([*metal, *solids]) - of_metal if solids else 0.0,
     )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Family, Outline, feed_outline, on_feed
+from antennaopt.families.family import Designs, Family, on_feed
 from antennaopt.families.parameters import FEED, Orders
+from antennaopt.families.shapes import Outline, feed_outline
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.families.family import Body, Designs, Family, Outline, Solid, feed_outline, polygon_scene
-from antennaopt.families.parameters import FEED, Part, choice, material
+from antennaopt.families.family import Designs, Family, polygon_scene
+from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, Orders, Part, choice, material
 from antennaopt.families.sections import Corner, free_corners, thinnest
+from antennaopt.families.shapes import Body, Outline, Solid, feed_outline
 from fdtd.axisymmetric.scene import Rim, Scene
 
 BEAM = choice("beam.direction", "Where the main beam leaves: theta counts from there.", "forward", "backward")
@@ -152,4 +153,5 @@ FAMILY = Family(
     outline=_undrawn,
     draws=_drawn,
     looks_back=_looks_back,
+    orders=Orders(s11=2.02, pattern=2.15, efficiency=2.15, source=FITTED_TO_OUTLINES),
 )

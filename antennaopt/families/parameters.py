@@ -21,11 +21,13 @@ class Parameter:
         kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`; `choice`.
         fewest: Of a list: its smallest number of entries; with 0 a file may leave it out.
         many: Of another kind: whether a list may stand in place of one value.
+        nested: Of a list: whether a list of values may stand in place of an entry, `layers.thickness.1.0`, ...
         like: Of a list: the parameter whose list has as many entries.
         default: Value of a file that does not give it, SI; None where it must.
         lowest: Smallest value allowed, SI.
         highest: Largest value allowed, SI.
         above: Whether the smallest value itself is not allowed.
+        shrinks: Whether a smaller value may make the antenna larger.
         left_out: Whether a design has it only where the file gives it; elsewhere it is as if it had the default.
         choices: Of a `choice`: the words that a file may write. A design holds the number of one, from 0.
     """
@@ -39,10 +41,12 @@ class Parameter:
     lowest: float = 0.0
     highest: float
     above: bool = False
+    shrinks: bool = False
     left_out: bool = False
     choices: tuple[str, ...] = ()
     fewest: int = 2
     many: bool = False
+    nested: bool = False
     like: str = ""
 
     @property
@@ -67,8 +71,11 @@ class Parameter:
 
     def holds(self, name: str) -> bool:
         """Say whether a design's entry, `lens.radii.3`, is this parameter or one of its list."""
-        stem, _, place = name.rpartition(".")
-        return name == self.name or ((self.kind == "list" or self.many) and stem == self.name and place.isdigit())
+        if not name.startswith(f"{self.name}."):
+            return name == self.name
+        places = name.removeprefix(f"{self.name}.").split(".")
+        listed = self.kind == "list" or self.many
+        return listed and len(places) <= 1 + self.nested and all(one.isdigit() for one in places)
 
 
 def length(
@@ -142,8 +149,8 @@ FILLING = (
 )
 """What fills the feed of any family; a design has them only where its file does."""
 
-SHARED = ("feed.length", "feed.permittivity")
-"""Parameters that cannot be genes: source, port and absorber stand in the same planes of the same material."""
+SHARED = ("feed.length",)
+"""Parameters that cannot be genes: source, port and absorber stand in the same planes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +197,9 @@ class Part:
     thickness: float
     slope: float = 1.0
     metal: bool = True
+
+
+FITTED_TO_OUTLINES = "fitted to outlines of this kind on cells of 0.3 to 0.1 mm, tests/published/test_outlines.py"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from antennaopt.families.family import Designs, Outline, feed_outline, polygon_scene, stack
+from antennaopt.families.family import Designs, polygon_scene, stack
 from antennaopt.families.parameters import Parameter, Part, choice
 from antennaopt.families.sections import SMALLEST_RIM_DEG
-from fdtd.axisymmetric.scene import Rim, Scene
+from antennaopt.families.shapes import Outline, feed_outline
+from fdtd.axisymmetric.scene import Rim, Scene, polygon
 
 PIECES = 256
 """Chords of a curve. Of a horn five wavelengths long they are within 0.5 um of the curves below."""
@@ -241,6 +242,24 @@ def scene_of(section: Section, designs: Designs) -> Scene:
     """Return the scene of a horn of one polygon."""
     metal, rims = section(designs)
     return polygon_scene(designs, [metal], [], rims)
+
+
+def with_metal(scene: Scene, *bodies: np.ndarray, hidden: np.ndarray | float = 0.0) -> Scene:
+    """Return a scene with more bodies of metal, which touch no other metal but within a radius.
+
+    Args:
+        scene: The batch.
+        bodies: Sections, (batch, corners, 2), m.
+        hidden: Radius, m, of each antenna, up to which corners stand on other metal, and are no edges.
+    """
+    rims = [rim for one in bodies for rim in rims_of(one)]
+    free = [replace(rim, r=np.where(rim.r > hidden + _SAME_PLACE, rim.r, np.nan)) for rim in rims]
+    return replace(
+        scene,
+        conductors=(*scene.conductors, *map(polygon, bodies)),
+        rims=(*scene.rims, *free),
+        same_metal=False,
+    )
 
 
 def outline_of(section: Section, design: Mapping[str, float]) -> Outline:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from antennaopt.families.family import LENS_BASE, Designs, Family, Outline, curve, dielectric, numbered, on_feed, stack
+from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, numbered, on_feed, stack
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, entries, length, material
+from antennaopt.families.shapes import Outline, curve
 from fdtd.axisymmetric.scene import Scene, polar_profile
 
 _SAMPLES = 33  # a piece; between two the surface is 0.1 um further out at most

@@ -54,6 +54,7 @@ class Start:
         entries: Parameters but the feed's.
         goals: (metric, bound, level, weight) in addition to the gain.
         cells: A wavelength in the densest medium.
+        feed_length: Of the tube, wavelengths.
         feed_radius: Inner radius of the feed, wavelengths.
         about_feed: For the comment.
     """
@@ -62,6 +63,7 @@ class Start:
     entries: tuple[Gene | Fixed, ...]
     goals: tuple[tuple[str, str, float, float], ...]
     cells: float = 20.0
+    feed_length: float = FEED_LENGTH
     feed_radius: float = FEED_RADIUS
     about_feed: str = f"{ABOVE_CUTOFF:g} times the cutoff of TE11; TM01 stays cut off"
 

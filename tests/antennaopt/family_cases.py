@@ -213,6 +213,36 @@ CASES = {
         low=0.0,
         high=2e-3,
     ),
+    "cassegrain": Case(
+        design={
+            **FEED,
+            "reflector.diameter": 56e-3,
+            "reflector.focal_ratio": 0.35,
+            "reflector.thickness": 0.8e-3,
+            "subreflector.diameter": 16e-3,
+            "subreflector.magnification": 2.2,
+            "subreflector.thickness": 0.8e-3,
+        },
+        gene="subreflector.diameter",
+        low=14e-3,
+        high=17e-3,
+    ),
+    "splash_plate": Case(
+        design={
+            **FEED,
+            "reflector.diameter": 50e-3,
+            "reflector.focal_ratio": 0.25,
+            "reflector.thickness": 0.8e-3,
+            "plate.diameter": 16e-3,
+            "plate.distance": 5e-3,
+            "plate.thickness": 0.8e-3,
+            "plate.cone_height": 2e-3,
+            "plate.cone_radius": 3e-3,
+        },
+        gene="plate.distance",
+        low=4e-3,
+        high=6e-3,
+    ),
     "outline": Case(
         design={**FEED, "body.1.permittivity": 2.53, "body.2.permittivity": 1.6, "body.2.loss_tangent": 1e-3},
         bodies=(
@@ -227,7 +257,8 @@ CASES = {
 }
 KINDS = {family: kind(family, case.bodies) for family, case in CASES.items()}
 DESIGNS = {
-    family: {one.name: one.default for one in KINDS[family].parameters if one.default is not None} | case.design
+    family: {one.name: one.default for one in KINDS[family].parameters if one.default is not None and not one.left_out}
+    | case.design
     for family, case in CASES.items()
 }
 """With the defaults of what a case leaves out."""
@@ -237,6 +268,13 @@ FLARES = {
     for name, values in (("length", (2e-3, 6e-3, 4e-3)), ("aperture_radius", (4.6e-3, 5.4e-3, 8.6e-3)))
     for place, value in enumerate(values)
 }
+IN_A_DISH = {
+    feed: {name: value for name, value in DESIGNS[feed].items() if name not in FEED}
+    | {"reflector.feed": float(place), "reflector.diameter": 56e-3}
+    for place, feed in enumerate(KINDS["reflector"].parameter("reflector.feed").choices)
+}
+"""What a feed family's case changes in that of the reflector."""
+
 VARIANTS = {
     "three flares": ("profile_horn", FLARES),
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
@@ -247,6 +285,15 @@ VARIANTS = {
         {"lens.side": 1.0, "lens.thickness.0": 4e-3, "lens.thickness.1": 3e-3, "lens.thickness.2": 0.5e-3},
     ),
     "shroud": ("reflector", {"reflector.shroud": 6e-3}),
+    "horn in a dish": ("reflector", IN_A_DISH["conical_horn"] | {"reflector.shroud": 2e-3}),
+    "choke rings in a dish": ("reflector", IN_A_DISH["choke_ring_feed"] | {"reflector.shroud": 2e-3}),
+    "rod in a dish": ("reflector", IN_A_DISH["dielectric_rod"] | {"reflector.shroud": 2e-3}),
+    "rings in a Cassegrain antenna": (
+        "cassegrain",
+        {name: value for name, value in IN_A_DISH["choke_ring_feed"].items() if not name.endswith("diameter")}
+        | {"rings.count": 1.0, "reflector.focal_ratio": 0.4, "reflector.defocus": -1e-3},
+    ),
+    "held splash plate": ("splash_plate", {"plate.permittivity": 2.1, "plate.support_radius": 5e-3}),
     "flush rings": ("choke_ring_feed", {"rings.set_back": 0.0, "rings.count": 3.0}),
 }
 """Shapes that a family's case leaves out: the family, and what to change in its case."""

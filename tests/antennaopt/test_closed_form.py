@@ -12,6 +12,7 @@ from scipy.constants import c
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.families import RULES
+from antennaopt.families.start_horns import optimum_horn
 
 FEED = '[antenna.feed]\ninner_radius = "3.6 mm"\nouter_radius = "4 mm"\nlength = "15 mm"\n'
 REST = """
@@ -65,6 +66,18 @@ def test_balanis_is_the_optimum_horn(tmp_path: Path) -> None:
     assert set(planted) == {"horn.length", "horn.aperture_radius"}
     again = type(experiment).from_resolved(json.loads(json.dumps(experiment.resolved())))
     assert again == experiment
+
+
+def test_closed_form_of_a_horn_is_that_of_the_atlas(tmp_path: Path) -> None:
+    """The same design as `antennaopt new` plants; Balanis' horn of 11 dBi is 30 % longer."""
+    lam = c / 30e9
+    lengths = {}
+    for word in ("closed_form", "balanis"):
+        (planted,) = load_experiment(written(tmp_path, "conical_horn", HORN, word, 15.0)).start
+        lengths[word] = planted["horn.length"] / lam
+        if word == "closed_form":
+            assert (2 * planted["horn.aperture_radius"] / lam, lengths[word]) == pytest.approx(optimum_horn(10**1.5))
+    assert lengths["balanis"] > 1.1 * lengths["closed_form"]
 
 
 def test_values_are_clipped_to_the_genes(tmp_path: Path) -> None:

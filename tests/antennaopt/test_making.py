@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pytest
 from config_files import LENS
-from family_cases import CASES, FEED
+from family_cases import CASES, FEED, KINDS
 
 from antennaopt.experiment import load_file
 from antennaopt.families import Body, Making, kind, stack
-from antennaopt.families.family import Outline
 from antennaopt.families.making import same_fault
+from antennaopt.families.shapes import Outline
+from antennaopt.run.summary import antenna_toml
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 
@@ -172,6 +173,21 @@ def test_validate_and_simulate_tell(call, tmp_path):
     assert code == 0 and "limits       slot 1 mm, overhang 60 deg" in out
 
 
+def test_limits_are_in_files_that_are_written(call, tmp_path):
+    """Of `--outline` none: its polygons are no horn's radii."""
+    limits = "monotone = false\nslot = '1 mm'\noverhang = '60.5 deg'\nwall = '0.25 mm'\n"
+    (tmp_path / "horn.toml").write_text('polarisation = "lhcp"\n' + HORN + limits)
+    given = load_file(tmp_path / "horn.toml")
+    text = antenna_toml(
+        title="", family=given.kind, design=given.design(), solver={"frequencies": [30e9]}, polarisation="lhcp"
+    )
+    (tmp_path / "other.toml").write_text(text)
+    other = load_file(tmp_path / "other.toml")
+    assert other.limits == given.limits and other.limits is not None and other.polarisation == "lhcp"
+    assert other.kind.making == given.kind.making
+    assert "[limits]" not in antenna_toml(title="", family="spline_horn", design=given.design(), solver={})
+
+
 def test_repair_of_a_spline_horn(tmp_path):
     (tmp_path / "horn.toml").write_text(HORN + "monotone = true\nrepair = true\n")
     experiment = load_file(tmp_path / "horn.toml")
@@ -206,7 +222,9 @@ def test_a_lens_has_no_bore(tmp_path, call):
 def test_errors_of_one_limit_count_as_one_reason():
     lines = [f"limits.wall = 0.5 mm: a wall of {width} mm at r = 3 mm, z = 1 mm" for width in (0.3, 0.4)]
     assert {same_fault(line) for line in lines} == {"limits.wall = 0.5 mm"}
-    assert same_fault("horn.wall = 1 mm: too thin") == "horn.wall = 1 mm: too thin"
+    lines = [f"plate.diameter = {size} mm covers the dish (must be < {size} mm)" for size in ("70", "6.5e+03")]
+    assert len({same_fault(line) for line in lines}) == 1
+    assert same_fault("layers.thickness.0 is thin") != same_fault("layers.thickness.1 is thin")
 
 
 def test_limits_change_the_experiment_only_where_they_are_set(tmp_path):
@@ -216,3 +234,14 @@ def test_limits_change_the_experiment_only_where_they_are_set(tmp_path):
     assert plain.resolved()["limits"] is None
     assert (plain.physics_hash, plain.config_hash) != (limited.physics_hash, limited.config_hash)
     assert limited.from_resolved(limited.resolved()).kind.making == Making(wall=0.3e-3)
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_a_limit_alone_finds_what_it_finds_next_to_others(family):
+    """What a limit does not need is not computed: dielectrics for slots, the section for a bore."""
+    known = KINDS[family]
+    full = {one.name: one.default for one in known.parameters if one.default is not None and one.kind != "list"}
+    outline = known.outline({**full, **CASES[family].design})
+    other = {"wall": 1e-6}  # kept by all
+    for limit in ({"slot": 3e-3}, {"tooth": 0.7e-3}, {"tool_radius": 0.2e-3}, {"monotone": True}):
+        assert Making(**limit).fault(outline) == Making(**limit, **other).fault(outline)
