@@ -21,6 +21,7 @@ from antennaopt.experiment.fields import (
     is_resolved,
 )
 from antennaopt.families import parameter_of
+from antennaopt.quantities import LENGTH
 
 
 def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
@@ -32,7 +33,10 @@ def _planted(value: Any, info: ValidationInfo) -> dict[str, float]:
     found = {}
     for name, one in _leaves("", value):
         parameter = parameter_of(name)
-        bounds = Bounds(dimension=None) if parameter and parameter.dimension == "number" else LENGTH_BOUNDS
+        bounds = LENGTH_BOUNDS
+        if parameter:
+            dimension = None if parameter.dimension == "number" else LENGTH
+            bounds = Bounds(dimension=dimension, lowest=parameter.lowest, above=parameter.above)
         if parameter and parameter.choices:
             bounds = Bounds(dimension=None, choices=parameter.choices)
         with below(name):

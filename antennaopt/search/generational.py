@@ -1,9 +1,9 @@
-"""Searches with generations: the genetic algorithm, and random search with the same budget."""
+"""Searches with generations: the genetic algorithm, random search with the same budget, and what others build on."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from antennaopt.search.base import Made, Search
@@ -62,18 +62,26 @@ class Generational(Search):
         self._bred = None
         size, last = self.settings.population, self.generation - 1
         self._refuse_impossible(self.generation * size, range(1, size + 1) if self.generation else range(1))
+        self._refuse_impossible_population(last)
+        best = self.best()
+        self._best_before = best.fitness if best else None
+
+    def _refuse_impossible_population(self, last: int) -> None:
+        """Refuse a restored population that cannot be that after the generation `last`.
+
+        Raises:
+            ValueError: It is one.
+        """
         passed = sum(one.candidate.generation < last for one in self.population)
         born = [(one.candidate.generation, one.candidate.slot) for one in self.population[passed:]]
         if passed > self.settings.elites or born != [(last, passed + place) for place in range(len(born))]:
             raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
-        best = self.best()
-        self._best_before = best.fitness if best else None
 
     def _new_generation(self) -> list[Candidate]:
         if not self.generation:
             made = self.first_generation()
         else:
-            count = self.settings.population - min(self.settings.elites, len(self.population))
+            count = self._children
             with seeded(self.seed, self.generation):
                 made = self.breed(count)[:count]
         first, most = self.settings.population - len(made), self.settings.stop.evaluations
@@ -91,8 +99,16 @@ class Generational(Search):
             for slot, (genome, parents, operator) in enumerate(made, start=first)
         ]
 
+    @property
+    def _children(self) -> int:
+        """Number of individuals bred for a generation but the first."""
+        return self.settings.population - min(self.settings.elites, len(self.population))
+
+    def _next_population(self, told: list[Scored]) -> list[Scored]:
+        return self.ranking()[: self.settings.elites] + told
+
     def _close(self, told: list[Scored]) -> None:
-        self.population = self.ranking()[: self.settings.elites] + told
+        self.population = self._next_population(told)
         self.evaluations += sum(not one.cached for one in told)
         self._honour(told)
         self._close_generation()
@@ -112,6 +128,47 @@ class Genetic(Generational):
             for one, other in zip(parents[::2], parents[1::2], strict=True)
             for child, origin, operator in vary(one, other, settings.crossover, settings.mutation)
         ]
+
+
+class Survivors(Generational):
+    """A search that breeds a whole population each generation and keeps what it likes of parents and children."""
+
+    @abstractmethod
+    def survivors(self, told: Sequence[Scored]) -> list[Scored]:
+        """Return the next population, at most one a slot; called once a generation."""
+
+    @abstractmethod
+    def own_state(self) -> dict[str, Any]:
+        """Return what the algorithm knows in addition to its population, as JSON-able data with exact floats."""
+
+    @abstractmethod
+    def restore_own(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `own_state` returned.
+
+        Raises:
+            ValueError: No search can have had it.
+        """
+
+    def state(self) -> dict[str, Any]:
+        """Return what the search knew between the last two generations: nothing changes inside of one."""
+        return {**super().state(), "own": self.own_state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state; a generation under way is bred again by `ask`."""
+        super().restore(state)
+        self.restore_own(state["own"])
+
+    @property
+    def _children(self) -> int:
+        return self.settings.population
+
+    def _next_population(self, told: list[Scored]) -> list[Scored]:
+        return self.survivors(told)
+
+    def _refuse_impossible_population(self, last: int) -> None:
+        slots = [one.candidate.slot for one in self.population]
+        if slots != list(range(len(slots))):
+            raise ValueError("the population is not in the order of slots")
 
 
 class RandomSearch(Generational):

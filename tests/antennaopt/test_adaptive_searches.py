@@ -1,0 +1,149 @@
+"""Differential evolution and CMA-ES: what they find, how they keep to the bounds, start again and are restored.
+
+Medians of seven seeds after 2,496 evaluations of 10 genes, 24 a generation. DEAP's own CMA-ES from the same
+start, without bounds: sphere 3.9e-11, ellipsoid 0.036.
+
+| | ga | de | cmaes |
+|---|---|---|---|
+| sphere | 1.7e-4 | 4e-8 | 3e-8, and 3.4e-11 without restarts |
+| rotated ellipsoid, condition 1e8 | 1.7 | 0.03 | 0.01 |
+"""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from config_files import LENS
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_experiment
+from antennaopt.search import EvolutionSettings, Result, Stop, new_search
+
+N = 10
+TURNED, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((N, N)))
+
+
+def genes(n):
+    return [SimpleNamespace(name=f"x.{place}", low=0.0, high=1.0, kind="real", choices=()) for place in range(n)]
+
+
+def carried_through(algorithm, function, *, seed=1, n=N, population=24, generations=104):
+    settings = EvolutionSettings(
+        algorithm=algorithm, population=population, generations=generations, stop=Stop(goals=False)
+    )
+    one, everyone = new_search(settings, genes(n), seed), []
+    while one.stopped() is None:
+        asked = one.ask()
+        everyone += asked
+        one.tell([Result(individual=each.individual, shortfalls=(function(np.array(each.genome)),)) for each in asked])
+    return one, everyone
+
+
+def sphere(x):
+    return float(((x - 0.37) ** 2).sum())
+
+
+def ellipsoid(x):
+    return float((10.0 ** np.linspace(0, 4, N) * (TURNED @ (x - 0.37)) ** 2).sum())
+
+
+def beyond(x):
+    """Least at a corner: half of the genes want to leave their range."""
+    return float(((x - np.where(np.arange(N) % 2, 1.1, 0.3)) ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "function", "most"),
+    [
+        ("de", sphere, 1e-6), ("cmaes", sphere, 1e-6), ("de", ellipsoid, 0.2), ("cmaes", ellipsoid, 0.2),
+        ("de", beyond, 0.0501), ("cmaes", beyond, 0.0501),
+    ],
+)  # fmt: skip
+def test_they_find_what_a_genetic_algorithm_does_not(algorithm, function, most):
+    found = np.median([carried_through(algorithm, function, seed=seed)[0].best().fitness for seed in range(3)])
+    genetic = np.median([carried_through("ga", function, seed=seed)[0].best().fitness for seed in range(1)])
+    assert found < most
+    assert found < genetic
+
+
+@pytest.mark.parametrize("algorithm", ["de", "cmaes"])
+def test_every_gene_stays_in_its_range(algorithm):
+    _, everyone = carried_through(algorithm, beyond)
+    genomes = np.array([one.genome for one in everyone])
+    assert genomes.min() >= 0.0 and genomes.max() <= 1.0
+    assert len(everyone) == 24 * 104
+
+
+def test_a_spent_distribution_starts_again_from_random_designs():
+    """All designs are as good: nothing better comes, and after 22 generations new ones are drawn."""
+    _, everyone = carried_through("cmaes", lambda x: 1.0, generations=60)
+    by_generation = [everyone[24 * place].operator for place in range(60)]
+    again = [place for place, operator in enumerate(by_generation) if operator == "restart"]
+    assert len(again) == 2
+    assert set(by_generation) == {"random", "sampled", "restart"}
+    fresh = np.array([one.genome for one in everyone[24 * again[0] : 24 * again[0] + 24]])
+    assert fresh.std(axis=0).mean() > 0.2
+
+
+def test_children_of_differential_evolution_replace_worse_parents_only():
+    one, _ = carried_through("de", ellipsoid, generations=20)
+    before = {each.candidate.slot: each.fitness for each in one.population}
+    settings = EvolutionSettings(algorithm="de", population=24, generations=40, stop=Stop(goals=False))
+    again = new_search(settings, genes(N), 1)
+    again.restore(json.loads(json.dumps(one.state())))
+    asked = again.ask()
+    told = {each.individual: ellipsoid(np.array(each.genome)) for each in asked}
+    again.tell([Result(individual=name, shortfalls=(value,)) for name, value in told.items()])
+    for each in again.population:
+        slot = each.candidate.slot
+        assert each.fitness == min(before[slot], told[asked[slot].individual])
+    assert all(one.parents and one.operator == "current_to_pbest" for one in asked)
+
+
+@pytest.mark.parametrize("first", [1, 5])
+@pytest.mark.parametrize("algorithm", ["de", "cmaes"])
+def test_copies_in_a_first_generation_that_evaluations_cut_short_leave_room_for_another(algorithm, first):
+    """Copies do not count as evaluations, so the search goes on from fewer individuals than a population."""
+    stop = Stop(goals=False, evaluations=first)
+    settings = EvolutionSettings(algorithm=algorithm, population=8, generations=5, stop=stop)
+    one = new_search(settings, genes(3), 1)
+    while one.stopped() is None:
+        copies = one.generation == 0
+        one.tell(
+            [Result(individual=each.individual, shortfalls=(sum(each.genome),), cached=copies) for each in one.ask()]
+        )
+        again = new_search(settings, genes(3), 1)
+        again.restore(json.loads(json.dumps(one.state())))
+        assert again.state() == one.state()
+    assert one.generation == 2
+    assert one.evaluations == first
+    assert [each.candidate.slot for each in one.population] == list(range(first))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "change"),
+    [
+        ("de", {"scales": [2.0] * 6}), ("de", {"rates": [0.5]}), ("de", {"next": 6}), ("de", {"next": -1}),
+        ("cmaes", {"sigma": 0.0}), ("cmaes", {"mean": [0.5]}), ("cmaes", {"covariance": [[1.0]]}),
+        ("cmaes", {"path": [float("nan")] * N}), ("cmaes", {"since": 99}),
+    ],
+)  # fmt: skip
+def test_a_state_that_no_search_can_have_had_is_refused(algorithm, change):
+    one, _ = carried_through(algorithm, sphere, generations=5)
+    state = json.loads(json.dumps(one.state()))
+    state["own"] |= change
+    settings = EvolutionSettings(algorithm=algorithm, population=24, generations=9, stop=Stop(goals=False))
+    with pytest.raises(ValueError, match=r"."):
+        new_search(settings, genes(N), 1).restore(state)
+
+
+def test_whole_numbers_are_refused_by_the_search_that_has_none(tmp_path):
+    file = tmp_path / "lens.toml"
+    file.write_text(LENS)
+    assert load_experiment(file, ('evolution.algorithm="cmaes"',)).evolution.algorithm == "cmaes"
+    with pytest.raises(ConfigurationError, match=r'"cmaes" searches real numbers only, and horn\.slots is a whole'):
+        load_experiment("experiments/corrugated_horn.toml", ('evolution.algorithm="cmaes"',))
+    assert load_experiment("experiments/corrugated_horn.toml", ('evolution.algorithm="de"',))
