@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.bench.runner import typical
@@ -27,7 +28,7 @@ _BATCHES = 6  # of one timing on a device
 def bench_evaluate(
     experiment: Experiment, *, backend: str = "cpu", batch: int | None = None, repeat: int = 3
 ) -> list[dict[str, Any]]:
-    """Time batches of one antenna's copies, on one core or one device.
+    """Time batches of one antenna's copies as a search solves them, on one core or one device.
 
     A device gets several batches, two at a time as in a study: while one is stepped the next is prepared.
 
@@ -48,7 +49,8 @@ def bench_evaluate(
     """
     design = experiment.design()
     family = experiment.family
-    made = plan(experiment.kind, design, design, experiment.solver.settings.in_a_search())
+    settings = experiment.solver.settings.in_a_search()
+    made = replace(plan(experiment.kind, design, design, settings), losses=False)
     about = _place(made, backend)
     size = batch or about.pop("batch")
     batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)

@@ -18,7 +18,7 @@ from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
 from antennaopt.farm.batches import Job
-from antennaopt.run.interfaces import Evaluation, Interfaces, fits_json
+from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
 from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
@@ -356,8 +356,8 @@ class Driver:
         self._save()
         if not self.search.by_order:
             outcomes = {name: one.outcome for name, one in self._block.items() if not one.cached}
-            plain = ((name, outcome.to_dict()) for name, outcome in (self._partial | outcomes).items())
-            kept = {name: outcome for name, outcome in plain if fits_json(outcome)}
+            plain = ((name, for_checkpoint(outcome)) for name, outcome in (self._partial | outcomes).items())
+            kept = {name: outcome for name, outcome in plain if outcome is not None}
             self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept})
         elif self._block:
             block = list(self._block.values())
@@ -371,7 +371,7 @@ class Driver:
         state: dict[str, Any] = {"evolution": self.search.state()}
         if self.search.by_order:
             state["block"] = [{"scored": one.scored.to_dict(), "twin": one.copy_of} for one in rows]
-        return state | {"partial": {one.candidate.individual: one.outcome.to_dict() for one in rows}}
+        return state | {"partial": {one.candidate.individual: one.outcome.to_dict(compact=True) for one in rows}}
 
     def _restore_block(self, entries: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Any]) -> list[Evaluation]:
         block = [Scored.from_dict(entry["scored"]) for entry in entries]

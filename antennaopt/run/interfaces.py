@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from antennaopt.farm.interface import Solving
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, Result, Scored
 from antennaopt.search.objectives import Objective
-from antennaopt.solve.cuts import PATTERN
+from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.rows import Row
 
@@ -70,13 +72,16 @@ class Evaluation:
         return Scored(candidate=self.candidate, fitness=self.fitness, ok=self.outcome.ok, cached=self.cached)
 
 
-def fits_json(outcome: Mapping[str, Any]) -> bool:
-    """Say whether an outcome survives JSON: one with numbers that are not finite is solved again instead."""
+def for_checkpoint(outcome: Outcome) -> dict[str, Any] | None:
+    """Return an outcome for a checkpoint; None of one with numbers that are not finite: it is solved again instead."""
+    cuts = [getattr(outcome, key) for key in CUTS[1:]]
     try:
-        json.dumps(outcome, allow_nan=False)
+        plain = outcome.to_dict(compact=True)
+        finite = all(np.isfinite(amplitudes(one)).all() for one in cuts if one is not None)
+        json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
+    return plain if finite else None
 
 
 class Store:

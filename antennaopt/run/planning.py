@@ -57,15 +57,16 @@ def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, An
     """
     given = experiment.solver.settings
     steps = {name: 2 * count for name, count in given.step_counts().items()}
-    return plan_for(experiment, replace(given.with_cell(plan["cell"] / 2), surfaces="full", **steps))
+    return plan_for(experiment, replace(given.with_cell(plan["cell"] / 2), surfaces="full", **steps), losses=True)
 
 
-def plan_for(experiment: Experiment, solver: SolverSettings | None = None) -> dict[str, Any]:
+def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, losses: bool = False) -> dict[str, Any]:
     """Plan the grid that holds every antenna within the genes' ranges.
 
     Args:
         experiment: From `load_experiment`.
         solver: In place of its own settings.
+        losses: Whether the power lost in dielectrics is measured: a search does without it.
 
     Returns:
         The plan as JSON-able data.
@@ -84,7 +85,8 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None) -> di
     lower = experiment.design({gene.name: gene.low for gene in genes})
     upper = experiment.design({gene.name: gene.high for gene in genes})
     settings = solver or experiment.solver.settings
-    return plan(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
+    table = plan(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
+    return table if losses else {**table, "losses": False}
 
 
 def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] = ()) -> Search:

@@ -216,7 +216,7 @@ class Session:
             driver=self.driver,
             folder=self._folder,
             farm=self._solving,
-            plan=halved_plan(self._experiment, self._plan),
+            plans=({**self._plan, "losses": True}, halved_plan(self._experiment, self._plan)),
             backend=self._backend,
             signals=self._signals,
             progress=self._progress,
@@ -235,7 +235,9 @@ class Session:
         return replace(summary, origins=origins_of(self._folder), findings=found)
 
     def _write_best(self, summary: RunSummary, best: Finalist) -> None:
-        certificate = summary.certificates.get(best.individual)
+        certificate, outcome = summary.certificates.get(best.individual), best.outcome
+        if certificate and certificate.get("power_balance"):  # with losses, which the search leaves out
+            outcome = outcome.changed(metrics={**outcome.metrics, "power_balance": certificate["power_balance"]})
         title = self._experiment.title or self._experiment.name
         text = antenna_toml(
             title=f"{title}: best of {self._folder.run_id}",
@@ -244,10 +246,11 @@ class Session:
             solver=self._experiment.solver.settings.to_dict(),
             comment=f"Individual {best.individual} of run {self._folder.run_id}, fitness {best.fitness:.6g}"
             + (f", {certificate['verdict']}." if certificate else "."),
+            polarisation=self._experiment.polarisation,
         )
         self._folder.write_text("best/antenna.toml", text)
         result = result_object(
-            best.outcome.changed(**self._store.patterns(best.individual)),
+            outcome.changed(**self._store.patterns(best.individual)),
             backend=self._backend,
             run=self._folder.run_id,
             individual=best.individual,

@@ -260,13 +260,13 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 def _columns(experiment: Experiment) -> RunColumns:
     bounds = experiment.bounds()
     narrowest, widest = (bound["feed.inner_radius"] for bound in bounds)
-    filled = bounds[0].get("feed.permittivity", 1.0)
+    thinnest, filled = (bound.get("feed.permittivity", 1.0) for bound in bounds)
     return RunColumns.of(
         experiment.genes,
         experiment.solver.frequencies,
         [one.name for one in experiment.goals],
         feed_radius=narrowest,
-        feed_permittivity=filled,
+        feed_permittivity=thinnest,
         figures=experiment.figures,
         outline=experiment.antenna.digest,
         modes=bool(planes_of(experiment.solver.settings, widest, filled)),

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
-from antennaopt.families import Family, Parameter, kind
+from antennaopt.families import Family, Making, Parameter, kind
 from antennaopt.farm.interface import Solving
+from antennaopt.figures import LINEAR
 from antennaopt.report.goals import Findings
 from antennaopt.run.driver import Driver
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import decode, individual_id
 from antennaopt.search.objectives import shortfalls
-from antennaopt.solve.certificate import certify, feed_of, is_trusted
-from antennaopt.solve.outcome import REPEATABLE, Outcome
+from antennaopt.solve.certificate import balance_unmeasured, certify, feed_of, is_trusted
+from antennaopt.solve.outcome import REPEATABLE, Outcome, finite
 from antennaopt.store.reading import mark_rows, read_certificates, write_certificates
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.terminal import visible
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 
 
 def antenna_toml(
-    *, title: str, family: str | Family, design: Mapping[str, float], solver: Mapping[str, Any], comment: str = ""
+    *,
+    title: str,
+    family: str | Family,
+    design: Mapping[str, float],
+    solver: Mapping[str, Any],
+    comment: str = "",
+    polarisation: str = LINEAR,
 ) -> str:
     """Write one fully specified antenna as a file for `antennaopt simulate`.
 
@@ -37,14 +44,17 @@ def antenna_toml(
 
     Args:
         title: For people.
-        family: Antenna family, with its bodies where the file draws them.
+        family: Antenna family, with its bodies where the file draws them, and its limits of making.
         design: Every parameter, SI, by dotted name.
         solver: The resolved solver table, SI.
         comment: Lines for the top of the file.
+        polarisation: Of the experiment.
     """
-    known = kind(family)
+    known = kind(family).of(design)
     lines = [f"# {line}" for line in visible(comment).splitlines()]  # TOML refuses control characters there
-    lines += [f"title = {_text(title)}", "", "[antenna]", f"family = {_text(known.name)}"]
+    lines += [f"title = {_text(title)}"]
+    lines += [f"polarisation = {_text(polarisation)}"] if polarisation != LINEAR else []
+    lines += ["", "[antenna]", f"family = {_text(known.name)}"]
     tables = _tables(known, design)
     drawn = [(body, tables.pop(f"body.{place}", None)) for place, body in enumerate(known.bodies)]
     for table, entries in tables.items():
@@ -58,9 +68,20 @@ def antenna_toml(
             *(f"  [{_quantity(r, 'mm', 3)}, {_quantity(z, 'mm', 3)}]," for r, z in body.points),
             "]",
         ]
+    if known.making is not None:
+        lines += ["", "[limits]", *_limit_lines(known.making)]
     lines += ["", "[solver]"]
     lines += [f"{name} = {_solver_value(name, value)}" for name, value in solver.items() if value is not None]
     return "\n".join(lines) + "\n"
+
+
+def _limit_lines(making: Making) -> list[str]:
+    """Return the table of limits that are set; a design of a run is repaired already."""
+    limits = {name: value for name, value in making.to_dict().items() if value not in (None, False)}
+    return [
+        f"{name} = {'true' if value is True else f'{value!r}' if name == 'overhang' else _quantity(value, 'mm', 3)}"
+        for name, value in limits.items()
+    ]
 
 
 def to_json(value: Mapping[str, Any]) -> str:
@@ -77,7 +98,11 @@ def _tables(family: Family, design: Mapping[str, float]) -> dict[str, dict[str, 
         if name == parameter.name:
             entries[parameter.key] = text
         else:
-            entries.setdefault(parameter.key, {})[int(name.rpartition(".")[2])] = text
+            *above, last = map(int, name.removeprefix(f"{parameter.name}.").split("."))
+            inner = entries.setdefault(parameter.key, {})
+            for place in above:
+                inner = inner.setdefault(place, {})
+            inner[last] = text
     return {
         table: {leaf: _list(text) if isinstance(text, dict) else text for leaf, text in entries.items()}
         for table, entries in tables.items()
@@ -92,8 +117,9 @@ def _parameter(parameter: Parameter, value: float) -> str:
     return repr(round(value)) if parameter.kind == "integer" else repr(float(value))
 
 
-def _list(texts: Mapping[int, str]) -> str:
-    return "[" + ", ".join(texts[place] for place in sorted(texts)) + "]"
+def _list(texts: Mapping[int, Any]) -> str:
+    each = (texts[place] for place in sorted(texts))
+    return "[" + ", ".join(_list(one) if isinstance(one, dict) else one for one in each) + "]"
 
 
 def _solver_value(name: str, value: Any) -> str:
@@ -286,21 +312,22 @@ def certify_best(
     driver: Driver,
     folder: RunFolder,
     farm: Solving,
-    plan: Mapping[str, Any],
+    plans: tuple[Mapping[str, Any], Mapping[str, Any]],
     backend: str,
     signals: StopSignals,
     progress: Progress,
 ) -> Certificates:
     """Certify the best antennas of a run, write `best/certificates.json` and put the verdicts into their rows.
 
-    What an earlier session certified with the same cell and backend is taken over.
+    What an earlier session certified with the same cell and backend is taken over. An antenna whose losses the search
+    did not measure is solved with the run's cell too, now with them.
 
     Args:
         hall: The best, best first.
         driver: Whose run it is; for its wall time.
         folder: Open for writing.
         farm: Solves them.
-        plan: With half the run's cell.
+        plans: With the run's cell, losses measured, and with half the cell.
         backend: What solves.
         signals: Says when to stop.
         progress: Tells people.
@@ -312,15 +339,20 @@ def certify_best(
     Raises:
         Interrupted: A signal came; what is certified is kept.
     """
-    about = {"cell": plan["cell"], "backend": backend}
+    own, finer = plans
+    about = {"cell": finer["cell"], "backend": backend}
     known = {name: one for name, one in read_certificates(folder).items() if _still_holds(one, about)}
     missing = {one.individual: one for one in hall if one.individual not in known}
     if missing and not signals.requested:
         many = f"the {len(missing)} best antennas" if len(missing) > 1 else "the best antenna"
-        progress.note(f"certificate: solving {many} again with cells of {plan['cell'] * 1e3:.4g} mm")
-        jobs = [(name, one.design) for name, one in missing.items()]
-        progress.certification_started(len(jobs))
-        for name, outcome in farm.run(farm.cut(jobs, "auto" if farm.device else 1), plan=plan):
+        progress.note(f"certificate: solving {many} again with cells of {finer['cell'] * 1e3:.4g} mm")
+        batch = "auto" if farm.device else 1
+        progress.certification_started(len(missing))
+        lossy = [(name, one.design) for name, one in missing.items() if balance_unmeasured(one.outcome)]
+        for name, outcome in farm.run(farm.cut(lossy, batch), plan=own) if lossy else ():
+            missing[name] = replace(missing[name], outcome=_balanced(missing[name].outcome, outcome))
+        jobs = [(name, one.design) for name, one in missing.items()] if not signals.requested else []
+        for name, outcome in farm.run(farm.cut(jobs, batch), plan=finer) if jobs else ():
             known[name] = _certificate(missing.pop(name), outcome, about)
             progress.certified(name, trusted=is_trusted(known[name]))
     certificates = {one.individual: known[one.individual] for one in hall if one.individual in known}
@@ -336,12 +368,20 @@ def certify_best(
     return certificates
 
 
+def _balanced(outcome: Outcome, measured: Outcome) -> Outcome:
+    """Return an outcome with the power balance of another, solved with losses; with none where that one failed."""
+    metrics = dict(outcome.metrics)
+    metrics.pop("power_balance", None)
+    return outcome.changed(metrics=metrics | ({"power_balance": measured["power_balance"]} if measured.ok else {}))
+
+
 def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the certificate with what its mesh check rests on."""
+    """Return the certificate with what its mesh check rests on, and the power balance at each frequency."""
     basis: dict[str, Any] = {**about, "status": halved["status"]}
     if halved["status"] == "ok":
         basis |= {name: halved[name] for name in ("directivity_dbi", "s11")}
     certificate = {**certify(one.outcome, halved, **feed_of(one.design)), "halved": basis}
+    certificate["power_balance"] = finite(one.outcome.get("power_balance"))
     try:
         json.dumps(certificate, allow_nan=False)
     except ValueError:
@@ -351,5 +391,7 @@ def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, A
 
 def _still_holds(certificate: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
     """Say whether solving again would come to the same: not where the farm was at fault."""
-    basis = certificate.get("halved") or {}
+    basis, balance = certificate.get("halved") or {}, certificate.get("balance") or {}
+    if balance.get("figure") is None:
+        return False
     return basis.get("status") in REPEATABLE and all(basis.get(name) == value for name, value in about.items())

@@ -75,6 +75,7 @@ def arithmetic_of(plan: SolverPlan, backend: str) -> Arithmetic:
     modes = [[one.z, *one.modes] for one in plan.modes]
     layout = plan.layout.to_dict() | ({"report_modes": modes} if modes else {})
     layout |= {"looks_back": True} if plan.looks_back else {}
+    layout |= {} if plan.losses else {"losses": False}
     return _of(json.dumps(layout, sort_keys=True), backend, plan.precision)
 
 

@@ -53,7 +53,7 @@ def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dic
     from fdtd.schemes.antennas import SCHEMES
 
     solver = SolverPlan.from_dict(plan)
-    problem = outline(solver.layout)
+    problem = outline(solver.layout, losses=solver.losses or bool(solver.modes))
     scheme, reason = choose(problem, solver.precision, limits)
     made = SCHEMES[scheme](problem, solver.precision, limits)
     each = antenna_bytes(problem, solver.precision, made.doubled)
@@ -62,8 +62,11 @@ def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dic
     return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": made.at_once, "antennas": most}
 
 
-def outline(layout: Layout) -> Problem:
-    """A study's problem without an antenna: what planning needs. Its field map is as large as any can be."""
+def outline(layout: Layout, *, losses: bool = True) -> Problem:
+    """Return a study's problem without an antenna: what planning needs.
+
+    Its field map is as large as any can be; without `losses` there is none.
+    """
     grid = layout.grid
     ones = np.broadcast_to(1.0, (1, 3, grid.nz, grid.nr))
     return Problem(
@@ -83,7 +86,9 @@ def outline(layout: Layout) -> Problem:
             rows=(layout.contour_bottom, layout.contour_top),
             columns=(0, layout.contour_column),
             frequencies=np.array(layout.frequencies),
-        ),
+        )
+        if losses
+        else None,
     )
 
 

@@ -40,7 +40,8 @@ def certify(
     """Check an outcome's energy, reflection and power, and its mesh when it was solved on another one too.
 
     Args:
-        outcome: As `evaluate` returns it; what it lacks counts as not passed.
+        outcome: As `evaluate` returns it; what it lacks counts as not passed. A power balance that is None at every
+            frequency was not measured, as of a lossy antenna in a search: that check is neither passed nor failed.
         halved: Outcome of the same antenna with half the cell; one that is not `ok` leaves the mesh unknown.
         meshes: For an extrapolated outcome, those of the two meshes that it was extrapolated from.
         feed_radius: Inner radius of the feed, m; None leaves out the check of its modes.
@@ -48,8 +49,8 @@ def certify(
 
     Returns:
         For each of `decay`, `passive`, `contour`, `balance` its `figure`, its `limit`, `what` it is and whether it
-        `passed`; with `feed_radius` for `modes` too, with `because` where it did not pass; with `halved` or `meshes`
-        for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
+        `passed`, None where it was not measured; with `feed_radius` for `modes` too, with `because` where it did not
+        pass; with `halved` or `meshes` for `mesh_directivity` and `mesh_s11`, worst over the frequencies.
         `verdict` is `trusted` or `doubtful`. One solution says nothing about the mesh.
     """
     figures = _figures(outcome, feed_radius, feed_permittivity)
@@ -70,13 +71,15 @@ def certify(
             "radiated and dissipated over accepted power, largest distance from 1",
         ),
     }
+    if balance_unmeasured(outcome):
+        checks["balance"]["passed"] = None
     if feed_radius is not None:
         checks["modes"] = _modes_check(figures["modes"], outcome, feed_radius, feed_permittivity)
     if halved is not None:
         checks |= _mesh_checks(outcome, halved, "with half the cell")
     elif meshes is not None:
         checks |= _mesh_checks(*meshes, "from the coarser mesh to the finer")
-    sound = outcome.get("status") == "ok" and all(check["passed"] for check in checks.values())
+    sound = outcome.get("status") == "ok" and all(check["passed"] is not False for check in checks.values())
     return {**checks, "verdict": TRUSTED if sound else "doubtful"}
 
 
@@ -94,9 +97,11 @@ def feed_of(design: Mapping[str, float]) -> Feed:
 
 def passes(outcome: Mapping[str, Any], feed_radius: float | None = None, feed_permittivity: float = 1.0) -> bool:
     """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
-    figures = _figures(outcome, feed_radius, feed_permittivity).items()
+    figures = _figures(outcome, feed_radius, feed_permittivity)
+    if balance_unmeasured(outcome):
+        del figures["balance"]
     return outcome.get("status") == "ok" and all(
-        figure is not None and figure <= ONE_MESH[name] for name, figure in figures
+        figure is not None and figure <= ONE_MESH[name] for name, figure in figures.items()
     )
 
 
@@ -113,6 +118,12 @@ def _figures(outcome: Mapping[str, Any], feed_radius: float | None, permittivity
             [hz / first_unmeasured(feed_radius, names, permittivity)[1] for hz, names in _measured(outcome)]
         )
     return figures
+
+
+def balance_unmeasured(outcome: Mapping[str, Any]) -> bool:
+    """Say whether a solved antenna's losses were not measured, and with them the balance of its power."""
+    balance = outcome.get("power_balance") or (0.0,)
+    return all(value is None for value in balance)
 
 
 def _measured(outcome: Mapping[str, Any]) -> Iterator[tuple[float, Collection[str]]]:
@@ -145,18 +156,19 @@ def checks_of(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: check for name, check in certificate.items() if isinstance(check, Mapping) and "passed" in check}
 
 
+def failed(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the checks that were measured and not passed, by name."""
+    return {name: check for name, check in checks_of(certificate).items() if check["passed"] is False}
+
+
 def doubts(certificate: Mapping[str, Any]) -> list[str]:
     """Return one line for each check that was not passed."""
-    return [
-        f"certificate: {_figure(name, check)}: {check['what']}"
-        for name, check in checks_of(certificate).items()
-        if not check["passed"]
-    ]
+    return [f"certificate: {_figure(name, check)}: {check['what']}" for name, check in failed(certificate).items()]
 
 
 def reason(certificate: Mapping[str, Any]) -> str | None:
     """Return what was not passed, in one line; None when all was."""
-    shown = [_figure(name, check) for name, check in checks_of(certificate).items() if not check["passed"]]
+    shown = [_figure(name, check) for name, check in failed(certificate).items()]
     halved = certificate.get("halved") or {}
     if halved.get("status", "ok") != "ok":
         shown.append(f"with half the cell it is {halved['status']}")

@@ -6,6 +6,7 @@ exp(+jwt) r exp(jkr) E, r from the axis's point z = 0, over that of the feed's i
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,13 +34,15 @@ def amplitudes(values: Any) -> np.ndarray:
     """Return amplitudes as a complex array (frequencies, T); an array that is one as it is.
 
     Args:
-        values: Complex numbers, or pairs of real and imaginary part; arrays or lists.
+        values: Complex numbers, or pairs of real and imaginary part; arrays or lists. Or texts of `texts`.
 
     Raises:
         TypeError, ValueError: It holds something else.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         return values
+    if isinstance(values, list) and values and all(isinstance(one, str) for one in values):
+        return np.stack([_from_text(one) for one in values])
     found = np.asarray(values)
     if found.dtype.kind == "c":
         return found
@@ -47,6 +50,20 @@ def amplitudes(values: Any) -> np.ndarray:
     if parts.ndim != 3 or parts.shape[-1] != 2:
         raise ValueError(f"amplitudes of shape {parts.shape} are not complex (must end in real and imaginary part)")
     return np.ascontiguousarray(parts).view(complex)[..., 0]
+
+
+def texts(values: Any) -> list[str]:
+    """Return amplitudes as one text a frequency: precision, then bytes in base64. A quarter of the size of pairs."""
+    found = amplitudes(values)
+    kind = f"<c{found.itemsize}"
+    return [f"{kind} {base64.b64encode(row.astype(kind).tobytes()).decode()}" for row in found]
+
+
+def _from_text(text: str) -> np.ndarray:
+    kind, _, coded = text.partition(" ")
+    if kind not in ("<c8", "<c16"):
+        raise ValueError(f"amplitudes of type {kind!r:.20} are not complex (allowed: <c8, <c16)")
+    return np.frombuffer(base64.b64decode(coded, validate=True), kind).astype(kind[1:])
 
 
 def pairs(values: Any) -> list:
@@ -99,7 +116,8 @@ def from_behind(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         a: Far field A at angles from 0 to 180 degrees that are spaced alike from both ends, complex, (..., T).
         b: Far field B.
     """
-    return -a[..., ::-1], b[..., ::-1]
+    # Copies: what is computed from views with negative strides rounds differently alone and in a batch.
+    return np.ascontiguousarray(-a[..., ::-1]), np.ascontiguousarray(b[..., ::-1])
 
 
 def fault_of_cuts(outcome: Mapping[str, Any], frequencies: int) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from antennaopt.families import kind, stack
 from antennaopt.metrics import METRICS, Quantities
-from antennaopt.solve.certificate import left_over
+from antennaopt.solve.certificate import DECAY_DB, left_over
 from antennaopt.solve.cuts import from_behind, normalised
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
 from antennaopt.solve.options import PLAIN, SolveOptions
@@ -62,7 +63,7 @@ def evaluate(
     if backend not in BACKENDS:
         raise Unsuitable(f"backend = {backend!r} is unknown (allowed: {', '.join(BACKENDS)})")
     solver = SolverPlan.from_dict(plan).within(options.max_steps)
-    drawn = kind(family, solver.bodies, solver.making)
+    drawn = kind(family, solver.bodies, solver.making).of(designs[0])
     refusals = drawn.refusal(stack(designs))
     buildable = [place for place, refusal in enumerate(refusals) if refusal is None]
     for place, found in zip(
@@ -84,13 +85,21 @@ def evaluate(
         snapshots = frames_wanted(solver.layout) if film and first == 0 else None
         start = time.perf_counter()
         scene = drawn.scene(stack([designs[place] for place in places]))
+        if solver.layout.own_feeds and "feed.permittivity" in designs[0]:  # also where all of a batch have air
+            scene = replace(scene, same_metal=False, embedded=True)
         solutions = solve(
             solver.layout,
             scene,
             backend=backend,
             precision=solver.precision,
             threads=options.threads,
-            keep=Keep(fields=fields, sweep=_SWEEP_POINTS if fields else 0, snapshots=snapshots, modes=solver.modes),
+            keep=Keep(
+                fields=fields,
+                sweep=_SWEEP_POINTS if fields else 0,
+                snapshots=snapshots,
+                losses=solver.losses,
+                modes=solver.modes,
+            ),
             hooks=Hooks(stages=spent, watch=options.watch, choose=recognition and recognition.choose),
         )
         made = _outcomes(solver, solutions)
@@ -119,7 +128,7 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
         return "diverged", f"the fields are not finite after {solution.steps} steps"
     if layout.decay and solution.energy == 1.0 and solution.steps >= layout.settled:
         return "diverged", f"the energy still grows after {solution.steps} steps"
-    if layout.decay and solution.residual >= layout.decay:
+    if layout.decay and solution.residual >= _enough(layout):
         return "undecayed", _left_over(layout, solution)
     if not np.isfinite(solution.s11).all():
         return "diverged", f"S11 is not finite after {solution.steps} steps"
@@ -133,6 +142,11 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     return "ok", None
 
 
+def _enough(layout: Layout) -> float:
+    """Energy over its peak that may be left at the step limit: what a certificate allows."""
+    return max(layout.decay, 10 ** (DECAY_DB / 10))
+
+
 def _left_over(layout: Layout, solution: Solution) -> str:
     """What stopping early means for the result, and how many steps would have done.
 
@@ -144,7 +158,7 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     text = f"energy at {in_db:.1f} dB of its peak after {solution.steps} steps: {left_over(in_db)}"
     if left >= 1.0 or solution.steps <= layout.settled:
         return f"{text}; raise solver.max_steps to more than {layout.settled}"
-    fallen = (solution.steps - layout.settled) * np.log(layout.decay) / np.log(left)
+    fallen = (solution.steps - layout.settled) * np.log(_enough(layout)) / np.log(left)
     return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
@@ -177,9 +191,10 @@ def _figures(plan: SolverPlan, solutions: Sequence[Solution]) -> list[dict[str, 
 
     layout = plan.layout
     a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
+    e_plane, h_plane, power = directivity(a, b)
     if plan.looks_back:
         a, b = from_behind(a, b)
-    e_plane, h_plane, power = directivity(a, b)
+        e_plane, h_plane = (np.ascontiguousarray(one[..., ::-1]) for one in (e_plane, h_plane))
     cuts = normalised(a, b, power, np.stack([one.incident / np.abs(one.incident) for one in solutions]))
     found = Quantities(
         reflected=np.abs(s11) ** 2,

@@ -99,4 +99,6 @@ def with_planned(
 ) -> list[Outcome]:
     """Return outcomes of a batch with the figures that `planned` put into its plan."""
     figures = [Figure.of(one) for one in plan.get("figures", ())]
-    return with_figures(outcomes, designs, figures, kind(family, plan.get("bodies", ()))) if figures else list(outcomes)
+    if not figures or not designs:
+        return list(outcomes)
+    return with_figures(outcomes, designs, figures, kind(family, plan.get("bodies", ())).of(designs[0]))

@@ -17,7 +17,7 @@ import numpy as np
 
 from antennaopt.metrics import METRICS
 from antennaopt.solve.at_frequency import AtFrequency
-from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs
+from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs, texts
 from antennaopt.solve.modes import are_modes
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
@@ -118,9 +118,14 @@ class Outcome(Mapping[str, Any]):
         one.__dict__.update(values)
         return one
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is there by key, for a file: cuts as lists, complex values as pairs."""
-        return {key: _PLAIN[key](value) if key in _PLAIN else value for key, value in self.items()}
+    def to_dict(self, *, compact: bool = False) -> dict[str, Any]:
+        """Return what is there by key, for a file: cuts as lists, complex values as pairs.
+
+        Args:
+            compact: Write cuts as texts instead, see `antennaopt.solve.cuts.texts`, for a file that only we read.
+        """
+        plain = _COMPACT if compact else _PLAIN
+        return {key: plain[key](value) if key in plain else value for key, value in self.items()}
 
     def changed(self, **changes: Any) -> Outcome:
         """Return a copy with other values.
@@ -236,6 +241,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(CUTS[1:], lambda values: pairs(amplitudes(values))),
     OLDER: lambda planes: [listed(one) for one in planes],
 }
+_COMPACT = _PLAIN | dict.fromkeys(CUTS[1:], texts)
 
 
 def result_object(outcome: Mapping[str, Any], *, backend: str, **about: Any) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class SolverPlan:
         modes: Planes in which modes are measured.
         making: Limits of making that the file sets; None where it sets none.
         looks_back: Whether the antennas' main beams leave towards -z, from where theta then counts.
+        losses: Whether the power lost in dielectrics is measured; without it a lossy antenna has no `power_balance`.
     """
 
     layout: Layout
@@ -131,6 +132,7 @@ class SolverPlan:
     modes: tuple[ModePlane, ...] = ()
     making: Making | None = None
     looks_back: bool = False
+    losses: bool = True
 
     @property
     def memory_bytes(self) -> int:
@@ -147,6 +149,7 @@ class SolverPlan:
             **({"modes": [{"z": one.z, "modes": list(one.modes)} for one in self.modes]} if self.modes else {}),
             **({"limits": self.making.to_dict()} if self.making else {}),
             **({"looks_back": True} if self.looks_back else {}),
+            **({} if self.losses else {"losses": False}),
             "layout": layout.to_dict(),
             "precision": self.precision,
             "nr": layout.nr,
@@ -171,6 +174,7 @@ class SolverPlan:
             modes=modes,
             making=making,
             looks_back=data.get("looks_back", False),
+            losses=data.get("losses", True),
         )
 
     def within(self, max_steps: int | None) -> SolverPlan:
@@ -200,14 +204,15 @@ def plan(
             raise ConfigError(
                 f"antenna.{name} is a range, but the feeds of a study end in one absorber; give it one value"
             )
-    known = kind(family)
+    known = kind(family).of(upper)
     if known.looks_back(lower) != known.looks_back(upper):
         raise ConfigError("antenna.beam.direction is a gene, but patterns are about one axis; give it one word")
-    # Sizes grow with every parameter, but for permittivities: a smaller one may make a lens longer.
-    thinner = {name: lower[name] if is_permittivity(name) else value for name, value in upper.items()}
+    # Sizes grow with every parameter but some: a smaller permittivity may make a lens longer.
+    shrinking = [name for name in upper if is_permittivity(name) or known.parameter(name).shrinks]
+    thinner = {name: lower[name] if name in shrinking else value for name, value in upper.items()}
     radius, height = (one.max(keepdims=True) for one in known.size(stack([upper, thinner])))
     wall = upper["feed.outer_radius"] - lower["feed.inner_radius"]
-    filled = upper.get("feed.permittivity", 1.0)
+    thinnest, filled = (bound.get("feed.permittivity", 1.0) for bound in (lower, upper))
     extent = Extent(
         r_max=float(radius[0]),
         z_min=-upper["feed.length"] - wall,
@@ -216,8 +221,9 @@ def plan(
         feed_length=upper["feed.length"],
         permittivity=known.densest(upper),
         narrowest=lower["feed.inner_radius"],
-        own_feeds=any(lower[name] != upper[name] for name in ("feed.inner_radius", "feed.outer_radius")),
-        feed_permittivity=filled,
+        own_feeds=thinnest != filled
+        or any(lower[name] != upper[name] for name in ("feed.inner_radius", "feed.outer_radius")),
+        feed_permittivity=(thinnest, filled),
     )
     settings = SolverSettings.of(solver)
     layout = lay_out(

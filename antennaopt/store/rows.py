@@ -236,7 +236,8 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radii = [one.values.get("feed.inner_radius", columns.feed_radius) for one in rows]
-        cells = [_certificate_of(*one, columns.feed_permittivity) for one in zip(outcomes, radii, strict=True)]
+        fillings = [one.values.get("feed.permittivity", columns.feed_permittivity) for one in rows]
+        cells = [_certificate_of(*one) for one in zip(outcomes, radii, fillings, strict=True)]
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):

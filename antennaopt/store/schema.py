@@ -80,7 +80,7 @@ class RunColumns:
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
         feed_radius: Inner radius of the feed, m, for certificates, where it is no gene; older runs have none.
-        feed_permittivity: Of what fills the feed.
+        feed_permittivity: Of what fills the feed, where it is no gene.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
         figures: That the objectives ask for, columns as of a metric after those of the metrics.

@@ -123,6 +123,19 @@ def test_figures_hang_together() -> None:
     assert (column["radiation_efficiency"] < 0.97).all()  # the lens has a loss tangent of 0.02
 
 
+def test_without_losses_only_the_power_balance_of_lossy_antennas_is_missing() -> None:
+    """The field in the lens is not recorded; all other numbers keep their bits, alone and next to lossless antennas."""
+    lossless = {**SMALL, "lens.loss_tangent": 0.0}
+    lean = {**planned(), "losses": False}
+    both = evaluate("hemispherical_lens", [SMALL, lossless], lean)
+    assert both[0]["power_balance"] == [None] * BANDS
+    assert both[1]["power_balance"] == pytest.approx([1.0] * BANDS, abs=0.02)
+    for found, design in zip(both, (SMALL, lossless), strict=True):
+        full = timeless(solved(design)[0]).to_dict()
+        alone_too = timeless(evaluate("hemispherical_lens", [design], lean)[0])
+        assert timeless(found) == alone_too == full | {"power_balance": found["power_balance"]}
+
+
 def test_json() -> None:
     """Plain numbers all through."""
     assert json.loads(json.dumps(alone("small").to_dict(), allow_nan=False)) == alone("small")
@@ -154,6 +167,19 @@ def test_undecayed(steps: int) -> None:
     assert outcome["steps"] == steps
     assert f"after {steps} steps" in outcome["error"] and "max_steps" in outcome["error"]
     assert json.loads(json.dumps(outcome.to_dict(), allow_nan=False)) == outcome
+
+
+@pytest.mark.parametrize(("left_db", "status"), [(-59.9, "ok"), (-50.1, "ok"), (-49.9, "undecayed")])
+def test_energy_at_the_step_limit(monkeypatch: pytest.MonkeyPatch, left_db: float, status: str) -> None:
+    """What still rings at the frequencies may be as much as a certificate allows, whatever `decay_db` stops at."""
+
+    def ringing(*args: Any, **options: Any) -> list[Any]:
+        return [replace(one, energy=0.1, residual=10 ** (left_db / 10)) for one in solve(*args, **options)]
+
+    monkeypatch.setattr(module, "solve", ringing)
+    (outcome,) = solved(SMALL)
+    assert outcome["status"] == status
+    assert outcome["decay_db"] == pytest.approx(left_db)
 
 
 @pytest.mark.parametrize(
@@ -248,3 +274,16 @@ def test_a_closed_aperture_is_infeasible(
         "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
     )
     assert not {"directivity_dbi", "s11", "e_plane_dbi", "radiation_efficiency"} & set(outcome)
+
+
+@pytest.mark.parametrize("over_cutoff", [1.021, 1.04, 1.2])
+def test_the_sweep_begins_above_the_cutoff_of_the_feed(over_cutoff: float) -> None:
+    """S11 is drawn a little around a single frequency; just above cutoff that was an error about another frequency."""
+    cutoff = 1.8411838 * 299792458 / (2 * np.pi * FEED["feed.inner_radius"])
+    solver = {"frequencies": [over_cutoff * cutoff], "design_frequency": over_cutoff * cutoff, "cell": 0.6e-3}
+    made = plan("open_waveguide", FEED, FEED, solver).to_dict()
+    (outcome,) = evaluate("open_waveguide", [FEED], made, fields=True)
+    assert outcome.ok and outcome.sweep is not None
+    first, last = outcome.sweep["frequency_hz"][0], outcome.sweep["frequency_hz"][-1]
+    assert cutoff < first < over_cutoff * cutoff < last
+    assert np.isfinite(outcome.sweep["s11"]).all()

@@ -4,10 +4,12 @@ import dataclasses
 import json
 import pickle
 
+import numpy as np
 import pytest
 from run_examples import FREQUENCIES, solved
 
 from antennaopt.metrics import METRICS
+from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome, fault_of
 
 
@@ -19,6 +21,20 @@ def test_attributes_and_keys_are_the_same_values():
     assert outcome["gain_dbi"] == outcome.metrics["gain_dbi"] == plain["gain_dbi"]
     assert Outcome.of(outcome) is outcome
     assert json.loads(json.dumps(outcome.to_dict())) == plain
+
+
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+def test_cuts_of_a_compact_file_keep_their_bits(kind):
+    """A checkpoint inside a generation of 2,112 antennas held their cuts as numbers: 96 MB, written in 7 s."""
+    given = Outcome.of(solved()).changed(
+        **{key: amplitudes(solved()[key]).astype(kind) for key in ("e_plane", "h_plane")}
+    )
+    back = Outcome.of(json.loads(json.dumps(given.to_dict(compact=True))))
+    for key in ("e_plane", "h_plane"):
+        found = amplitudes(getattr(back, key))
+        assert found.dtype == kind and np.array_equal(found, getattr(given, key))
+    assert back == given
+    assert fault_of(back) is None
 
 
 def test_what_is_not_there_is_none_and_no_key():

@@ -1,6 +1,7 @@
 """The end of a run: antennas that are certified, the best one, the messages, and the same after a resume."""
 
 import json
+import math
 import os
 import signal
 
@@ -18,7 +19,7 @@ from antennaopt.run.planning import estimate
 from antennaopt.run.progress import Lines
 from antennaopt.run.start import resume, run
 from antennaopt.run.stores import recall
-from antennaopt.solve.certificate import account, certify, crowned
+from antennaopt.solve.certificate import account, certify, crowned, doubts, passes, reason
 from antennaopt.store.schema import RunColumns
 
 COARSE = 3e-4
@@ -32,14 +33,14 @@ def key(design):
 class Solver:
     """Arithmetic in place of fields; with half the cell the doubtful ones come out different."""
 
-    def __init__(self, doubtful=(), failing=(), kill_after=None):
+    def __init__(self, doubtful=(), failing=(), kill_after=None, balance=None):
         self.doubtful, self.failing, self.kill_after = set(doubtful), set(failing), kill_after
-        self.halved = []
+        self.halved, self.balanced, self.balance = [], [], balance
 
     def __call__(self, family, designs, plan, *, backend="cpu", fields=False):
         outcomes = [cheap_evaluation.outcome(design, plan) for design in designs]
         if plan["cell"] == COARSE:
-            return outcomes
+            return outcomes if self.balance is None else self._lossy(designs, outcomes, plan)
         assert plan["cell"] == COARSE / 2
         self.halved += map(key, designs)
         if self.kill_after is not None and len(self.halved) >= self.kill_after:
@@ -51,6 +52,13 @@ class Solver:
             return {"status": "undecayed", "error": "energy left", "seconds": 0.1, "steps": 9}
         shift = 0.3 if key(design) in self.doubtful else 0.04
         return {**outcome, "directivity_dbi": [value - shift for value in outcome["directivity_dbi"]]}
+
+    def _lossy(self, designs, outcomes, plan):
+        """Leave out the power balance where the plan measures no losses."""
+        if plan.get("losses", True):
+            self.balanced += map(key, designs)
+        balance = [self.balance if plan.get("losses", True) else None] * len(plan["frequencies"])
+        return [{**one, "power_balance": balance} if one["status"] == "ok" else one for one in outcomes]
 
     def farm(self, experiment, *, plan, backend, scheduler=None, evaluate=None):
         return SerialFarm(self, family=experiment.family, plan=plan, backend=backend)
@@ -149,6 +157,31 @@ def test_report_states_the_verdict_and_crowns_by_fitness(start, hall):
 
 def rows_of(folder):
     return pd.read_parquet(folder / "evals").set_index("individual")
+
+
+def test_losses_are_measured_of_those_to_be_crowned_only(start, hall):
+    """Rows of lossy antennas have no power balance; the ten best are solved with it at the run's cell too."""
+    solver = Solver(balance=1.01)
+    summary = start("strict", solver, report=True)
+    assert sorted(solver.balanced) == sorted(solver.halved) == sorted(hall.values())
+    rows = rows_of(summary.folder)
+    assert rows.filter(like="power_balance").isna().all(axis=None)
+    assert set(rows.certificate[rows.status == "ok"]) == {"trusted"}
+    best = json.loads((summary.folder / "best" / "result.json").read_text())
+    assert best["certificate"]["balance"]["figure"] == pytest.approx(0.01)
+    assert [one["power_balance"] for one in best["results"]] == [1.01] * len(best["results"])
+    page = summary.report.read_text()
+    assert "1.0100" in page and "not measured" not in page
+    solver.halved, solver.balanced = [], []
+    resume(summary.folder, farm=solver.farm, evaluate=solver, report=False)
+    assert not (solver.halved or solver.balanced)
+
+
+def test_an_antenna_whose_power_does_not_balance_is_not_crowned(start, hall):
+    summary = start("strict", Solver(balance=0.9), report=True)
+    assert summary.certificate.startswith("none of the 10 best is trusted")
+    assert "balance = 0.1 (must be <= 0.02)" in summary.certificate
+    assert set(rows_of(summary.folder).certificate[list(hall)]) == {"doubtful"}
 
 
 def test_the_rows_carry_the_verdict(start, hall):
@@ -297,6 +330,19 @@ def test_the_mesh_counts_at_its_worst_frequency(change, failed):
     assert [name for name, check in certificate.items() if name != "verdict" and not check["passed"]] == failed
     assert certificate["verdict"] == ("doubtful" if failed else "trusted")
     assert certify(coarse)["verdict"] == "trusted"
+
+
+def test_a_balance_that_was_not_measured_is_neither_passed_nor_failed():
+    outcome = {
+        "status": "ok", "s11": [[0.1, 0.1]], "decay_db": -60.0, "contour_balance": [1.0], "power_balance": [None],
+    }  # fmt: skip
+    certificate = certify(outcome)
+    assert certificate["balance"]["passed"] is None and certificate["balance"]["figure"] is None
+    assert certificate["verdict"] == "trusted" and reason(certificate) is None and not doubts(certificate)
+    assert passes(outcome)
+    assert certify(outcome | {"power_balance": [None, math.nan]})["verdict"] == "doubtful"
+    del outcome["power_balance"]
+    assert certify(outcome)["balance"]["passed"] is False and not passes(outcome)
 
 
 def test_who_is_crowned():
