@@ -274,16 +274,23 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
     simulated = outcome._simulated
     if not outcome.results:
         raise ConfigurationError(f"there is nothing to plot: the antenna was not solved ({outcome.status})")
-    goals = simulated.subject.experiment.goals
-    return draw_simulation(simulated.outcome, title=simulated.title, frequency=frequency, goals=goals)
+    experiment = simulated.subject.experiment
+    return draw_simulation(
+        simulated.outcome,
+        title=simulated.title,
+        frequency=frequency,
+        goals=experiment.goals,
+        polarisation=experiment.polarisation,
+    )
 
 
 def to_xarray(outcome: Simulation) -> xr.Dataset:
     """Return a simulation as an xarray dataset.
 
     Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric and
-    figure, `s11` (complex, time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, and the complex ones
-    `e_plane` and `h_plane`. Attributes hold units and labels.
+    figure, `s11` (complex, time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, the complex ones
+    `e_plane` and `h_plane` of one linear feed, and the waves of reported modes, `TM11_transmitted_0mm`, over the
+    incident TE11. Attributes hold units and labels.
 
     Raises:
         ConfigurationError: xarray is not installed, or the antenna was not solved.
@@ -295,12 +302,15 @@ def to_xarray(outcome: Simulation) -> xr.Dataset:
     import numpy as np
 
     from antennaopt.metrics import METRICS
+    from antennaopt.report.data_files import waves_of
     from antennaopt.solve.cuts import CUTS, LEVELS, amplitudes
 
     results = outcome.results
     if not results or results[0].theta_deg is None:
         raise ConfigurationError(f"there is no data: the antenna was not solved ({outcome.status})")
     variables: dict[str, Any] = {"s11": ("frequency", [complex(*one.s11) for one in results if one.s11 is not None])}
+    for name, values in waves_of(outcome._simulated.outcome).items():
+        variables[name] = ("frequency", values, {"units": "1", "long_name": "wave over the incident TE11"})
     for names, array, unit in ((LEVELS, np.array, "dBi"), (CUTS[1:], amplitudes, "1")):
         for name in names:
             values = array([getattr(one, name) for one in results])
@@ -315,7 +325,8 @@ def to_xarray(outcome: Simulation) -> xr.Dataset:
             "frequency": ("frequency", [one.frequency_hz for one in results], {"units": "Hz"}),
             "theta": ("theta", np.array(results[0].theta_deg), {"units": "deg"}),
         },
-        attrs={"title": outcome._simulated.title, "status": outcome.status, "cell_m": outcome.cell},
+        attrs={"title": outcome._simulated.title, "status": outcome.status, "cell_m": outcome.cell}
+        | {"polarisation": outcome._simulated.subject.experiment.polarisation},
     )
 
 

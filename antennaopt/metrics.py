@@ -334,6 +334,7 @@ METRICS: dict[str, Metric] = {
             label="power balance",
             compute=lambda q: (q.radiated + q.dissipated) / q.accepted,
             typical=1.001,
+            absent="not measured",
         ),
         _BALANCE(
             key="contour_balance",

@@ -101,17 +101,23 @@ class Algorithm:
         module: Module of `antennaopt.search`.
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
+        steps: Whether it can search genes that move in steps: whole numbers and choices.
         operators: Names of its own operators, as the column `operator` of its rows has them; letters, digits and `_`.
     """
 
     module: str
     search: str
     keeps_elites: bool = True
+    steps: bool = True
     operators: tuple[str, ...] = ()
 
 
 ALGORITHMS = {
     "ga": Algorithm(module="generational", search="Genetic"),
+    "de": Algorithm(module="differential", search="Differential", keeps_elites=False, operators=("current_to_pbest",)),
+    "cmaes": Algorithm(
+        module="cmaes", search="CovarianceAdaptation", keeps_elites=False, steps=False, operators=("sampled", "restart")
+    ),
     "random": Algorithm(module="generational", search="RandomSearch"),
     "steady_state": Algorithm(module="steady", search="SteadyState", keeps_elites=False),
 }

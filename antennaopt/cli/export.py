@@ -122,7 +122,9 @@ class _Wishes:
 
     def write_results(self, known: Individual, antenna: Antenna) -> list[Path]:
         """Write what only an antenna of a run has, and return the files."""
-        far = list(self.far_field.write(known.outcome, title=antenna.title))  # first: it may refuse older runs
+        far = list(  # first: it may refuse older runs
+            self.far_field.write(known.outcome, title=antenna.title, polarisation=antenna.experiment.polarisation)
+        )
         written = []
         if self.toml is not None:
             written.append(write_antenna(self.toml, known.experiment.kind, antenna))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 
+from antennaopt.cli.options import options_of
 from antennaopt.errors import ConfigurationError
 
 _ABOUT = {
@@ -21,16 +22,16 @@ _ABOUT = {
 }
 _FREQUENCY = "pattern_frequency"
 
-
-def far_field_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command gets them as keyword arguments for `FarFieldFiles`."""
-    one = click.option(
+far_field_options = options_of(
+    *(
+        click.option(f"--{name}", type=click.Path(path_type=Path), metavar="FILE", help=about)
+        for name, about in _ABOUT.items()
+    ),
+    click.option(
         "--pattern-frequency", metavar="FREQUENCY", help="Of the far-field files; else all frequencies that are solved."
-    )
-    command = one(command)
-    for name, about in reversed(_ABOUT.items()):
-        command = click.option(f"--{name}", type=click.Path(path_type=Path), metavar="FILE", help=about)(command)
-    return command
+    ),
+)
+"""Add the options; the command gets them as keyword arguments for `FarFieldFiles`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +96,13 @@ class FarFieldFiles:
         elif "msi" in self.files:
             check_single(list(solved))
 
-    def write(self, outcome: Mapping[str, Any], *, title: str) -> Iterator[Path]:
+    def write(self, outcome: Mapping[str, Any], *, title: str, polarisation: str) -> Iterator[Path]:
         """Write all of them and yield the files.
 
         Args:
             outcome: An `ok` outcome with patterns.
             title: Of the antenna.
+            polarisation: Of its experiment.
 
         Raises:
             ConfigurationError: There are no complex patterns, or a file cannot hold them.
@@ -111,6 +113,6 @@ class FarFieldFiles:
         from antennaopt.report.far_field import FarField
         from antennaopt.report.far_field_files import write_far_field
 
-        far = FarField.of(outcome, title=title).at(self.frequency)
+        far = FarField.of(outcome, title=title, polarisation=polarisation).at(self.frequency)
         for name, path in self.files.items():
             yield write_far_field(name, path, far)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.options import write_out
+from antennaopt.cli.options import options_of, write_out
 from antennaopt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
     from antennaopt.families import Family
-    from antennaopt.families.family import Outline
+    from antennaopt.families.shapes import Outline
 
 _PATH = click.Path(path_type=Path)
-_OPTIONS = (
+geometry_options = options_of(
     click.option(
         "--outline", type=_PATH, metavar="FILE", help="Antenna file of the family outline: its section as polygons."
     ),
@@ -41,13 +41,7 @@ _OPTIONS = (
         help="Exact solids in mm, metal and dielectrics; needs pip install 'antennaopt[step]'.",
     ),
 )
-
-
-def geometry_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command gets them as keyword arguments for `GeometryFiles`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""Add the options; the command gets them as keyword arguments for `GeometryFiles`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +189,7 @@ def write_antenna(path: Path, family: Family, antenna: Antenna) -> Path:
         design=antenna.design,
         solver=antenna.experiment.solver.settings.to_dict(),
         comment=antenna.comment,
+        polarisation=antenna.experiment.polarisation,
     )
     write_out(str(path), text)
     return path

@@ -37,11 +37,19 @@ insecure_option = click.option(
 )
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--scheduler`, `--tls` and `--insecure`: where antennas are solved and which hosts are admitted."""
-    for option in (insecure_option, tls_option, scheduler_option):
-        command = option(command)
-    return command
+def options_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options to a command, in the order of its help."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+cluster_options = options_of(scheduler_option, tls_option, insecure_option)
+"""`--scheduler`, `--tls` and `--insecure`: where antennas are solved and which hosts are admitted."""
 
 
 def cluster_changes(tls: str | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -14,16 +14,16 @@ import click
 
 from antennaopt.cli.far_field import FarFieldFiles, far_field_options
 from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options
-from antennaopt.cli.options import check_writable
+from antennaopt.cli.options import check_writable, options_of
 from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 from antennaopt.terminal import drawn, visible
 
 if TYPE_CHECKING:
-    from antennaopt.search.objectives import Objective
+    from antennaopt.experiment import Experiment
 
 _PATH = click.Path(path_type=Path)
-_OPTIONS = (
+_results = options_of(
     click.option("--plot", type=_PATH, metavar="FILE", help="Draw geometry, field, phase, patterns and S11."),
     click.option("--plot-frequency", metavar="FREQUENCY", help="Of the field in --plot; else the design frequency."),
     click.option("--animate", type=_PATH, metavar="FILE", help="Film the pulse on its way (.mp4, .gif)."),
@@ -35,10 +35,7 @@ _OPTIONS = (
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name files; the command gets them as keyword arguments for `Outputs`."""
-    command = far_field_options(geometry_options(script_options(command)))
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return _results(far_field_options(geometry_options(script_options(command))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +174,8 @@ class Outputs:
             StorageError: Something could not be written.
         """
         radius = antenna.design["feed.inner_radius"] if antenna.design.get("feed.permittivity", 1.0) == 1.0 else None
-        results = self._written(outcome, title, radius, frequency, quiet, antenna.experiment.goals)
-        far = self.far_field.write(outcome, title=title)
+        results = self._written(outcome, title, radius, frequency, quiet, antenna.experiment)
+        far = self.far_field.write(outcome, title=title, polarisation=antenna.experiment.polarisation)
         yielded = (results, far, self.geometry.write(antenna), self.scripts.write(antenna, plan))
         for path in chain.from_iterable(yielded):
             if not quiet:
@@ -191,7 +188,7 @@ class Outputs:
         feed_radius: float | None,
         frequency: float | None,
         quiet: bool,
-        goals: Sequence[Objective],
+        experiment: Experiment,
     ) -> Iterator[Path]:
         yield from data_files(self.csv, self.touchstone, outcome, title=title, feed_radius=feed_radius)
         if self.fields is not None:
@@ -201,7 +198,14 @@ class Outputs:
         if self.plot is not None:
             from antennaopt.report.simulation import plot_simulation
 
-            yield plot_simulation(self.plot, outcome, title=title, frequency=frequency, goals=goals)
+            yield plot_simulation(
+                self.plot,
+                outcome,
+                title=title,
+                frequency=frequency,
+                goals=experiment.goals,
+                polarisation=experiment.polarisation,
+            )
         if self.animate is not None:
             from antennaopt.report.film import write_film
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,15 @@ from typing import Any
 import click
 
 from antennaopt.cli.geometry import Antenna, refuse_infeasible
-from antennaopt.cli.options import write_out
+from antennaopt.cli.options import options_of, write_out
 
 _ABOUT = {
     "meep": "Python script that solves it with Meep; - is stdout.",
     "openems": "Python script that solves it with openEMS; - is stdout.",
 }
 
-
-def script_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command gets them as keyword arguments for `ScriptFiles`."""
-    for name, about in reversed(_ABOUT.items()):
-        command = click.option(f"--{name}", metavar="FILE", help=about)(command)
-    return command
+script_options = options_of(*(click.option(f"--{name}", metavar="FILE", help=about) for name, about in _ABOUT.items()))
+"""Add the options; the command gets them as keyword arguments for `ScriptFiles`."""
 
 
 @dataclass(frozen=True, kw_only=True)

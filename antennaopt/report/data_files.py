@@ -55,12 +55,35 @@ def patterns_file(path: Path) -> Path:
 
 
 def result_rows(outcome: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Return the header and one row a frequency; S11 is linear in `s11_re` and `s11_im`, exp(+jwt)."""
+    """Return the header and one row a frequency; S11 (`s11_re`, `s11_im`) and waves of modes are linear, exp(+jwt)."""
     present = [name for name in (*METRICS, *(outcome.get("figures") or ())) if outcome.get(name) is not None]
     columns = [outcome[name] for name in present]
+    for name, values in waves_of(outcome).items():
+        present += [f"{name}_re", f"{name}_im"]
+        columns += [[None if one != one else float(getattr(one, part)) for one in values] for part in ("real", "imag")]
     header = ["frequency_hz", "s11_re", "s11_im", *present]
     rows = zip(outcome["frequency_hz"], outcome["s11"], *columns, strict=True)
     return [header, *([hz, *s11, *values] for hz, s11, *values in rows)]
+
+
+def waves_of(outcome: Mapping[str, Any]) -> dict[str, list[complex]]:
+    """Return the waves of all modes reported but S11, over the incident TE11, by name: `TM11_transmitted_0mm`.
+
+    Args:
+        outcome: Its `modes`, see `antennaopt.solve.modes`.
+
+    Returns:
+        A value a frequency, in the outcome's order; not a number where the mode does not propagate.
+    """
+    frequencies: Sequence[float] = outcome.get("frequency_hz") or ()
+    found: dict[str, list[complex]] = {}
+    modes: Sequence[Sequence[Mapping[str, Any]]] = outcome.get("modes") or ()
+    for place, waves in enumerate(modes):
+        for one in waves:
+            if (one["plane"], one["name"], one["direction"]) != (0.0, "TE11", "reflected"):
+                name = f"{one['name']}_{one['direction']}_{one['plane'] * 1e3:.9g}mm"
+                found.setdefault(name, [complex(math.nan, math.nan)] * len(frequencies))[place] = complex(*one["s"])
+    return found
 
 
 def pattern_rows(outcome: Mapping[str, Any]) -> list[Sequence[Any]]:

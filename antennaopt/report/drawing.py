@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families.family import Outline
 from antennaopt.families.sections import area, thinnest
+from antennaopt.families.shapes import Outline
 from antennaopt.report.geometry import MM, bodies, drawn
 from antennaopt.store.files import write_text
 from antennaopt.terminal import visible
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Kind = Literal["diameter", "length", "wall"]
 _MOST_DETAILED = 6
 """Bodies that are dimensioned one by one; of more, the drawing has the feed's and the overall dimensions."""
+TEXT_SIZE = 0.03
+"""Height of a drawing's text over the larger extent of the section."""
 _METAL, _DIELECTRICS, _THIN = 8, (5, 4, 6, 3), 9  # AutoCAD colour numbers
 
 
@@ -67,8 +69,32 @@ def measures(sections: Mapping[str, np.ndarray]) -> list[Measure]:
             face = one[one[:, 1] >= one[:, 1].max() - 1e-6]
             found += [_diameter(face[[place]]) for place in (face[:, 0].argmin(), face[:, 0].argmax())]
             found += _wall(one)
-    different = {(one.kind, round(one.value, 6), round(one.start[0], 6)): one for one in found if one.value > 1e-6}
+    different = {
+        (one.kind, round(one.value, 6), None if one.kind == "diameter" else round(one.start[0], 6)): one
+        for one in found
+        if one.value > 1e-6
+    }
     return list(different.values())
+
+
+def placed(found: Iterable[Measure], corners: np.ndarray, size: float) -> list[tuple[Measure, float]]:
+    """Return dimensions, the shortest first, with where each one's line is.
+
+    Lengths are stacked below the section, at an r; diameters at both its ends, at a z; a wall's place is not used.
+
+    Args:
+        found: Of `measures`.
+        corners: Of the whole section, mm, (corners, 2).
+        size: Height of text, mm.
+    """
+    (_, low), (reach, high) = corners.min(axis=0), corners.max(axis=0)
+    levels, done = {"length": -reach, "front": high, "back": low}, []
+    for one in sorted(found, key=lambda measure: measure.value):
+        end, way = ("front", 1.0) if 2.0 * one.start[0] >= low + high else ("back", -1.0)
+        end, way = ("length", -1.0) if one.kind == "length" else (end, way)
+        levels[end] += 0.0 if one.kind == "wall" else way * 3.0 * size
+        done.append((one, float(levels[end])))
+    return done
 
 
 def _diameter(corners: np.ndarray) -> Measure:
@@ -169,11 +195,11 @@ def _add_mirrored(drawing: Drawing, sections: Iterable[np.ndarray]) -> None:
 
 
 def _add_dimensions(drawing: Drawing, found: list[Measure], corners: np.ndarray, title: str) -> None:
-    """Stack lengths below the section, diameters at both ends, the shortest next to it."""
+    """Draw the dimensions and the title."""
     space = drawing.modelspace()
     drawing.layers.add("dimensions", color=7)
     (_, low), (high_r, high) = corners.min(axis=0), corners.max(axis=0)
-    size = 0.03 * max(high - low, 2.0 * high_r)
+    size = TEXT_SIZE * max(high - low, 2.0 * high_r)
     style = {
         "dimtxt": size,
         "dimasz": 0.8 * size,
@@ -188,18 +214,13 @@ def _add_dimensions(drawing: Drawing, found: list[Measure], corners: np.ndarray,
         "dimtih": 0,
     }
     shared: dict[str, Any] = {"dimstyle": "EZDXF", "override": style, "dxfattribs": {"layer": "dimensions"}}
-    levels = {"length": -high_r, "front": high, "back": low}
-    for one in sorted(found, key=lambda measure: measure.value):
+    for one, place in placed(found, corners, size):
         if one.kind == "wall":
             space.add_aligned_dim(one.start, one.stop, distance=2.0 * size, **shared).render()
         elif one.kind == "length":
-            levels["length"] -= 3.0 * size
-            space.add_linear_dim((0.0, levels["length"]), one.start, one.stop, **shared).render()
+            space.add_linear_dim((0.0, place), one.start, one.stop, **shared).render()
         else:
-            end, way = ("front", 1.0) if 2.0 * one.start[0] >= low + high else ("back", -1.0)
-            levels[end] += way * 3.0 * size
-            place = (levels[end], 0.0)
-            space.add_linear_dim(place, one.start, one.stop, angle=90, text="%%c<>", **shared).render()
+            space.add_linear_dim((place, 0.0), one.start, one.stop, angle=90, text="%%c<>", **shared).render()
     if title:
         text = space.add_text(visible(title), height=1.2 * size, dxfattribs={"layer": "dimensions"})
         text.set_placement((low, high_r + 6.0 * size))

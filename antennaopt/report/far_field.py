@@ -3,20 +3,25 @@
 E_theta = E(theta) cos(phi) and E_phi = -H(theta) sin(phi), with exp(+jwt) and without the factor exp(-jkr) / r, seen
 from the axis's point z = 0. Their phase is over that of the feed's incident wave there. The field is along +x on the
 axis. In volts it is that of an incident wave of 1 W, peak values.
+
+An antenna of circular polarisation has a second feed, along +y, 90 degrees behind for RHCP and ahead for LHCP, and each
+feed gets half of the power: RHCP has E_theta = E exp(-j phi) / sqrt(2), E_phi = -j H exp(-j phi) / sqrt(2).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import constants
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
+from antennaopt.report.data_files import waves_of
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.modes import returned_at_port
 
@@ -40,6 +45,8 @@ class FarField:
         s11: Complex, (F,).
         returned: Part of the incident power that comes back at the port, in all modes of the feed, (F,).
         efficiency: Radiated over accepted power, (F,).
+        polarisation: Of the excitation: `linear`, `rhcp`, `lhcp`.
+        waves: Of the modes reported, over the incident TE11, complex, by name, (F,) each; see `waves_of`.
     """
 
     title: str
@@ -50,14 +57,17 @@ class FarField:
     s11: np.ndarray
     returned: np.ndarray
     efficiency: np.ndarray
+    polarisation: str = LINEAR
+    waves: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, outcome: Mapping[str, Any], *, title: str) -> FarField:
+    def of(cls, outcome: Mapping[str, Any], *, title: str, polarisation: str = LINEAR) -> FarField:
         """Return the far field of an outcome.
 
         Args:
             outcome: An `ok` outcome as `evaluate` returns it, or of a run's row with its patterns.
             title: For people.
+            polarisation: Of the experiment.
 
         Raises:
             ConfigurationError: It has no complex cuts, or one is not finite.
@@ -84,6 +94,8 @@ class FarField:
             s11=s11[order],
             returned=returned[order],
             efficiency=np.asarray(efficiency, dtype=float)[order],
+            polarisation=polarisation,
+            waves={name: np.array(values)[order] for name, values in waves_of(outcome).items()},
         )
         if not all(np.isfinite(one).all() for one in (found.e_plane, found.h_plane, found.s11, found.efficiency)):
             raise ConfigurationError("far field: a value is not finite; solve the antenna again")
@@ -104,6 +116,16 @@ class FarField:
         scale = np.sqrt(IMPEDANCE * np.maximum(self.radiated_w, 0.0) / (2.0 * np.pi))[:, None]
         return scale * self.e_plane, scale * self.h_plane
 
+    def on_sphere(self, e: np.ndarray, h: np.ndarray, phi_deg: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return E_theta and E_phi of both planes' amplitudes (..., T) at angles phi (P,), (..., P, T) each."""
+        phi = np.radians(phi_deg)
+        cosine, sine = (np.where(np.abs(one) < 1e-15, 0.0, one)[:, None] for one in (np.cos(phi), np.sin(phi)))
+        if self.polarisation == LINEAR:
+            return e[..., None, :] * cosine, -h[..., None, :] * sine
+        way = -1.0 if self.polarisation == "rhcp" else 1.0
+        turn = (cosine + 1j * way * sine) / math.sqrt(2.0)
+        return e[..., None, :] * turn, 1j * way * h[..., None, :] * turn
+
     def at(self, frequency: str | None) -> FarField:
         """Return the field at one of its frequencies, given with a unit; all of it for None.
 
@@ -114,7 +136,8 @@ class FarField:
             return self
         place = chosen(frequency, self.frequency_hz.tolist())
         names = ("frequency_hz", "e_plane", "h_plane", "s11", "returned", "efficiency")
-        return replace(self, **{name: getattr(self, name)[place : place + 1] for name in names})
+        parts: dict[str, Any] = {name: getattr(self, name)[place : place + 1] for name in names}
+        return replace(self, **parts, waves={name: one[place : place + 1] for name, one in self.waves.items()})
 
 
 def chosen(frequency: str, solved: list[float]) -> int:
@@ -137,10 +160,3 @@ def chosen(frequency: str, solved: list[float]) -> int:
 def sphere_angles() -> np.ndarray:
     """Return the angles phi of files that hold the whole sphere, degrees, both ends included."""
     return np.arange(0.0, 360.0 + PHI_STEP_DEG / 2, PHI_STEP_DEG)
-
-
-def on_sphere(e: np.ndarray, h: np.ndarray, phi_deg: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return E_theta and E_phi of both planes' amplitudes (..., T) at angles phi (P,), (..., P, T) each."""
-    phi = np.radians(phi_deg)
-    cosine, sine = (np.where(np.abs(one) < 1e-15, 0.0, one)[:, None] for one in (np.cos(phi), np.sin(phi)))
-    return e[..., None, :] * cosine, -h[..., None, :] * sine

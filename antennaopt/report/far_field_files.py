@@ -7,6 +7,7 @@ are those of an incident wave of 1 W. `docs/guide/results.md` has a table.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ from scipy.io import netcdf_file
 
 from antennaopt import __version__
 from antennaopt.errors import ConfigurationError
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import format_frequency
-from antennaopt.report.far_field import IMPEDANCE, FarField, on_sphere, sphere_angles
+from antennaopt.report.far_field import IMPEDANCE, FarField, sphere_angles
 from antennaopt.store.files import write_atomically
 from fdtd.farfield import decibels, half_power_beamwidth
 from fdtd.farfield.waves import spherical_waves
@@ -27,9 +29,10 @@ CUT_ANGLES_DEG = (0.0, 45.0, 90.0, 135.0)
 
 
 def cut_text(field: FarField) -> str:
-    """Return a GRASP cut file: polar cuts theta = -180 ... 180 degrees, Ludwig's third definition, x-polarised.
+    """Return a GRASP cut file: polar cuts theta = -180 ... 180 degrees, total power 4 pi.
 
-    |co|^2 + |cross|^2 is directivity (total power 4 pi). All cuts of a frequency come before those of the next one.
+    Of a linear antenna co and cross after Ludwig's third definition, along x (ICOMP 3); of a circular one the right-
+    and the left-hand component (ICOMP 2). All cuts of a frequency come before those of the next one.
 
     References:
         TICRA, GRASP technical description, "Field data in cuts".
@@ -40,11 +43,15 @@ def cut_text(field: FarField) -> str:
         e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))
         for phi in CUT_ANGLES_DEG:
             c, s = np.cos(np.radians(phi)), np.sin(np.radians(phi))
-            # co = E_theta cos(phi) - E_phi sin(phi), cross = E_theta sin(phi) + E_phi cos(phi)
-            co, cross = e * c**2 + h * s**2, (e - h) * s * c
+            if field.polarisation == LINEAR:
+                # co = E_theta cos(phi) - E_phi sin(phi), cross = E_theta sin(phi) + E_phi cos(phi)
+                parts, icomp = (e * c**2 + h * s**2, (e - h) * s * c), 3
+            else:  # (E_theta +- j E_phi) exp(+-j phi) / sqrt(2)
+                way = 1.0 if field.polarisation == "rhcp" else -1.0
+                parts, icomp = ((e + h) / 2, (e - h) / 2 * (c - 1j * way * s) ** 2)[:: int(way)], 2
             lines.append(f"{_ascii(field.title)}, {hz / 1e9:.9g} GHz, phi = {phi:g} deg")
-            lines.append(f"{-theta[-1]:.10E} {theta[1] - theta[0]:.10E} {len(e)} {phi:.10E} 3 1 2")
-            lines += _numbers(*_parts(co, cross))
+            lines.append(f"{-theta[-1]:.10E} {theta[1] - theta[0]:.10E} {len(e)} {phi:.10E} {icomp} 1 2")
+            lines += _numbers(*_parts(*parts))
     return "\n".join(lines) + "\n"
 
 
@@ -77,10 +84,15 @@ def sph_text(field: FarField) -> str:
             *_numbers(*[np.zeros(degrees)] * 4),
             f"{1:6d} {(np.abs(first) ** 2 + np.abs(second) ** 2).sum():23.16E}",
         ]
-        minus = _numbers(*_parts(first, -second))
-        plus = _numbers(*_parts(first, second))
+        minus, plus = (_numbers(*_parts(size * first, size * way * second)) for way, size in _orders(field))
         lines += [line for pair in zip(minus, plus, strict=True) for line in pair]
     return "\n".join(lines) + "\n"
+
+
+def _orders(field: FarField) -> tuple[tuple[int, float], tuple[int, float]]:
+    """Return the sign of the second coefficient and the size of the waves m = -1 and +1, which go as exp(-jm phi)."""
+    sizes = {LINEAR: (1.0, 1.0), "rhcp": (0.0, math.sqrt(2.0)), "lhcp": (math.sqrt(2.0), 0.0)}[field.polarisation]
+    return (-1, sizes[0]), (1, sizes[1])
 
 
 def ffs_text(field: FarField) -> str:
@@ -102,7 +114,7 @@ def ffs_text(field: FarField) -> str:
     for place in range(len(field.frequency_hz)):
         lines += ["", "// >> Total #phi samples, total #theta samples", f"{len(phi)} {len(theta)}", ""]
         lines.append("// >> Phi, Theta, Re(E_Theta), Im(E_Theta), Re(E_Phi), Im(E_Phi):")
-        of_theta, of_phi = on_sphere(e[place], h[place], phi)
+        of_theta, of_phi = field.on_sphere(e[place], h[place], phi)
         numbers = _numbers(*_parts(of_theta.ravel(), of_phi.ravel()))
         angles = (f"{one:8.3f} {other:8.3f} " for one in phi for other in theta)
         lines += [angle + row for angle, row in zip(angles, numbers, strict=True)]
@@ -124,7 +136,7 @@ def ffe_text(field: FarField) -> str:
     ]  # fmt: skip
     e, h = field.volts()
     for place, hz in enumerate(field.frequency_hz):
-        of_theta, of_phi = (one.ravel() for one in on_sphere(e[place], h[place], phi))
+        of_theta, of_phi = (one.ravel() for one in field.on_sphere(e[place], h[place], phi))
         scale = 2.0 * np.pi / (IMPEDANCE * max(field.accepted_w[place], 1e-300))
         powers = [scale * np.abs(one) ** 2 for one in (of_theta, of_phi)]
         gains = [decibels(one) for one in (*powers, powers[0] + powers[1])]
@@ -153,7 +165,9 @@ def msi_text(field: FarField) -> str:
     per_degree = (len(field.theta_deg) - 1) / 180.0
     if per_degree != round(per_degree):
         raise ConfigurationError(f"--msi holds whole degrees, and the cuts have {per_degree:g} angles a degree")
-    dbi = [decibels(field.efficiency[0] * np.abs(one[0]) ** 2) for one in (field.h_plane, field.e_plane)]
+    powers = [np.abs(one[0]) ** 2 for one in (field.h_plane, field.e_plane)]
+    linear = field.polarisation == LINEAR
+    dbi = [decibels(field.efficiency[0] * one) for one in (powers if linear else [sum(powers) / 2] * 2)]
     highest = max(float(one.max()) for one in dbi)
     widths = [float(half_power_beamwidth(one[None], field.theta_deg)[0]) for one in dbi]
     behind = float(dbi[1][0] - dbi[1][-1])
@@ -161,8 +175,10 @@ def msi_text(field: FarField) -> str:
     lines += [
         f"{name} {width:.2f}" for name, width in zip(("H_WIDTH", "V_WIDTH"), widths, strict=True) if width == width
     ]
-    lines += [f"FRONT_TO_BACK {behind:.2f}", f"GAIN {highest:.4f} dBi", "TILT MECHANICAL", "POLARIZATION VERTICAL"]
-    lines.append(f"COMMENT antennaopt {__version__}; horizontal is the H plane, vertical the E plane")
+    lines += [f"FRONT_TO_BACK {behind:.2f}", f"GAIN {highest:.4f} dBi", "TILT MECHANICAL"]
+    lines.append(f"POLARIZATION {'VERTICAL' if linear else field.polarisation.upper()}")
+    planes = "horizontal is the H plane, vertical the E plane" if linear else "both components together"
+    lines.append(f"COMMENT antennaopt {__version__}; {planes}")
     for name, one in zip(("HORIZONTAL", "VERTICAL"), dbi, strict=True):
         whole = highest - one[:: round(per_degree)]
         around = np.concatenate([whole, whole[-2:0:-1]])
@@ -186,7 +202,7 @@ def check_single(solved: Sequence[float]) -> None:
 def netcdf_bytes(field: FarField) -> bytes:
     """Return a netCDF classic file: complex E_theta and E_phi on the sphere as real and imaginary parts, and powers."""
     phi = sphere_angles()
-    of_theta, of_phi = on_sphere(*field.volts(), phi)
+    of_theta, of_phi = field.on_sphere(*field.volts(), phi)
     sphere, planes, each = ("frequency", "phi", "theta"), ("frequency", "theta"), ("frequency",)
     variables: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("frequency", each, field.frequency_hz, "Hz", "frequency"),
@@ -198,9 +214,16 @@ def netcdf_bytes(field: FarField) -> bytes:
     for name, dims, values, units, meaning in (
         ("E_theta", sphere, of_theta, "V", "r exp(jkr) E_theta"),
         ("E_phi", sphere, of_phi, "V", "r exp(jkr) E_phi"),
-        ("e_plane", planes, field.e_plane, "1", "amplitude in the E plane; its square is directivity"),
-        ("h_plane", planes, field.h_plane, "1", "amplitude in the H plane"),
+        (
+            "e_plane",
+            planes,
+            field.e_plane,
+            "1",
+            "amplitude in the E plane of a linear feed; its square is directivity",
+        ),
+        ("h_plane", planes, field.h_plane, "1", "amplitude in the H plane of a linear feed"),
         ("s11", each, field.s11, "1", "S11 in the plane z = 0"),
+        *((name, each, values, "1", "wave over the incident TE11") for name, values in field.waves.items()),
     ):
         for part, numbers in zip(("real", "imag"), _parts(values), strict=True):
             variables.append((f"{name}_{part}", dims, numbers, units, meaning))
@@ -208,6 +231,7 @@ def netcdf_bytes(field: FarField) -> bytes:
     with netcdf_file(buffer, "w") as file:
         file.title = _ascii(field.title)
         file.source = f"antennaopt {__version__}"
+        file.polarisation = field.polarisation
         file.time_convention = "exp(+jwt), peak values"
         file.normalisation = "incident wave of 1 W, phase 0 in the plane z = 0, the phase reference of the field"
         for name, size in zip(sphere, of_theta.shape, strict=True):

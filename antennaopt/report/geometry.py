@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families.family import Outline
 from antennaopt.families.sections import SectionError, cleaned
+from antennaopt.families.shapes import Outline
 from antennaopt.report.data_files import csv_text
 from antennaopt.store.files import write_atomically, write_text
 

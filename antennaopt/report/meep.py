@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from antennaopt import __version__
-from antennaopt.errors import ConfigurationError
 from antennaopt.families import kind
 from fdtd.axisymmetric.layout import Layout
 
@@ -58,12 +57,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         title: In the script's heading.
     """
     layout = Layout.from_dict(plan["layout"])
-    known = kind(family, plan.get("bodies", ()))
-    if design.get("feed.permittivity", 1.0) != 1.0:
-        raise ConfigurationError(
-            f"antenna.feed.permittivity = {design['feed.permittivity']:g}: scripts for Meep and openEMS have a feed "
-            "filled with air (must be 1); leave out the script"
-        )
+    known = kind(family, plan.get("bodies", ())).of(design)
     outline = known.outline(design)
     cell = layout.cell * _MM
 
@@ -91,6 +85,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
             "inner_radius_mm": _mm(design["feed.inner_radius"]),
             "absorber_back_mm": height(layout.feed_back),
             "absorber_front_mm": height(layout.feed_back + layout.feed_absorber),
+            "permittivity": design.get("feed.permittivity", 1.0),
             "source_mm": height(layout.source_plane),
             "port_mm": height(layout.port_plane),
         },

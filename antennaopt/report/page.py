@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,17 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
+from antennaopt.errors import ConfigurationError
 from antennaopt.families import parameter_of
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import DENSITY, duration, format_angle, format_quantity, frequency_span, general, gigahertz
 from antennaopt.report import summary
+from antennaopt.report.best_files import BestFile, section_figure, write_best_files
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
 from antennaopt.report.explorer import explorer_data, influence
 from antennaopt.report.goals import reused_words
-from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure
+from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure, polar_names
 from antennaopt.report.record import Row, RunRecord, read_run
 from antennaopt.report.simulation import field_map_figure, in_decibels
 from antennaopt.store.files import write_text
@@ -132,7 +136,9 @@ NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
 def write_report(run: Path | str | RunRecord) -> Path:
-    """Write `report.html` into a run folder, in one step. The report names the damaged files that it leaves out.
+    """Write `report.html` and the best antenna's files into a run folder.
+
+    The report names the damaged files that it leaves out.
 
     Args:
         run: A run's folder, finished or not, or what was read of it.
@@ -146,12 +152,17 @@ def write_report(run: Path | str | RunRecord) -> Path:
     """
     record = run if isinstance(run, RunRecord) else read_run(run)
     target = record.folder.path / "report.html"
-    write_text(target, report_text(record))
+    write_text(target, report_text(record, write_best_files(record)))
     return target
 
 
-def report_text(record: RunRecord) -> str:
-    """Return the report's HTML."""
+def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
+    """Return the report's HTML.
+
+    Args:
+        record: What was read of the run.
+        files: Of the best antenna, which the page links to.
+    """
     environment = Environment(
         loader=PackageLoader("antennaopt.report"),
         autoescape=True,
@@ -178,6 +189,8 @@ def report_text(record: RunRecord) -> str:
         explorer=explored,
         left_out=f"; {left_out} more antennas are left out" if left_out else "",
         commands=commands(record),
+        files=[(one, f"{max(one.size / 1e3, 1):.0f} kB") for one in files],
+        polar=polar_names(record.polarisation) if record.polarisation != LINEAR else None,
         certificate=summary.certificate_account(record),
         certificate_table=summary.certificate_table(record),
         bands=summary.band_tables(record, record.best) if record.best is not None else [],
@@ -207,7 +220,7 @@ def _shown(value: Any) -> Any:
 def figures(record: RunRecord) -> dict[str, Any]:
     """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
     drawn: dict[str, Any] = dict.fromkeys(
-        ("convergence", "shortfalls", "field", "e_plane", "h_plane", "co_plane", "matching")
+        ("convergence", "shortfalls", "section", "field", "e_plane", "h_plane", "co_plane", "matching")
     )
     drawn["genes"] = []
     best = record.best
@@ -220,11 +233,13 @@ def figures(record: RunRecord) -> dict[str, Any]:
     ]
     if record.field_map is not None:
         drawn["field"] = address(field_map_figure(record.field_map))
+    drawn["section"] = address(section(record))
     cuts = record.cuts(best)
     if cuts:
         before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
         for plane in ("e", "h", "co") if cuts[0].co_dbi else ("e", "h"):
-            drawn[f"{plane}_plane"] = address(pattern_figure(plane, cuts, before, record.goals))
+            figure = pattern_figure(plane, cuts, before, record.goals, polarisation=record.polarisation)
+            drawn[f"{plane}_plane"] = address(figure)
         drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
     old = None if is_same(record) else reflection(record, record.first_best)  # type: ignore[arg-type]
     drawn["matching"] = address(matching_figure(reflection(record, best, sweep=True), old, record.goals))
@@ -320,11 +335,21 @@ def commands(record: RunRecord) -> str:
     ]
     if record.best is not None:
         simulate = f"antennaopt simulate . --individual {record.best['individual']} --plot best.png --json best.json"
-        files = f"antennaopt export . --individual {record.best['individual']} --step best.step --cut best.cut"
+        files = f"antennaopt export . --individual {record.best['individual']} --step best.step --stl best.stl"
         lines.insert(2, (simulate, "the best antenna again"))
-        lines.insert(3, (files, "its solids and far field; --help lists all formats"))
+        lines.insert(3, (files, "its solids and far field in other formats; --help lists all"))
     width = max(len(command) for command, _ in lines)
     return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
+
+
+def section(record: RunRecord) -> Figure | None:
+    """Return the dimensioned drawing of the best antenna; None where it cannot be drawn."""
+    if record.best_antenna is None:
+        return None
+    family, design = record.best_antenna
+    with suppress(ConfigurationError):
+        return section_figure(family.outline(design))
+    return None
 
 
 def field_note(record: RunRecord) -> Mapping[str, Any]:

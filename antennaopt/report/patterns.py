@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
+from antennaopt.figures import LINEAR
 from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import (
     BEST,
@@ -58,7 +59,22 @@ class Cuts:
     cross_dbi: Sequence[float] = ()
 
 
-def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goals: Sequence[Objective]) -> Figure:
+def polar_names(polarisation: str) -> dict[str, str]:
+    """Return what the co- and the cross-polar curve of an experiment's polarisation are called."""
+    other = {"rhcp": "lhcp", "lhcp": "rhcp"}
+    if polarisation not in other:
+        return {"co": "co-polar", "cross": "cross-polar"}
+    return {"co": polarisation.upper(), "cross": other[polarisation].upper()}
+
+
+def pattern_figure(
+    plane: str,
+    cuts: Sequence[Cuts],
+    before: Sequence[Cuts],
+    goals: Sequence[Objective],
+    *,
+    polarisation: str = LINEAR,
+) -> Figure:
     """Draw one principal plane of the best antenna, and of the first generation's best at the middle frequency.
 
     Args:
@@ -66,9 +82,12 @@ def pattern_figure(plane: str, cuts: Sequence[Cuts], before: Sequence[Cuts], goa
         cuts: The best antenna's, ascending in frequency.
         before: The best of the first generation's; may be empty.
         goals: Those on directivity, side lobes, the front-to-back ratio and limits of the pattern are drawn.
+        polarisation: Of the experiment; in a circular one every plane has the curves of `co`.
     """
     figure = new_figure(5.6, 3.8)
-    axes = dress(figure.add_subplot(), x_label="angle from the axis (°)", y_label=f"{PLANES[plane]} (dBi)")
+    names = polar_names(polarisation)
+    where = PLANES[plane] if plane != "co" or polarisation == LINEAR else f"{names['co']}, thin {names['cross']}"
+    axes = dress(figure.add_subplot(), x_label="angle from the axis (°)", y_label=f"{where} (dBi)")
     middle = middle_cut(cuts)
     shown = [cuts[place] for place in chosen_places(len(cuts))]
     for cut, style in zip(shown, frequency_styles(len(shown)), strict=True):

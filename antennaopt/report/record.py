@@ -11,7 +11,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from antennaopt.errors import ResumeRefusedError
+from antennaopt.errors import ConfigurationError, ResumeRefusedError
+from antennaopt.experiment import Experiment
+from antennaopt.families import Family
+from antennaopt.figures import LINEAR
 from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
 from antennaopt.report.goals import Findings, findings_of, goals_of, reused
@@ -59,6 +62,11 @@ class RunRecord:
         """Of the experiment, in order."""
         return goals_of(self.resolved)
 
+    @property
+    def polarisation(self) -> str:
+        """Of the experiment: `linear`, `rhcp`, `lhcp`."""
+        return str(self.resolved.get("polarisation", LINEAR))
+
     @cached_property
     def ok(self) -> Frame:
         """The evaluations that succeeded."""
@@ -103,6 +111,19 @@ class RunRecord:
         """Remarks in addition to the best antenna's figures; None without a best antenna."""
         return None if self.best is None else findings_of(self.folder, str(self.best["individual"]), self.resolved)
 
+    @cached_property
+    def best_antenna(self) -> tuple[Family, dict[str, float]] | None:
+        """Family and design, SI, of the best antenna; None without one, or where this version cannot read it."""
+        if self.best is None:
+            return None
+        values = {gene.name: float(self.best[gene.column]) / gene.scale for gene in self.folder.columns.genes}
+        try:
+            experiment = Experiment.from_resolved(self.resolved)
+            design = experiment.design(values)
+            return experiment.kind.of(design), design
+        except ConfigurationError:
+            return None
+
     def standing(self, goal: Objective) -> Standing | None:
         """Return how the best antenna stands to a goal; None without a best antenna."""
         return None if self.findings is None else self.findings.goals[self.goals.index(goal)]
@@ -145,14 +166,22 @@ class RunRecord:
         return None if reason is None else str(reason)
 
     def metric(self, row: Row, metric: str, frequencies: Sequence[float] = ()) -> list[float | None]:
-        """Return a row's metric at the frequencies (all of them when empty), None where it is not defined."""
+        """Return a row's metric at the frequencies (all of them when empty), None where it is not defined.
+
+        The power balance of a certified lossy antenna, which its row lacks, is its certificate's.
+        """
         columns = self.folder.columns
         wanted = [
             hz
             for hz in self.frequencies
             if not frequencies or any(math.isclose(hz, other, rel_tol=1e-9) for other in frequencies)
         ]
-        return [value_of(row, columns.metric_column(metric, hz)) for hz in wanted]
+        found = [value_of(row, columns.metric_column(metric, hz)) for hz in wanted]
+        measured = self.certificates.get(str(row["individual"]), {}).get("power_balance")
+        if metric == "power_balance" and measured and not any(found):
+            by_frequency = dict(zip(columns.frequencies, measured, strict=True))
+            found = [by_frequency[hz] for hz in wanted]
+        return found
 
     def cuts(self, row: Row) -> list[Cuts]:
         """Return a row's patterns in order of frequency; empty when none are on disk."""

@@ -16,6 +16,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
+from antennaopt.figures import LINEAR
 from antennaopt.metrics import Place, reported_in
 from antennaopt.quantities import gigahertz
 from antennaopt.report.canvas import (
@@ -32,7 +33,7 @@ from antennaopt.report.canvas import (
     write_figure,
 )
 from antennaopt.report.field_data import FieldMap, Outlines, sweep_of
-from antennaopt.report.patterns import Cuts, Reflection, draw_limits, draw_matching, limit_axes, middle_cut
+from antennaopt.report.patterns import Cuts, Reflection, draw_limits, draw_matching, limit_axes, middle_cut, polar_names
 from antennaopt.report.record import polar_parts
 from antennaopt.search.objectives import Objective
 from antennaopt.store.files import storing
@@ -46,6 +47,7 @@ def plot_simulation(
     title: str = "",
     frequency: float | None = None,
     goals: Sequence[Objective] = (),
+    polarisation: str = LINEAR,
 ) -> Path:
     """Draw one solved antenna: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
@@ -56,6 +58,7 @@ def plot_simulation(
         title: Above the panels.
         frequency: Whose field is drawn, Hz; None for the one nearest the design's.
         goals: Whose limits of the pattern are drawn as lines, and whose figures are in the table.
+        polarisation: Of the experiment; of a circular one the patterns are those of both hands.
 
     Returns:
         The file written.
@@ -67,14 +70,19 @@ def plot_simulation(
     """
     path = Path(path)
     check_kind(path, f"plot = {str(path)!r}")
-    figure = draw_simulation(outcome, title=title, frequency=frequency, goals=goals)
+    figure = draw_simulation(outcome, title=title, frequency=frequency, goals=goals, polarisation=polarisation)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     return write_figure(path, figure)
 
 
 def draw_simulation(
-    outcome: Mapping[str, Any], *, title: str = "", frequency: float | None = None, goals: Sequence[Objective] = ()
+    outcome: Mapping[str, Any],
+    *,
+    title: str = "",
+    frequency: float | None = None,
+    goals: Sequence[Objective] = (),
+    polarisation: str = LINEAR,
 ) -> Figure:
     """Return the figure that `plot_simulation` writes; arguments and errors are the same."""
     if not outcome.get("frequency_hz"):
@@ -88,7 +96,7 @@ def draw_simulation(
     panels = parts[1].subplots(
         1, 3, width_ratios=(1.5, 0.9, 1.2) if any(one.lines for one in goals) else (1.0, 1.0, 1.2)
     )
-    _draw_patterns(panels[0], outcome, goals)
+    _draw_patterns(panels[0], outcome, goals, polarisation)
     dress(panels[1], title="S11")
     draw_matching(panels[1], reflection_of(outcome), label="requested frequencies")
     add_legend(panels[1])
@@ -141,16 +149,18 @@ def _draw_fields(panels: Sequence[Axes], outcome: Mapping[str, Any], frequency: 
     draw_phase(dress(panels[1]), field)
 
 
-def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objective]) -> None:
+def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objective], polarisation: str) -> None:
     """Draw both planes of up to five frequencies: a colour a frequency, E plane solid, H plane dashed.
 
-    Where a goal limits the co- or cross-polar pattern, those are drawn too, dotted; and the limits of the goals.
+    Where a goal limits the co- or cross-polar pattern, or the polarisation is circular, those are drawn too, dotted;
+    and the limits of the goals.
     """
     dress(axes, x_label="angle from the axis (°)", y_label="directivity (dBi)", title="Patterns")
     cuts = cuts_of(outcome)
     shown = [cuts[place] for place in chosen_places(len(cuts))]
     wanted = {plane for goal in goals for line in goal.lines for plane in line.planes}
-    limited = [part for part in POLAR_DASHES if part in wanted and cuts[0].co_dbi]
+    names = polar_names(polarisation)
+    limited = [part for part in names if (part in wanted or polarisation != LINEAR) and cuts[0].co_dbi]
     handles = []
     for cut, style in zip(shown, frequency_styles(len(shown)), strict=True):
         axes.plot(cut.theta_deg, cut.e_plane_dbi, color=style.colour, lw=1.5)
@@ -160,7 +170,7 @@ def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objec
             axes.plot(cut.theta_deg, getattr(cut, f"{part}_dbi"), color=style.colour, lw=1.1, ls=POLAR_DASHES[part])
     handles.append(Line2D([], [], color=INK, lw=1.5, label="E plane"))
     handles.append(Line2D([], [], color=INK, lw=1.3, ls=(0, (4, 2)), label="H plane"))
-    handles += [Line2D([], [], color=INK, lw=1.1, ls=POLAR_DASHES[part], label=f"{part}-polar") for part in limited]
+    handles += [Line2D([], [], color=INK, lw=1.1, ls=POLAR_DASHES[part], label=names[part]) for part in limited]
     limit_axes(axes, [curve for cut in shown for curve in (cut.e_plane_dbi, cut.h_plane_dbi)])
     draw_limits(axes, goals, ("e", "h", *limited), middle_cut(cuts).e_plane_dbi[0])
     axes.legend(handles=handles, loc="upper right", fontsize=8, framealpha=0.85, edgecolor="none")

@@ -181,11 +181,14 @@ def certificate_table(record: RunRecord) -> Table:
             str(check["what"]),
             "unknown" if check["figure"] is None else general(check["figure"], 4),
             general(check["limit"], 4),
-            "yes" if check["passed"] else "no",
+            _PASSED[check["passed"]],
         ]
         for name, check in checks_of(certificate).items()
     ]
     return Table(header=["check", "figure", "value", "at most", "passed"], rows=rows)
+
+
+_PASSED = {True: "yes", False: "no", None: "not measured"}
 
 
 def ten_best(record: RunRecord) -> Table:

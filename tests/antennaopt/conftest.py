@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
+import cheap_evaluation
 import pytest
+from config_files import LENS, replaced
 from made_up_runs import MadeUpRun, write_run
 
 from antennaopt import cli
@@ -19,6 +24,18 @@ def call(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def cheap_call(call, tmp_path, monkeypatch):
+    """The same with a solver that takes no time, and `lens.toml` of two radii in the folder."""
+    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
+    monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", SimpleNamespace(evaluate=cheap_evaluation.evaluate))
+    cheap_evaluation.CALLS.clear()
+    (tmp_path / "lens.toml").write_text(
+        replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["9 mm", "8 mm"]')
+    )
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from types import SimpleNamespace
 
 import cheap_evaluation
 import pytest
-from config_files import LENS, replaced
 
 from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
 
@@ -17,14 +14,8 @@ FLAGS = [word for name, file in FILES.items() for word in (f"--{name}", file)]
 
 
 @pytest.fixture
-def call(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
-    monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", SimpleNamespace(evaluate=cheap_evaluation.evaluate))
-    cheap_evaluation.CALLS.clear()
-    (tmp_path / "lens.toml").write_text(
-        replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["9 mm", "8 mm"]')
-    )
-    return call
+def call(cheap_call):
+    return cheap_call
 
 
 def test_simulate_writes_all(call, tmp_path):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from types import SimpleNamespace
 
 import cheap_evaluation
 import ezdxf
 import pytest
 import trimesh
-from config_files import LENS, WAVEGUIDE, replaced
+from config_files import WAVEGUIDE
 
 from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
 
@@ -19,15 +17,9 @@ FILES = ["d.dxf", "o.toml", "p.csv", "s.stl", "s_dielectric_1.stl"]
 
 
 @pytest.fixture
-def call(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
-    monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", SimpleNamespace(evaluate=cheap_evaluation.evaluate))
-    cheap_evaluation.CALLS.clear()
-    (tmp_path / "lens.toml").write_text(
-        replaced(LENS, '{ count = 6, min = "8 mm", max = "20 mm" }', '["9 mm", "8 mm"]')
-    )
+def call(cheap_call, tmp_path):
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
-    return call
+    return cheap_call
 
 
 def made(folder):

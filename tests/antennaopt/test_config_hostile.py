@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import load_file
+from antennaopt.experiment import load_experiment, load_file
 from antennaopt.experiment.load import MOST_NESTED, MOST_PARTS, too_deep
 from antennaopt.machine import MOST_BYTES
 
@@ -179,3 +179,11 @@ def test_nothing_is_read_for_ever():
         os.close(end)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "not a regular file" in done.stderr
+
+
+@pytest.mark.parametrize("entry", ["objective.0.at_least", "antenna.lens.permittivity", "solver.cells_per_wavelength"])
+def test_a_whole_number_beyond_a_float_is_refused(tmp_path, entry):
+    file = tmp_path / "lens.toml"
+    file.write_text(LENS)
+    with pytest.raises(ConfigurationError):
+        load_experiment(file, (f"{entry}=1{'0' * 400}",))

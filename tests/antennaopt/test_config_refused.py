@@ -42,6 +42,7 @@ CASES = {
     "one radius": ("count = 6", "count = 1", "antenna.lens.radii.count = 1 must be a whole number from 2 to 200"),
     "below cutoff": (RADIUS, 'inner_radius = "3 mm"', "solver.frequencies: 28.5 GHz is below or near the TE11 cutoff of antenna.feed.inner_radius = 3 mm, 29.28 GHz (must be >= 29.87 GHz)"),
     "range in the feed": (RADIUS, 'inner_radius = { min = "3.3 mm", max = "4 mm" }', "antenna.feed.outer_radius = 4 mm is not beyond the widest antenna.feed.inner_radius = 4 mm: one absorber serves the feeds of all antennas of a run; enlarge it or narrow the range"),
+    "cone of no filling": (RADIUS, f'{RADIUS}\nplug = "6 mm"', 'antenna.feed.plug = "6 mm" is the cone of a filling, and this feed has none; give antenna.feed.permittivity'),
     "no wall": (RADIUS, 'inner_radius = "4 mm"', "antenna.feed.outer_radius = 4 mm leaves no wall (must be > antenna.feed.inner_radius = 4 mm)"),
     "base inside the tube": (RANGE, 'min = "2 mm", max = "3.9 mm"', "antenna.lens.radii.5 (2 mm to 3.9 mm) makes the lens base smaller than the waveguide's outer wall (must be >= antenna.feed.outer_radius = 4 mm)"),
     "coarse": (CELLS, "cells_per_wavelength = 4", "solver.cells_per_wavelength = 4 is too coarse (needs >= 8 in permittivity 2.53 at 31.5 GHz); raise it or lower the highest frequency"),

@@ -10,7 +10,7 @@ from made_up_runs import lens_field
 from scipy.io import netcdf_file
 
 from antennaopt.errors import ConfigurationError, StorageError
-from antennaopt.report.data_files import wave_impedance, write_csv, write_touchstone
+from antennaopt.report.data_files import wave_impedance, waves_of, write_csv, write_touchstone
 from antennaopt.report.field_data import read_field_map, write_field_map
 
 
@@ -195,3 +195,19 @@ def test_a_damaged_field_map_is_none(tmp_path, content):
     path.write_bytes(content)
     assert read_field_map(path) is None
     assert read_field_map(tmp_path / "missing.npz") is None
+
+
+def test_csv_and_the_far_field_hold_waves_of_modes(tmp_path):
+    """One pair of columns a wave; a mode that does not propagate has an empty cell, and is no number in netCDF."""
+    tm11 = {"plane": 0.005, "name": "TM11", "direction": "forward"}
+    te11 = {"plane": 0.0, "name": "TE11", "direction": "reflected", "s": [0.5, 0.0]}  # S11 itself
+    modes = [[te11], [te11, tm11 | {"s": [0.2, -0.25]}], [te11, tm11 | {"s": [0.3, 0.125]}]]
+    solved = outcome(modes=modes)
+    rows = list(csv.DictReader(write_csv(tmp_path / "horn.csv", solved)[0].open()))
+    found = [(row["TM11_forward_5mm_re"], row["TM11_forward_5mm_im"]) for row in rows]
+    by_frequency = dict(zip(solved["frequency_hz"], [("", ""), ("0.2", "-0.25"), ("0.3", "0.125")], strict=True))
+    assert found == [by_frequency[float(row["frequency_hz"])] for row in rows]
+    assert not [name for name in rows[0] if name.startswith("TE11")]
+    waves = waves_of(solved)
+    assert list(waves) == ["TM11_forward_5mm"] and np.isnan(waves["TM11_forward_5mm"][0])
+    assert waves["TM11_forward_5mm"][1:] == [0.2 - 0.25j, 0.3 + 0.125j]

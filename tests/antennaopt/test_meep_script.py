@@ -236,6 +236,7 @@ def test_standing_wave_is_taken_apart(loaded) -> None:
         ("open_waveguide", ["--decay", "10"], "must be from 40 to 150"),
         ("open_waveguide", ["--air", "0.1"], "too coarse"),
         ("open_waveguide", ["--theta-step", "7"], "must divide 180"),
+        ("open_waveguide", ["--json", "no/such.json"], "--json no/such.json: there is no folder "),
         ("open_waveguide", ["--resolution", "-5"], "must be positive"),
     ],
 )

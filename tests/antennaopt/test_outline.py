@@ -59,7 +59,7 @@ def test_as_the_family_that_it_was_drawn_from(family: str) -> None:
 
 
 def _as_drawn(family: str, design: dict[str, float]) -> None:
-    bodies, drawn = outlined(KINDS[family], design)
+    bodies, drawn = outlined(KINDS[family].of(design), design)
     (own,) = evaluate(family, [design], plan(family, design, design, SOLVER).to_dict())
     (other,) = evaluate("outline", [drawn], plan(kind("outline", bodies), drawn, drawn, SOLVER).to_dict())
     assert (own.status, other.status) == ("ok", "ok")
@@ -255,6 +255,6 @@ def test_slots_that_ring_outside_the_band() -> None:
     assert np.abs(np.array(short.s11) - np.array(long.s11)).max() < 1e-3
     assert np.abs(np.array(short.metrics["directivity_dbi"]) - np.array(long.metrics["directivity_dbi"])).max() < 5e-3
     (early,) = evaluate(
-        "outline", [design], plan(known, design, design, SOLVER | {"cell": 0.3e-3, "max_steps": 3000}).to_dict()
+        "outline", [design], plan(known, design, design, SOLVER | {"cell": 0.3e-3, "max_steps": 1500}).to_dict()
     )
-    assert early.status == "undecayed"
+    assert early.status == "undecayed"  # -39 dB are left; from -50 dB on, after 2,560 steps, it is ok

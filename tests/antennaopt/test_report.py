@@ -6,9 +6,11 @@ import json
 import re
 from html.parser import HTMLParser
 
+import ezdxf
 import pytest
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
+from antennaopt import cli
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.report import explorer
 from antennaopt.report.field_data import write_field_map
@@ -16,6 +18,7 @@ from antennaopt.report.page import write_report
 from antennaopt.report.record import read_run
 from antennaopt.store import load
 
+OPTIONS = {"dxf": "--dxf", "csv": "--profile", "s1p": "--touchstone", "cut": "--cut", "ffs": "--ffs"}
 VOID = {"meta", "img", "br", "input"}
 
 
@@ -58,15 +61,41 @@ def plain(text):
 def test_the_page_needs_no_other_file(tmp_path):
     _, folder, text = report_of(tmp_path)
     page = Page(text)
-    assert page.addresses and all(address.startswith("data:image/svg+xml;base64,") for address in page.addresses)
+    links = [address for address in page.addresses if not address.startswith("data:image/svg+xml;base64,")]
+    pictures = [address for address in page.addresses if address not in links]
+    assert pictures and all(link.startswith("#") or (folder / link).is_file() for link in links)
     assert not {"link", "iframe", "object"} & set(page.tags)
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|eval\(", text)
     assert not re.search(r"https?://|@import|url\(", text)
-    for address in page.addresses:
+    for address in pictures:
         drawing = base64.b64decode(address.partition(",")[2]).decode()
         assert drawing.rstrip().endswith("</svg>")
         assert not re.search(r'href="(?!#|data:)', drawing)
     assert not list(folder.glob(".tmp-*"))
+
+
+def test_the_best_antennas_files_lie_next_to_the_page(tmp_path):
+    """What `export` would write, by the page's links."""
+    run, folder, text = report_of(tmp_path)
+    best = run.best[1]
+    links = [link for link in Page(text).addresses if link.startswith("files/")]
+    assert links == [f"files/best.{ending}" for ending in ("dxf", "csv", "s1p", "cut", "ffs")]
+    assert f"Files of {best}" in plain(text) and f"Section of {best}" in plain(text)
+    options = [part for link in links for part in (OPTIONS[link[-3:]], str(tmp_path / f"own{link[-4:]}"))]
+    assert cli.main(["export", str(folder), "--individual", best, *options, "--quiet"]) == 0
+    for link in links:
+        ours, own = ((path.read_bytes()) for path in (folder / link, tmp_path / f"own{link[-4:]}"))
+        if link.endswith("dxf"):  # has the time of writing
+            found = [
+                sorted(one.get_measurement() for one in ezdxf.readfile(path).modelspace().query("DIMENSION"))
+                for path in (folder / link, tmp_path / "own.dxf")
+            ]
+            assert found[0] == found[1] and len(found[0]) > 4
+        elif link.endswith("csv"):
+            assert ours == own
+        else:  # titles differ
+            numbers = [re.findall(r"^[-+ \d.Ee]+$", data.decode(), re.MULTILINE) for data in (ours, own)]
+            assert numbers[0] == numbers[1] and numbers[0]
 
 
 def test_headline_numbers_are_those_of_the_files(tmp_path):

@@ -3,15 +3,27 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
+from family_cases import CASES, KINDS
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, outcome, sweep, write_run
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.report.best_files import section_figure
 from antennaopt.report.convergence import convergence_figure, fitness_by_generation, gene_bounds
+from antennaopt.report.drawing import measures
 from antennaopt.report.field_data import FieldMap
-from antennaopt.report.patterns import Reflection, matching_figure
+from antennaopt.report.geometry import bodies
+from antennaopt.report.patterns import Cuts, Reflection, matching_figure, pattern_figure
 from antennaopt.report.record import read_run
-from antennaopt.report.simulation import draw_magnitude, draw_outlines, draw_phase, mirrored, plot_simulation
+from antennaopt.report.simulation import (
+    draw_magnitude,
+    draw_outlines,
+    draw_phase,
+    draw_simulation,
+    mirrored,
+    plot_simulation,
+)
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.schema import GeneColumn
 
@@ -129,3 +141,38 @@ def test_bounds_of_genes_come_from_the_resolved_experiment():
     assert gene_bounds(RESOLVED, GeneColumn(name="lens.radii.9")) is None
     choices = {"antenna": {"lens": {"permittivity": {"choices": [2.53, 2.1, 3.8]}}}}
     assert gene_bounds(choices, GeneColumn(name="lens.permittivity", dimension="number")) == (2.1, 3.8)
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_the_section_is_drawn_with_its_dimensions(family):
+    """The numbers are those of the DXF drawing, in mm, and stand inside the figure."""
+    design = {one.name: one.default for one in KINDS[family].parameters if one.default is not None}
+    outline = KINDS[family].outline(design | CASES[family].design)
+    figure = section_figure(outline)
+    sections = {name: 1e3 * corners for name, corners in bodies(outline).items()}
+    expected = sorted(f"{'⌀ ' if one.kind == 'diameter' else ''}{one.value:.4g} mm" for one in measures(sections))
+    (axes,) = figure.axes
+    texts = [text for text in axes.texts if text.get_text()]
+    assert sorted(text.get_text() for text in texts) == expected
+    assert {"⌀ 7.2 mm", "0.4 mm"} <= set(expected)
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert all(left < x < right and bottom < y < top for x, y in (text.get_position() for text in texts))
+
+
+@pytest.mark.parametrize(("polarisation", "label"), [("linear", "45° plane"), ("lhcp", "LHCP, thin RHCP")])
+def test_curves_of_circular_polarisation_have_their_hands(polarisation, label):
+    theta = [0.0, 90.0, 180.0]
+    cut = Cuts(
+        frequency_hz=30e9, theta_deg=theta, e_plane_dbi=[9, 0, -9], h_plane_dbi=[9, 0, -9],
+        co_dbi=[9, 0, -9], cross_dbi=[-40, -20, -30],
+    )  # fmt: skip
+    figure = pattern_figure("co", [cut], [], (), polarisation=polarisation)
+    assert figure.axes[0].get_ylabel() == f"{label} (dBi)"
+    solved = outcome(MadeUpRun(), 0.9)
+    e, h = (np.full((len(solved["frequency_hz"]), 3), one + 0j) for one in (3.0, 2.9))
+    levels = {f"{name}_plane_dbi": (20 * np.log10(abs(one))).tolist() for name, one in (("e", e), ("h", h))}
+    drawn = draw_simulation(
+        Outcome.of(solved | levels | {"theta_deg": theta, "e_plane": e, "h_plane": h}), polarisation=polarisation
+    )
+    names = {text.get_text() for text in drawn.findobj(Text)}
+    assert ({"LHCP", "RHCP"} <= names) == (polarisation == "lhcp")

@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+import xarray
 from run_examples import COLUMNS, row, solved
 
+import antennaopt as ao
 from antennaopt.experiment import load_file
 from antennaopt.families import kind
 from antennaopt.families.guides import Guide, guide_at, guides_of
@@ -66,6 +68,19 @@ def test_results_hold_the_waves_of_each_plane(call, tmp_path):
         }
         assert on["forward"] - on["backward"] == pytest.approx(1 - abs(complex(*entry["s11"])) ** 2, abs=2e-4)
         assert 0.1 < abs(waves[0.005, "TM11", "forward"]) ** 2 < 0.4
+
+
+def test_xarray_and_netcdf_hold_the_waves(call, tmp_path):
+    written(tmp_path)
+    assert call("simulate", "horn.toml", "--quiet", "--netcdf", "far.nc", "--json", "horn.json")[0] == 0
+    far = xarray.open_dataset(tmp_path / "far.nc")
+    data = ao.to_xarray(ao.simulate(tmp_path / "horn.toml"))
+    results = json.loads((tmp_path / "horn.json").read_text())["results"]
+    for place, entry in enumerate(results):
+        (s,) = (complex(*one["s"]) for one in entry["modes"] if (one["name"], one["direction"]) == ("TM11", "forward"))
+        of_file = complex(far.TM11_forward_5mm_real[place], far.TM11_forward_5mm_imag[place])
+        assert of_file == pytest.approx(s, abs=1e-6)
+        assert complex(data.TM11_forward_5mm[place]) == pytest.approx(s, abs=1e-6)
 
 
 def test_files_that_are_written_ask_for_the_same(call, tmp_path):
