@@ -12,6 +12,7 @@ NEEDS = {
     "mount": "a file system of its own: root, and a kernel that lets it mount a tmpfs",
     "accounts": "a second account of this machine: root, which may start a process as any",
     "meep": "Meep in the system's Python: Debian's python3-meep",
+    "openems": "openEMS in the system's Python: Debian's python3-openems",
     "build123d": "build123d, of the extra step",
     "atheris": "atheris, of the extra dev: Linux on x86-64, Python 3.11 to 3.13",
 }

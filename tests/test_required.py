@@ -55,7 +55,7 @@ def test_a_name_that_is_not_known_is_refused(tmp_path):
     done = outcomes(tmp_path, "hosts,mounts")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert (
-        "ANTENNAOPT_REQUIRE names mounts; it takes hosts, mount, accounts, meep, build123d, atheris, by comma"
+        "ANTENNAOPT_REQUIRE names mounts; it takes hosts, mount, accounts, meep, openems, build123d, atheris, by comma"
         in done.stderr
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -38,14 +38,16 @@ from antennaopt.experiment.fields import (
     read_range,
     unknown_key,
 )
+from antennaopt.experiment.planes import Planes
 from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
-from antennaopt.settings import CELLS_PER_WAVELENGTH, ReportedModes, SolverSettings
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
 
 Value = float | Range
+Values = Value | tuple[Any, ...]  # a tuple of values and tuples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +62,14 @@ class Antenna:
     """
 
     family: str
-    values: Mapping[str, Value | tuple[Value, ...]]
+    values: Mapping[str, Values]
     bodies: tuple[Body, ...] = ()
     profiles: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def kind(self) -> Family:
-        """The family, with the file's bodies."""
-        return kind(self.family, self.bodies)
+        """The family, with the file's bodies, of the file's words."""
+        return kind(self.family, self.bodies).of(self.values)
 
     @property
     def digest(self) -> str:
@@ -78,10 +80,7 @@ class Antenna:
     def parameters(self) -> Iterator[tuple[str, Value]]:
         """Yield each entry's dotted name and value, in the order of the tables; a list's by `lens.radii.0`."""
         for name, value in self.values.items():
-            if isinstance(value, tuple):
-                yield from ((f"{name}.{place}", one) for place, one in enumerate(value))
-            else:
-                yield name, value
+            yield from _entries(name, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a resolved file writes it."""
@@ -89,10 +88,7 @@ class Antenna:
         for table, parameters in self.kind.tables.items():
             given = (parameter for parameter in parameters if parameter.name in self.values)
             values = ((parameter.key, self.values[parameter.name]) for parameter in given)
-            data[table] = {
-                key: [plain(one) for one in value] if isinstance(value, tuple) else plain(value)
-                for key, value in values
-            }
+            data[table] = {key: _plain(value) for key, value in values}
         if self.bodies:
             data["body"] = [self._body(data.pop(f"body.{place}", None), body) for place, body in enumerate(self.bodies)]
         return data
@@ -101,6 +97,18 @@ class Antenna:
     def _body(material: Mapping[str, Any] | None, body: Body) -> dict[str, Any]:
         points = [list(point) for point in body.points]
         return {"material": "metal", "points": points} if material is None else {**material, "points": points}
+
+
+def _entries(name: str, value: Values) -> Iterator[tuple[str, Value]]:
+    if isinstance(value, tuple):
+        for place, one in enumerate(value):
+            yield from _entries(f"{name}.{place}", one)
+    else:
+        yield name, value
+
+
+def _plain(value: Values) -> Any:
+    return [_plain(one) for one in value] if isinstance(value, tuple) else plain(value)
 
 
 def bounds_of(parameter: Parameter) -> Bounds:
@@ -125,7 +133,8 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
         return data
     if not isinstance(data, Mapping):
         raise EntryError("is not a table; write its keys below [antenna]", value=data)
-    family, si = _family(data), is_resolved(info)
+    si = is_resolved(info)
+    family = _variant(_family(data), data, si=si)
     check_keys(data, ["family", *family.tables, *(("body",) if family.draws else ())])
     drawn = Drawn(bodies=(), materials=(), profiles={})
     if family.draws:
@@ -133,7 +142,7 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
             raise EntryError("is missing; add a table [[antenna.body]]", path=("body",), value=MISSING)
         drawn = read_bodies(data["body"], Path((info.context or {}).get("folder", ".")), si=si)
         family = kind(family, drawn.bodies)
-    values: dict[str, Value | tuple[Value, ...]] = {}
+    values: dict[str, Values] = {}
     missing: list[EntryError] = []
     for table, parameters in family.tables.items():
         path: tuple[str | int, ...] = (table,)
@@ -165,10 +174,13 @@ def _read(data: Any, info: ValidationInfo) -> Antenna:
     if missing:
         raise missing[0]
     _check_lists(family, values)
+    if values.get("feed.plug", 0.0) != 0.0 and "feed.permittivity" not in values:
+        text = "is the cone of a filling, and this feed has none; give antenna.feed.permittivity, or remove it"
+        raise EntryError(text, path=("feed", "plug"), value=data["feed"]["plug"])
     return Antenna(family=family.name, values=values, bodies=drawn.bodies, profiles=drawn.profiles)
 
 
-def _check_lists(family: Family, values: Mapping[str, Value | tuple[Value, ...]]) -> None:
+def _check_lists(family: Family, values: Mapping[str, Values]) -> None:
     """Refuse a list that has not as many entries as the one that it goes with.
 
     Raises:
@@ -196,11 +208,37 @@ def _family(data: Mapping[str, Any]) -> Family:
     return FAMILIES[name]
 
 
+def _variant(family: Family, data: Mapping[str, Any], *, si: bool) -> Family:
+    """Return the family of a file's word, where one decides which parameters there are.
+
+    Raises:
+        EntryError: It is no such word, or a gene, or a table of the file goes with another word.
+    """
+    if not family.variants:
+        return family
+    table, _, key = family.varies_by.rpartition(".")
+    choice, given, word = family.parameter(family.varies_by), data.get(table), 0.0
+    if isinstance(given, Mapping) and key in given:
+        with below(table, key):
+            if isinstance(given[key], Mapping):
+                text = "cannot be a gene, since other parameters go with each word; write one word"
+                raise EntryError(text, value=given[key])
+            word = bounds_of(choice).read(given[key], si=si)
+    found = family.of({family.varies_by: word})
+    for name in data:
+        others = [one for one, other in zip(choice.choices, family.variants, strict=True) if name in other.tables]
+        if others and name not in found.tables:
+            words = " or ".join(f'"{one}"' for one in others)
+            text = f'does not go with {key} = "{choice.choices[round(word)]}"; write antenna.{table}.{key} = {words}, '
+            text += "or remove the table"
+            raise EntryError(text, path=(name,), value=MISSING)
+    return found
+
+
 def _is_list(parameter: Parameter, value: Any) -> bool:
     """Say whether a value of a file is a list of the parameter's values."""
-    return parameter.kind == "list" or (
-        parameter.many and (isinstance(value, (list, tuple)) or (isinstance(value, Mapping) and "count" in value))
-    )
+    listed = isinstance(value, (list, tuple)) or (isinstance(value, Mapping) and "count" in value)
+    return parameter.kind == "list" or (parameter.many and listed)
 
 
 def _entry(parameter: Parameter, value: Any, *, si: bool) -> Value:
@@ -208,7 +246,7 @@ def _entry(parameter: Parameter, value: Any, *, si: bool) -> Value:
     return read_range(value, bounds, si=si) if isinstance(value, Mapping) else bounds.read(value, si=si)
 
 
-def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
+def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Values, ...]:
     what, fewest = parameter.key, 1 if parameter.many else parameter.fewest
     if isinstance(value, Mapping):
         rest = {key: one for key, one in value.items() if key != "count"}
@@ -220,10 +258,14 @@ def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Value, ...]:
     if not isinstance(value, (list, tuple)) or not fewest <= len(value) <= MOST_ENTRIES:
         kind = "words" if parameter.choices else f"{parameter.dimension}s"
         raise EntryError(f"must be a list of {fewest} to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
-    found = []
+    found: list[Values] = []
+    inner = replace(parameter, kind="scalar", many=parameter.nested)
     for place, one in enumerate(value):
         with below(place):
-            found.append(_entry(parameter, one, si=si))
+            if _is_list(inner, one):
+                found.append(_list(replace(inner, kind="list", fewest=2, many=False, nested=False), one, si=si))
+            else:
+                found.append(_entry(parameter, one, si=si))
     return tuple(found)
 
 
@@ -289,58 +331,6 @@ def _middle(data: dict[str, Any]) -> float:
 
 def _cells(data: dict[str, Any]) -> float | None:
     return CELLS_PER_WAVELENGTH if data["cell"] is None else None
-
-
-MOST_PLANES = 16
-PLANE_BOUNDS = Bounds(dimension=LENGTH, lowest=-1000.0, highest=1000.0)
-
-
-def _report_modes(value: Any, info: ValidationInfo) -> tuple[ReportedModes, ...]:
-    """Read the planes in which modes are reported.
-
-    Raises:
-        EntryError: The first fault.
-    """
-    if isinstance(value, tuple) and all(isinstance(one, ReportedModes) for one in value):
-        return value
-    if not isinstance(value, (list, tuple)) or len(value) > MOST_PLANES:
-        example = '[{ plane = "0 mm", modes = ["TE11", "TM11"] }]'
-        raise EntryError(f"must be a list of at most {MOST_PLANES} tables, for example {example}", value=value)
-    found: list[ReportedModes] = []
-    for place, one in enumerate(value):
-        with below(place):
-            found.append(_reported(one, si=is_resolved(info)))
-            if any(abs(found[-1].plane - other.plane) < 1e-9 for other in found[:-1]):
-                raise EntryError("stands twice in the list; put all modes of a plane into one entry",
-                                 path=("plane",), value=one["plane"])  # fmt: skip
-    return tuple(found)
-
-
-def _reported(table: Any, *, si: bool) -> ReportedModes:
-    from fdtd.axisymmetric.modes import MODES
-
-    if not isinstance(table, Mapping):
-        raise EntryError('is not a table; write { plane = "0 mm", modes = ["TE11", "TM11"] }', value=table)
-    check_keys(table, ["plane", "modes"])
-    if "plane" not in table:
-        raise EntryError('is missing; add for example plane = "0 mm"', path=("plane",), value=MISSING)
-    names = table.get("modes", ())
-    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
-        raise EntryError('must be a list of names, for example ["TE11", "TM11"]', path=("modes",), value=names)
-    for place, name in enumerate(names):
-        if name not in MODES or name in names[:place]:
-            text = "stands twice in the list; remove one"
-            if name not in MODES:
-                text = f"is not a mode of order 1; use some of {', '.join(MODES[:4])}, ..., {MODES[-1]}"
-            raise EntryError(text, path=("modes", place), value=name)
-    return ReportedModes(plane=PLANE_BOUNDS.read_at(table, "plane", si=si), modes=tuple(names))
-
-
-def _planes_to_list(planes: tuple[ReportedModes, ...]) -> list[dict[str, Any]]:
-    return [{"plane": one.plane, "modes": list(one.modes)} for one in planes]
-
-
-Planes = Annotated[tuple[ReportedModes, ...], PlainValidator(_report_modes), PlainSerializer(_planes_to_list)]
 
 
 class Solver(Table):

@@ -9,7 +9,7 @@ from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.families import FAMILIES, RULES
-from antennaopt.families.start import FEED_LENGTH, WALL, Fixed, Gene, Rule, Start
+from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 
 HALF_BAND = 0.05
@@ -82,7 +82,7 @@ def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
         "[antenna.feed]    # circular waveguide, TE11; its aperture is the plane z = 0",
         f"inner_radius = {_mm(start.feed_radius, lam)}    # {start.about_feed}",
         f"outer_radius = {_mm(start.feed_radius + WALL, lam)}",
-        f"length = {_mm(FEED_LENGTH, lam)}",
+        f"length = {_mm(start.feed_length, lam)}",
     ]
     table = ""
     for entry in start.entries:

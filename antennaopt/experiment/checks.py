@@ -17,6 +17,7 @@ from antennaopt.families import SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
+from antennaopt.settings import ALGORITHMS
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -71,6 +72,13 @@ OTHER_MODES = {
 
 def _check_search(experiment: Experiment) -> None:
     evolution, cluster = experiment.evolution, experiment.cluster
+    stepped = next((gene for gene in experiment.genes if gene.kind != "real"), None)
+    if stepped is not None and not ALGORITHMS[evolution.algorithm].steps:
+        others = '" or "'.join(name for name in ("ga", "de") if ALGORITHMS[name].steps)
+        refuse(
+            f'evolution.algorithm = "{evolution.algorithm}" searches real numbers only, and {stepped.name} is '
+            f'{"a choice" if stepped.kind == "choice" else "a whole number"}; use "{others}" or give it one value'
+        )
     if evolution.elites >= evolution.population:
         refuse(
             f"evolution.elites = {evolution.elites} leaves no room for children "
@@ -170,11 +178,10 @@ def _check_planted(where: str, name: str, value: float, gene: Range) -> None:
 def _check_shared(lower: dict[str, float], upper: dict[str, float]) -> None:
     for name in SHARED:
         if lower.get(name) != upper.get(name):
-            is_length = name != "feed.permittivity"
-            low, high = (format_length(one[name]) if is_length else f"{one[name]:g}" for one in (lower, upper))
+            low, high = (format_length(one[name]) for one in (lower, upper))
             refuse(
                 f"antenna.{name} is a range ({low} to {high}), but source and port stand in the same planes in all "
-                f"antennas of a run; write one {'length' if is_length else 'number'}"
+                "antennas of a run; write one length"
             )
 
 

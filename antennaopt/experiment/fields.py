@@ -218,7 +218,7 @@ class Bounds:
                 raise EntryError(str(error), value=value) from None
         if not plain:
             raise EntryError("is not a number; write it without quotes and without a unit", value=value)
-        if not math.isfinite(value):
+        if not is_float(value):
             raise EntryError("is not finite; write a finite number", value=value)
         return float(value)
 
@@ -299,3 +299,11 @@ Duration = Annotated[float, _quantity(Bounds(dimension=TIME, above=True))]
 Number = Annotated[float, Strict()]
 Fraction = Annotated[float, Strict(), Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Strict(), Field(ge=1)]
+
+
+def is_float(value: float) -> bool:
+    """Say whether a number is finite as a float: a whole number may be too large for one."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -18,7 +18,17 @@ from pydantic import (
     model_validator,
 )
 
-from antennaopt.experiment.fields import MISSING, Bounds, EntryError, Frequency, Number, Table, below, is_resolved
+from antennaopt.experiment.fields import (
+    MISSING,
+    Bounds,
+    EntryError,
+    Frequency,
+    Number,
+    Table,
+    below,
+    is_float,
+    is_resolved,
+)
 from antennaopt.figures import KINDS, OPTIONS, FigureError, figure_of, metric_name
 from antennaopt.quantities import ANGLE, DENSITY, LENGTH
 
@@ -43,7 +53,7 @@ def _metric(value: str) -> str:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise EntryError("must be a number, without quotes", value=value)
-    if not math.isfinite(value):
+    if not is_float(value):
         raise EntryError("must be a finite number", value=value)
     return float(value)
 

@@ -50,6 +50,10 @@ def moved(state):
         (SOME, put("partial", "first", "directivity_dbi", ["x"]), "unsupported operand"),
         (SOME, put("partial", "first", "steps", "x"), "its steps is"),
         (SOME, put("partial", "first", "worker", "\ud800"), "its worker is"),
+        *(
+            (SOME, put("partial", "first", "h_plane", [one]), "its cuts")
+            for one in ("<c8 AAA", "<f8 AAAA", "<c8 AAAAAAAAAAA=")
+        ),
         (STEADY, put("partial", "first", "status", "fine"), "of another fitness"),
         (STEADY, put("partial", "first", "directivity_dbi", [1.0]), "of another fitness"),
         (STEADY, put("block", []), "block under way"),
