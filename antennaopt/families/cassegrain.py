@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -121,19 +120,13 @@ def _faults(feed: Family, design: Mapping[str, float]) -> Iterator[str]:
     yield from dishes.dish_faults(feed, design, float(_vertex(feed, stack([design]))[0]))
 
 
-def _with(feed: Family) -> Family:
-    """Return the family of Cassegrain antennas with a feed of one family."""
-    return Family(
-        name="cassegrain",
-        title="A paraboloid with a hyperboloid as sub-reflector in front of the feed.",
-        parameters=(*feed.parameters, *_PARAMETERS),
-        scene=partial(_scene, feed),
-        size=partial(_size, feed),
-        outline=partial(_outline, feed),
-        limits=feed.limits,
-        faults=partial(_faults, feed),
-        parts=partial(_parts, feed),
-    )
-
-
-FAMILY = replace(_with(dishes.FEEDS[0]), varies_by="reflector.feed", variants=tuple(map(_with, dishes.FEEDS)))
+FAMILY = dishes.fed_by_each(
+    "cassegrain",
+    "A paraboloid with a hyperboloid as sub-reflector in front of the feed.",
+    _PARAMETERS,
+    scene=_scene,
+    size=_size,
+    outline=_outline,
+    faults=_faults,
+    parts=_parts,
+)

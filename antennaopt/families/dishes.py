@@ -6,7 +6,10 @@ The reflecting surface of that dish is z = V + r^2 / (4 F) from the tube's outer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +57,25 @@ FOCAL_RATIO = Parameter(
     name="reflector.focal_ratio", about="Focal length over the diameter.", example="0.25", lowest=0.15, highest=5.0,
     shrinks=True,
 )  # fmt: skip
+
+
+def fed_by_each(name: str, title: str, parameters: Sequence[Parameter], **functions: Callable[..., Any]) -> Family:
+    """Return a family of dishes with any of `FEEDS`, whose parameters stand next to its own.
+
+    Args:
+        name: Its name.
+        title: One line on what it is.
+        parameters: Its own, `FEED_WORD` among them.
+        functions: Of `Family`, by field; each takes the feed's family first.
+    """
+
+    def fed_by(feed: Family) -> Family:
+        own = {field: partial(one, feed) for field, one in functions.items()}
+        every = (*feed.parameters, *parameters)
+        return replace(feed, name=name, title=title, parameters=every, orders=None, **own)
+
+    variants = tuple(map(fed_by, FEEDS))
+    return replace(variants[0], varies_by=FEED_WORD.name, variants=variants)
 
 
 def defocus(about: str) -> Parameter:

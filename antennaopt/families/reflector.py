@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -112,20 +111,14 @@ def _faults(feed: Family, design: Mapping[str, float]) -> Iterator[str]:
         )
 
 
-def _with(feed: Family) -> Family:
-    """Return the family of dishes with a feed of one family."""
-    return Family(
-        name="reflector",
-        title="A paraboloid with a feed in its focus.",
-        parameters=(*feed.parameters, *_PARAMETERS),
-        scene=partial(_scene, feed),
-        size=partial(_size, feed),
-        outline=partial(_outline, feed),
-        limits=feed.limits,
-        faults=partial(_faults, feed),
-        parts=partial(_parts, feed),
-        looks_back=lambda _: True,
-    )
-
-
-FAMILY = replace(_with(dishes.FEEDS[0]), varies_by="reflector.feed", variants=tuple(map(_with, dishes.FEEDS)))
+FAMILY = dishes.fed_by_each(
+    "reflector",
+    "A paraboloid with a feed in its focus.",
+    _PARAMETERS,
+    scene=_scene,
+    size=_size,
+    outline=_outline,
+    faults=_faults,
+    parts=_parts,
+    looks_back=lambda *_: True,
+)
