@@ -44,6 +44,7 @@ def describe(experiment: Experiment) -> list[str]:
         ConfigError: No grid can be laid out for it.
         ConfigurationError: Its grid takes more memory than this machine has.
     """
+    from antennaopt.run.planning import first_designs
     from antennaopt.solve.plan import lowest_in_feed, plan
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
@@ -85,7 +86,16 @@ def describe(experiment: Experiment) -> list[str]:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]
     most = evolution.population + (evolution.generations - 1) * (evolution.population - evolution.elites)
     search = f"{evolution.algorithm}, population {evolution.population}, {evolution.generations} generations"
-    return [*lines, f"search       {search}, at most {most} antennas", "ready for    antennaopt run"]
+    lines.append(f"search       {search}, at most {most} antennas")
+    buildable, refusals = first_designs(experiment)
+    if refusals:
+        lines.append(
+            f"designs      {len(buildable)} of the first {len(buildable) + len(refusals)} can be built; not where "
+            f"{refusals[0]}"
+        )
+    if not buildable:
+        return [*lines, "not ready    antennaopt run needs ranges with designs that can be built"]
+    return [*lines, "ready for    antennaopt run"]
 
 
 def _range(gene: Any) -> str:

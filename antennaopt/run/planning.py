@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.families import stack
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.quantities import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
@@ -106,6 +107,17 @@ def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] 
     )
 
 
+def first_designs(experiment: Experiment) -> tuple[list[dict[str, float]], list[str]]:
+    """Return those of the first `DRAWN` designs of the search that can be built, and why others cannot.
+
+    Args:
+        experiment: From `load_experiment`, with genes and objectives.
+    """
+    designs = [experiment.design(decode(experiment.genes, one.genome)) for one in search_of(experiment).ask(DRAWN)]
+    refusals = experiment.kind.refusal(stack(designs))
+    return [one for one, why in zip(designs, refusals, strict=True) if why is None], [why for why in refusals if why]
+
+
 def figuring(experiment: Experiment) -> Callable[[Outcome, Mapping[str, float]], Outcome]:
     """Return what adds the figures that an experiment's objectives ask for to the outcome of gene values."""
     figures, family = experiment.figures, experiment.kind
@@ -116,6 +128,8 @@ def figuring(experiment: Experiment) -> Callable[[Outcome, Mapping[str, float]],
     return figured
 
 
+DRAWN = 64
+"""Designs that are drawn to see whether any can be built."""
 CALIBRATION_STEPS = (200, 1200)
 """Two lengths, so that what an antenna costs beside stepping does not count as stepping."""
 
@@ -198,12 +212,20 @@ def estimate(
         evaluate: Solves a batch; tests put a cheap one here.
 
     Raises:
-        ConfigurationError: The experiment has no gene, or the middle of its ranges cannot be solved.
+        ConfigurationError: The experiment has no gene, or no design of its ranges can be solved.
     """
     solve = evaluate or standard_evaluate()
     plan = plan_for(experiment)
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
+    if refusal := experiment.kind.refusal(stack([middle]))[0]:
+        buildable, _ = first_designs(experiment)
+        if not buildable:
+            raise ConfigurationError(
+                f"neither the middle of all ranges nor one of the first designs can be built: {refusal}; "
+                "change the ranges"
+            )
+        middle = buildable[0]
     timed = []
     for name, batch, count in _kinds(plan, backend, ClusterSettings.of(experiment.cluster)):
         step, rest = _calibrate(solve, experiment.family, [middle] * batch, plan, name)
@@ -262,8 +284,8 @@ def _calibrate(
         outcome = solve(family, designs, plan, backend=backend, options=SolveOptions(max_steps=limit))[0]
         if not outcome.get("steps") or not outcome.get("seconds"):
             raise ConfigurationError(
-                f"the design in the middle of all ranges cannot be solved: {outcome['status']}, "
-                f"{outcome.get('error')}; change the ranges"
+                f"a design of these ranges cannot be solved: {outcome['status']}, {outcome.get('error')}; change the "
+                "ranges"
             )
         timed.append((outcome["steps"], outcome["seconds"]))
     (few, short), (many, long) = timed[1:]

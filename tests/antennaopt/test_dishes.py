@@ -166,3 +166,17 @@ def test_bad_values(family: str, changes: tuple[Any, ...], says: str, tmp_path: 
     with pytest.raises(ConfigurationError) as refused:
         load_antenna(antenna_file(family, tmp_path), tuple(f"antenna.{one}" for one in changes))
     assert f": antenna.{says}" in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_study_whose_dishes_cannot_be_built_is_not_ready(call: Any) -> None:
+    """A middle of all ranges that cannot be built is no obstacle; ranges without any design are."""
+    file = Path(__file__).parents[2] / "experiments" / "cassegrain.toml"
+    code, out, _ = call("validate", file, "--set", 'antenna.reflector.diameter="12 mm"')
+    assert code == 0 and "designs      0 of the first 10 can be built; not where subreflector.diameter = " in out
+    assert "not ready    antennaopt run needs ranges with designs that can be built" in out
+    code, out, err = call("run", file, "--set", 'antenna.reflector.diameter="12 mm"', "--dry-run")
+    assert code == 2 and "nor one of the first designs can be built: subreflector.diameter = 29 mm covers" in err
+    wider = ("--set", 'antenna.subreflector.diameter={min="24 mm",max="260 mm"}')
+    code, out, _ = call("validate", file, *wider)
+    assert "of the first 10 can be built; not where subreflector.diameter = " in out and "\nready for" in out
+    assert call("run", file, *wider, "--dry-run")[0] == 0
