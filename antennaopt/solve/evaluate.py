@@ -210,7 +210,8 @@ def _figures(plan: SolverPlan, solutions: Sequence[Solution]) -> list[dict[str, 
         through_contour=stacked("through_contour"),
         returned=_returned(solutions),
     )
-    metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
+    with np.errstate(invalid="ignore"):  # a trial of a few steps ends before anything has left
+        metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
     figures = {
         "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
         "decay_db": decibels(np.array([solution.residual for solution in solutions])).tolist(),
