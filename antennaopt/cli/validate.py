@@ -57,8 +57,9 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"cluster      {one_line(destination)}"] if destination else []
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
     lines += [f"objective    {_goal(objective)}" for objective in experiment.goals]
+    lines += [f"tolerance    {line}" for line in tolerance_lines(experiment)]
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
-    lower, upper = experiment.bounds()
+    lower, upper = experiment.reach() if genes else experiment.bounds()
     chosen = plan(experiment.kind, lower, upper, experiment.solver.settings)
     grid = chosen.to_dict()
     lines.append(
@@ -96,6 +97,23 @@ def describe(experiment: Experiment) -> list[str]:
     if not buildable:
         return [*lines, "not ready    antennaopt run needs ranges with designs that can be built"]
     return [*lines, "ready for    antennaopt run"]
+
+
+def tolerance_lines(experiment: Experiment) -> list[str]:
+    """Return each tolerance of an experiment as a line: `lens.radii (6): normal, sigma 0.02 mm, up to 0.06 mm`."""
+    from antennaopt.families import parameter_of
+    from antennaopt.quantities import format_length
+
+    lines = []
+    for one in experiment.tolerance.of if experiment.tolerance else ():
+        parameter = parameter_of(one.entries[0])
+        show = format_length if parameter is not None and parameter.dimension == "length" else "{:.6g}".format
+        many = f" ({len(one.entries)}, {'one for all' if one.correlated else 'each its own'})"
+        lines.append(
+            f"{one.name}{many if one.entries != (one.name,) else ''}: {one.kind}, sigma {show(one.sigma)}, "
+            f"up to {show(one.reach)}"
+        )
+    return lines
 
 
 def _range(gene: Any) -> str:

@@ -43,6 +43,7 @@ def check(experiment: Experiment) -> None:
     _check_shared(lower, upper)
     _check_limits(experiment, lower, upper)
     _check_shape(experiment.kind, lower, upper)
+    lower, _ = experiment.reach()
     _check_modes(experiment, lower)
     _check_cell(experiment, lower)
     _check_design_frequency(experiment, lower)
@@ -280,7 +281,7 @@ def cell_size(experiment: Experiment) -> float:
 
 
 def _densest(experiment: Experiment) -> float:
-    return experiment.kind.densest(experiment.bounds()[1])
+    return experiment.kind.densest(experiment.reach()[1])
 
 
 def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:

@@ -23,6 +23,8 @@ from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, writ
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
+from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance, tolerance_warnings
+from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
 from antennaopt.search.objectives import Objective, build, figures_of
@@ -63,6 +65,7 @@ class Experiment(Table):
         antenna: Family and parameters, ranges included.
         limits: What a workshop cannot make; None where the file has no such table.
         solver: Frequencies, cell, steps.
+        tolerance: How made antennas differ from their design; None where the file has no such table.
         evolution: The search.
         objectives: Goals in the file's order; `[[objective]]` in the file.
         cluster: Where antennas are solved.
@@ -76,6 +79,7 @@ class Experiment(Table):
     antenna: AntennaTable
     limits: Limits | None = None
     solver: Solver
+    tolerance: ToleranceTable = None
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     cluster: Cluster = Field(default_factory=Cluster)
@@ -96,6 +100,7 @@ class Experiment(Table):
     @model_validator(mode="after")
     def _check(self) -> Experiment:
         check(self)
+        check_tolerance(self)
         return self
 
     @classmethod
@@ -190,7 +195,7 @@ class Experiment(Table):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may surprise, one line each."""
-        return find_warnings(self)
+        return (*find_warnings(self), *tolerance_warnings(self.tolerance))
 
     def design(self, values: Mapping[str, float] | None = None) -> dict[str, float]:
         """Return a full design.
@@ -232,6 +237,11 @@ class Experiment(Table):
         lower = self.design({gene.name: gene.low for gene in self.genes})
         return lower, self.design({gene.name: gene.high for gene in self.genes})
 
+    def reach(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return `bounds` with room for the tolerances: two designs between which all made antennas are."""
+        lower, upper = self.bounds()
+        return (lower, upper) if self.tolerance is None else spread_out(self.tolerance.of, lower, upper)
+
     @property
     def physics_hash(self) -> str:
         """SHA-256 of what decides one antenna's numbers: family, drawn bodies, limits and solver."""
@@ -243,6 +253,7 @@ class Experiment(Table):
     def config_hash(self) -> str:
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
         parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
+        parts |= {"tolerance"} if self.tolerance else set()
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}

@@ -84,7 +84,8 @@ def setting_text(name: str, value: Any) -> str:
 
 def _number_text(name: str, value: float) -> str:
     last = name.rsplit(".", 1)[-1]
-    parameter = parameter_of(name.removeprefix("antenna."))
+    of = name.removeprefix("antenna.").removeprefix("tolerance.of.")
+    parameter = parameter_of(of.removesuffix(".sigma") if of != name else of)
     if name in LENGTHS or (parameter is not None and parameter.dimension == "length"):
         return f"{1e3 * value:.10g} mm"
     if last.startswith(("frequencies", "design_frequency")):

@@ -62,7 +62,7 @@ def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, An
 
 
 def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, losses: bool = False) -> dict[str, Any]:
-    """Plan the grid that holds every antenna within the genes' ranges.
+    """Plan the grid that holds every antenna within the genes' ranges, with room for tolerances.
 
     Args:
         experiment: From `load_experiment`.
@@ -77,14 +77,12 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, lo
     """
     from antennaopt.solve.plan import plan
 
-    genes = experiment.genes
-    if not genes:
+    if not experiment.genes:
         raise ConfigurationError(
             "the experiment has no gene: every parameter is a number; give at least one a range, "
             'as in radius = { min = "8 mm", max = "20 mm" }, or use `antennaopt simulate`'
         )
-    lower = experiment.design({gene.name: gene.low for gene in genes})
-    upper = experiment.design({gene.name: gene.high for gene in genes})
+    lower, upper = experiment.reach()
     settings = solver or experiment.solver.settings
     table = plan(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
     return table if losses else {**table, "losses": False}

@@ -258,7 +258,7 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 
 
 def _columns(experiment: Experiment) -> RunColumns:
-    bounds = experiment.bounds()
+    bounds = experiment.reach()
     narrowest, widest = (bound["feed.inner_radius"] for bound in bounds)
     thinnest, filled = (bound.get("feed.permittivity", 1.0) for bound in bounds)
     return RunColumns.of(
