@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 @backend_option()
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default one a core.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="In place of the file's.")
+@click.option("--seeds", default=1, type=click.IntRange(min=1), metavar="N", help="Run N seeds, from that one on.")
 @set_option
 @click.option("--dry-run", is_flag=True, help="Check all; show grid, memory, evaluations and estimated time.")
 @quiet_option
@@ -55,16 +57,21 @@ def run(
     backend: str,
     workers: int | None,
     seed: int | None,
+    seeds: int,
     overrides: tuple[str, ...],
     dry_run: bool,
     quiet: bool,
 ) -> None:
     """Evolve the antenna of an experiment file; the last line of stdout is the run folder.
 
+    With --seeds N there are N runs, one after another on the same workers, and N folders on stdout. A table of their
+    best antennas and the spread of their fitness end the output.
+
     \b
     Examples:
       antennaopt run experiments/quickstart.toml
       antennaopt run experiments/ka_band_lens.toml --seed 3 --set evolution.population=48
+      antennaopt run experiments/quickstart.toml --seeds 5
       antennaopt run experiments/ka_band_lens.toml --scheduler tls://node1:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
     from antennaopt.experiment import load_experiment, read_source
@@ -86,6 +93,7 @@ def run(
         cache=evaluations,
         quiet=quiet,
         dry_run=dry_run,
+        seeds=seeds,
     )
 
 
@@ -98,9 +106,10 @@ def evolve(
     quiet: bool,
     dry_run: bool = False,
     ancestry: Ancestry | None = None,
+    seeds: int = 1,
     **options: Any,
 ) -> None:
-    """Carry an experiment out in a new run folder and print that, or what it would cost.
+    """Carry an experiment out in a new run folder, one a seed, and print that, or what it would cost.
 
     Args:
         experiment: From `load_experiment`.
@@ -110,6 +119,7 @@ def evolve(
         quiet: Whether to print nothing but the folder.
         dry_run: Whether to print the cost only.
         ancestry: Another run's population to begin with.
+        seeds: How many runs; the first has the experiment's seed, each other the next one.
         options: `backend` as given, `auto` too; `scheduler`, `insecure`, `cache`: see `antennaopt.run.Means`.
     """
     scheduler = options["scheduler"]
@@ -127,21 +137,45 @@ def evolve(
         if destination:
             click.echo(f"cluster      {one_line(destination)}")
         click.echo("\n".join(_cost(experiment, plan, name, scheduler=scheduler, insecure=options["insecure"])))
+        if seeds > 1:
+            click.echo(f"seeds        {seeds}: {seeds} times the evaluations, certificates and time of one")
         return
     from antennaopt.run.progress import for_terminal
     from antennaopt.run.start import run as carry_out
 
-    summary = carry_out(
-        experiment,
-        root=out,
-        source=source,
-        overrides=overrides,
-        progress=for_terminal(quiet=quiet),
-        plan=plan,
-        ancestry=ancestry,
-        **options,
-    )
-    _conclude(summary, quiet=quiet)
+    carry = partial(carry_out, root=out, source=source, plan=plan, ancestry=ancestry, **options)
+    if seeds == 1:
+        _conclude(carry(experiment, overrides=overrides, progress=for_terminal(quiet=quiet)), quiet=quiet)
+    else:
+        _evolve_seeds(experiment, seeds, overrides, carry, quiet=quiet)
+
+
+def _evolve_seeds(
+    experiment: Experiment,
+    seeds: int,
+    overrides: Sequence[str],
+    carry: Callable[..., RunSummary],
+    *,
+    quiet: bool,
+) -> None:
+    """Carry an experiment out with several seeds on one farm, print the folders, and compare the best antennas."""
+    from antennaopt.cli.tables import seeds_lines
+    from antennaopt.run.progress import for_terminal
+    from antennaopt.run.start import shared_farm
+
+    summaries: dict[int, RunSummary] = {}
+    every = range(experiment.seed, experiment.seed + seeds)
+    try:
+        with shared_farm() as farm:
+            for seed in every:
+                if not quiet:
+                    print(f"seed {seed}, {len(summaries) + 1} of {seeds}", file=sys.stderr)
+                one, changes = experiment.model_copy(update={"seed": seed}), [*overrides, f"seed={seed}"]
+                summaries[seed] = carry(one, overrides=changes, progress=for_terminal(quiet=quiet), farm=farm)
+                click.echo(str(summaries[seed].folder))
+    finally:
+        if not quiet and summaries:
+            print("\n".join(seeds_lines(summaries, seeds)), file=sys.stderr)
 
 
 def _conclude(summary: RunSummary, *, quiet: bool) -> None:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.quantities import format_length
@@ -119,6 +120,42 @@ def report_lines(summary: RunSummary) -> list[str]:
         lines.append(f"evaluation cache: {summary.cache_dropped} damaged entries dropped, their antennas solved again")
     if summary.report is not None:
         lines.append(f"report: {summary.report}")
+    return lines
+
+
+def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
+    """Return what runs with several seeds came to: a line each, the spread of fitness, and the best of all.
+
+    Args:
+        summaries: Of finished runs, by seed.
+        seeds: How many there were to be.
+    """
+    rows = [["seed", "fitness", "goals met", "antennas", "seconds", "best antenna", "certificate"]]
+    for seed, one in summaries.items():
+        best, goals = one.best, one.findings.goals if one.findings else ()
+        rows.append(
+            [
+                str(seed),
+                f"{best.fitness:.4g}" if best else "none",
+                f"{sum(goal.met for goal in goals)} of {len(goals)}" if goals else "-",
+                str(one.evaluations),
+                f"{one.wall_seconds:.1f}",
+                best.individual if best else "-",
+                str(one.certificates.get(best.individual, {}).get("verdict", "-")) if best else "-",
+            ]
+        )
+    lines = ["", aligned(rows, left=(5, 6))]
+    ranked = sorted((one.best.fitness, seed) for seed, one in summaries.items() if one.best)
+    if len(summaries) < seeds:
+        lines.append(f"{seeds - len(summaries)} of {seeds} seeds have not been finished")
+    if ranked:
+        found = [fitness for fitness, _ in ranked]
+        folder = shlex.quote(str(summaries[ranked[0][1]].folder))
+        lines.append(
+            f"fitness of {len(found)} seeds: median {median(found):.4g}, {found[0]:.4g} to {found[-1]:.4g}; best: seed "
+            f"{ranked[0][1]}, {folder}"
+        )
+        lines.append("antennaopt compare puts the folders next to each other, with a plot of their convergence")
     return lines
 
 

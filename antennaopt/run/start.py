@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -66,6 +66,20 @@ def open_farm(
         backend=backend,
         cluster=ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure),
     )
+
+
+@contextmanager
+def shared_farm() -> Iterator[OpenFarm]:
+    """Return what opens one farm for several runs of one plan: for the first of them, until this context ends."""
+    with ExitStack() as stack:
+        opened: list[Farm] = []
+
+        def opening(experiment: Experiment, **how: Any) -> AbstractContextManager[Farm]:
+            if not opened:
+                opened.append(stack.enter_context(open_farm(experiment, **how)))
+            return nullcontext(opened[0])
+
+        yield opening
 
 
 class Options(TypedDict, total=False):

@@ -58,6 +58,43 @@ def test_quiet_prints_the_folder_only(call):
     assert Path(out.strip()).parts[0] == "elsewhere"
 
 
+def test_several_seeds_share_a_farm_and_are_the_runs_of_each_alone(call, monkeypatch):
+    opened = []
+
+    def counting(*given, **how):
+        opened.append(serial(*given, **how))
+        return opened[-1]
+
+    monkeypatch.setattr(study, "open_farm", counting)
+    monkeypatch.setattr(study, "run", functools.partial(study.run.func, report=False))
+    code, out, err = call("run", "lens.toml", *SMALL, "--seed", "3", "--seeds", "3")
+    folders = out.split()
+    assert (code, len(folders), len(opened)) == (0, 3, 1)
+    fitness = [antennaopt.open_run(folder).best.fitness for folder in folders]
+    middle, least, most = sorted(fitness)[1], min(fitness), max(fitness)
+    assert f"fitness of 3 seeds: median {middle:.4g}, {least:.4g} to {most:.4g}; best: seed " in err
+    monkeypatch.setattr(study, "run", functools.partial(study.run, farm=serial))
+    _, out, _ = call("run", "lens.toml", *SMALL, "--seed", "4")
+    alone, shared = (antennaopt.open_run(folder).rows for folder in (out.strip(), folders[1]))
+    assert list(alone["fitness"]) == list(shared["fitness"])
+
+
+def test_seeds_that_were_not_run_are_counted(call, monkeypatch):
+    """Another failure than an antenna's own ends all: what was finished is shown, with what is left."""
+    monkeypatch.setattr(study, "open_farm", serial)
+    carry = functools.partial(study.run.func, report=False)
+
+    def second_fails(experiment, **how):
+        if experiment.seed == 4:
+            raise ConfigurationError("no more")
+        return carry(experiment, **how)
+
+    monkeypatch.setattr(study, "run", second_fails)
+    code, out, err = call("run", "lens.toml", *SMALL, "--seed", "3", "--seeds", "3")
+    assert (code, out.count("\n")) == (2, 1)
+    assert "2 of 3 seeds have not been finished" in err and "error: no more" in err
+
+
 def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
     code, out, _ = call("run", "lens.toml", "--dry-run", *SMALL)
     assert code == 0
