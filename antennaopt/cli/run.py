@@ -30,7 +30,6 @@ from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
-    from antennaopt.run.continuation import Ancestry
     from antennaopt.run.summary import RunSummary
 
 
@@ -105,7 +104,6 @@ def evolve(
     out: str | Path,
     quiet: bool,
     dry_run: bool = False,
-    ancestry: Ancestry | None = None,
     seeds: int = 1,
     **options: Any,
 ) -> None:
@@ -118,9 +116,9 @@ def evolve(
         out: Where run folders go.
         quiet: Whether to print nothing but the folder.
         dry_run: Whether to print the cost only.
-        ancestry: Another run's population to begin with.
         seeds: How many runs; the first has the experiment's seed, each other the next one.
-        options: `backend` as given, `auto` too; `scheduler`, `insecure`, `cache`: see `antennaopt.run.Means`.
+        options: `backend` as given, `auto` too; `scheduler`, `insecure`, `cache`: see `antennaopt.run.Means`;
+            `ancestry`, another run's population to begin with.
     """
     scheduler = options["scheduler"]
     check_folder(Path(out) / experiment.name)
@@ -143,7 +141,7 @@ def evolve(
     from antennaopt.run.progress import for_terminal
     from antennaopt.run.start import run as carry_out
 
-    carry = partial(carry_out, root=out, source=source, plan=plan, ancestry=ancestry, **options)
+    carry = partial(carry_out, root=out, source=source, plan=plan, **options)
     if seeds == 1:
         _conclude(carry(experiment, overrides=overrides, progress=for_terminal(quiet=quiet)), quiet=quiet)
     else:
