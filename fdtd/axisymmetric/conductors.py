@@ -6,6 +6,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,14 +16,14 @@ from fdtd.arrays import library
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.scene import LevelSet, Scene
 
-_PIECES = 32  # an edge is searched for walls in this many pieces
+PIECES = 32  # an edge is searched for walls in this many pieces
 _BLOCK = 4  # nodes along a side of a block
 _NEAR = 2 + _BLOCK / 2 * 2**0.5 + 0.01  # cells; a block whose middle is farther from metal has no node within two
-_CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
-_SNAP = 0.27  # over the headroom: a node this near a wall, in cells, takes it over
-_SNAP_SLANTED = 0.13  # the same of a slanted wall far from the axis
-_UPRIGHT = 0.97  # a wall counts as r = const or z = const where its normal is so to this: up to 14 degrees off
-_ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
+CLOSING_PASSES = 4  # rounds of taking nodes over for thin walls
+SNAP = 0.27  # over the headroom: a node this near a wall, in cells, takes it over
+SNAP_SLANTED = 0.13  # the same of a slanted wall far from the axis
+UPRIGHT = 0.97  # a wall counts as r = const or z = const where its normal is so to this: up to 14 degrees off
+ON_WALL = 1e-6  # a node this near a wall, in cells, lies on it and is conducting
 # How much more than a whole cell a cut one may drive its H, times the square of the Courant number. The largest
 # eigenvalue of curl curl is then at most 8 times that over the square (tests/physics/test_conductor_stability.py),
 # where the time step allows 4 over it: 1.28 cells, 10.2 of 10.8, at 0.98 of the lattice's limit for m = 1. Near the
@@ -33,7 +34,13 @@ _HEADROOM_AT_AXIS = 0.85 * 0.98**2  # times the square of the limit over the Cou
 AXIS_COLUMNS = 8
 
 
-def open_parts(grid: AxisymmetricGrid, scene: Scene, xp: Any = np) -> tuple[np.ndarray, np.ndarray]:
+Compiled = Callable[[AxisymmetricGrid, tuple[LevelSet, ...], int], tuple[np.ndarray, np.ndarray] | None]
+"""Finds the open parts around some level sets of a number of antennas; None where it cannot."""
+
+
+def open_parts(
+    grid: AxisymmetricGrid, scene: Scene, xp: Any = np, compiled: Compiled | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Open part of the edges (e_r, e_phi, e_z) and faces (h_r, h_phi, h_z), each (batch, 3, nz, nr).
 
     Where the whole batch has the same metal, those of one antenna: (1, 3, nz, nr).
@@ -52,11 +59,16 @@ def open_parts(grid: AxisymmetricGrid, scene: Scene, xp: Any = np) -> tuple[np.n
         grid: The lattice.
         scene: The batch; its conductors' numbers are arrays of `xp`.
         xp: Array library.
+        compiled: Does the same in a few launches, with the same bits.
     """
-    index = xp.arange(1 if scene.same_metal else scene.batch)
+    antennas = 1 if scene.same_metal else scene.batch
     if not scene.conductors:
-        ones = xp.ones((len(index), 3, grid.nz, grid.nr))
+        ones = xp.ones((antennas, 3, grid.nz, grid.nr))
         return ones, ones.copy()
+    found = None if compiled is None else compiled(grid, scene.conductors, antennas)
+    if found is not None:
+        return found
+    index = xp.arange(antennas)
     if xp is not np:
         return _parts(_Metal(grid, scene.conductors, index))
     # A host's cache holds one antenna, not a batch.
@@ -72,11 +84,11 @@ def _parts(metal: _Metal) -> tuple[np.ndarray, np.ndarray]:
     which = xp.arange(len(metal.antennas))[:, None, None]
     node = metal.depth(which, r[None, None], z[None, :, None]) if xp is not np else _by_blocks(metal, which, r, z)
     beyond_r, beyond_z, upright = _straight_walls(metal, node)
-    snap = np.where(upright | (xp.arange(grid.nr + 1) < AXIS_COLUMNS), _SNAP, _SNAP_SLANTED)
+    snap = np.where(upright | (xp.arange(grid.nr + 1) < AXIS_COLUMNS), SNAP, SNAP_SLANTED)
     near = (node < 0) & (node > -snap / headroom(grid, far=True))
     node = np.where((beyond_r != 0) | (beyond_z != 0) | near, np.maximum(node, 0.0), node)
     along_r, along_z = _samples(metal, node, axis=2), _samples(metal, node, axis=1)
-    for _ in range(_CLOSING_PASSES):
+    for _ in range(CLOSING_PASSES):
         e_r, through_r = _edges(along_r, node, axis=2)
         e_z, through_z = _edges(along_z, node, axis=1)
         if not _close(node, through_r, through_z):
@@ -104,7 +116,7 @@ class _Metal:
         deepest = first(index, r, z)
         for conductor in others:
             deepest = np.maximum(deepest, conductor(index, r, z))
-        return deepest / self.grid.cell + _ON_WALL
+        return deepest / self.grid.cell + ON_WALL
 
 
 def _by_blocks(metal: _Metal, which: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -147,13 +159,13 @@ def _straight_walls(metal: _Metal, node: np.ndarray) -> tuple[np.ndarray, np.nda
         # In an inner corner, as far from both walls, the depth rises to either wall alone: look at each side by itself.
         ahead, behind = (after - node[which, k, i]) / 1e-3, (node[which, k, i] - before) / 1e-3
         steeper = np.where(np.abs(ahead) > np.abs(behind), ahead, behind)
-        slope = np.where(np.abs(slope) > _UPRIGHT, slope, steeper)
-        upright[which, k, i] |= np.abs(slope) > _UPRIGHT
+        slope = np.where(np.abs(slope) > UPRIGHT, slope, steeper)
+        upright[which, k, i] |= np.abs(slope) > UPRIGHT
         way = np.sign(slope)
-        away = gap / np.maximum(np.abs(slope), _UPRIGHT)
+        away = gap / np.maximum(np.abs(slope), UPRIGHT)
         at = (away * grid.cell + step) * way
         faces = metal.depth(which, r + dr * at, z + dz * at) >= 0
-        taken = (np.abs(slope) > _UPRIGHT) & (away < most) & faces
+        taken = (np.abs(slope) > UPRIGHT) & (away < most) & faces
         found = np.zeros_like(node)
         found[which, k, i] = np.where(taken, away * way, 0.0)
         beyond.append(found)
@@ -224,7 +236,7 @@ def _samples(metal: _Metal, node: np.ndarray, axis: int, known: _Samples | None 
     if known is not None:
         cut[known.which, known.k, known.i] = False
     which, k, i = np.nonzero(cut)
-    steps = library(node).linspace(0.0, 1.0, _PIECES + 1)
+    steps = library(node).linspace(0.0, 1.0, PIECES + 1)
     r = (i[:, None] + (steps if along_r else 0.0)) * grid.cell
     z = (k[:, None] + (0.0 if along_r else steps) - grid.origin) * grid.cell
     found = _Samples(metal.depth(which[:, None], r, z), which, k, i)
@@ -253,7 +265,7 @@ def _edges(samples: _Samples, node: np.ndarray, axis: int) -> tuple[np.ndarray, 
     both_open = (depth[:, 0] < 0) & (depth[:, -1] < 0)
     both_metal = (depth[:, 0] >= 0) & (depth[:, -1] >= 0)
     part = pieces.mean(axis=1)
-    part = np.where(part > 1 - 2 * _ON_WALL, 1.0, part)  # ends on a wall
+    part = np.where(part > 1 - 2 * ON_WALL, 1.0, part)  # ends on a wall
     length[which, k, i] = np.where(both_metal, 0.0, np.where(both_open, 1.0, part))
     through = xp.zeros(length.shape, dtype=bool)
     through[which, k, i] = both_open & (depth >= 0).any(axis=1)

@@ -25,8 +25,8 @@ _NOTHING = -1.0  # m, the depth of points in a polygon without edges
 
 LevelSet = Any
 
-Search = Callable[[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""Finds the nearest edges; see `fdtd.backends.cpu.polygons.nearest_edges`."""
+Depths = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Finds depths in polygons; see `fdtd.backends.cpu.polygons.depths`."""
 
 
 def in_polygon(corners: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -165,17 +165,47 @@ def _neighbour(real: np.ndarray, on_axis: np.ndarray, way: int) -> tuple[np.ndar
     return found, axis
 
 
-def searched(corners: np.ndarray, xp: Any, search: Search) -> LevelSet:
+@dataclass(frozen=True, eq=False)
+class Polygons:
+    """Polygons of a batch as a level set that a compiled function looks up.
+
+    Attributes:
+        edges: Of each edge start, step, 1 over the squared length, normal, and the normals of the edges before and
+            after it as r and z each, (polygons, corners, 11); the normal of an edge's own image behind the axis where
+            the edge ends there.
+        boxes: Least and largest r and z of groups of edges, (polygons, groups, 4).
+        depths: The compiled function; see `fdtd.backends.cpu.polygons`.
+    """
+
+    edges: np.ndarray
+    boxes: np.ndarray
+    depths: Depths
+
+    def __call__(self, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the depth of points, m, as `in_polygon` does."""
+        return self.depths(self.edges, self.boxes, index, r, z)
+
+
+def searched(corners: np.ndarray, xp: Any, depths: Depths) -> Polygons:
     """Return the level set of polygons with a compiled search for the nearest edge; the same as `in_polygon`.
 
     Args:
         corners: As `in_polygon` takes them.
         xp: Array library of the points that will be asked for.
-        search: The search of that library's backend.
+        depths: The search of that library's backend.
     """
     corners = xp.asarray(corners, dtype=float)
     edges, (batch, count, _) = _edges(corners), corners.shape
-    places = xp.stack([edges.r, edges.z, edges.dr, edges.dz, edges.inverse], axis=1)
+    neighbours = [
+        one
+        for other, image in ((edges.before, edges.mirrored_before), (edges.after, edges.mirrored_after))
+        for one in (
+            xp.where(image, -edges.normal_r, edges.normal_r[other]),
+            xp.where(image, edges.normal_z, edges.normal_z[other]),
+        )
+    ]
+    own = (edges.r, edges.z, edges.dr, edges.dz, edges.inverse, edges.normal_r, edges.normal_z)
+    places = xp.stack([*own, *neighbours], axis=1)
     groups = -(-count // _GROUP)
     groups = -(-count // -(-count // groups))  # groups of one size, none of them empty
     # Both ends of each edge; the last group is filled up with the last edge.
@@ -183,14 +213,5 @@ def searched(corners: np.ndarray, xp: Any, search: Search) -> LevelSet:
     start, step = (places[:, at].reshape(batch, count, 2)[:, each] for at in (slice(2), slice(2, 4)))
     low, high = (extreme(start, start + step) for extreme in (xp.minimum, xp.maximum))
     low, high = low.reshape(batch, groups, -1, 2).min(axis=2), high.reshape(batch, groups, -1, 2).max(axis=2)
-    boxes = xp.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=2)
-
-    def depth(index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
-        index, r, z = xp.broadcast_arrays(xp.asarray(index), xp.abs(xp.asarray(r)), xp.asarray(z))
-        shape = r.shape
-        antenna, r, z = (xp.ascontiguousarray(one).ravel() for one in (index * 0 if batch == 1 else index, r, z))
-        nearest = search(places, boxes, count, antenna, r.astype(float), z.astype(float))
-        depth = edges.depth(xp.maximum(nearest, 0), r, z)
-        return xp.where(nearest >= 0, depth, _NOTHING).reshape(shape)
-
-    return depth
+    boxes = xp.ascontiguousarray(xp.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=2))
+    return Polygons(edges=xp.ascontiguousarray(places).reshape(batch, count, -1), boxes=boxes, depths=depths)

@@ -20,8 +20,9 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,15 +33,20 @@ from fdtd.axisymmetric.rim_media import Corners, Sectors
 from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.wedges import Wedges
 
-_REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
-_LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
-_SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
-_WINDOW = 9  # cells around a rim that may be corrected, each way
+REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
+LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
+SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
+WINDOW = 9  # cells around a rim that may be corrected, each way
 _AT_A_TIME = 1 << 18  # nodes, so that a host's cache holds them
 
 
 def edge_conditions(
-    grid: AxisymmetricGrid, scene: Scene, permittivity: np.ndarray, open_length: np.ndarray, open_area: np.ndarray
+    grid: AxisymmetricGrid,
+    scene: Scene,
+    permittivity: np.ndarray,
+    open_length: np.ndarray,
+    open_area: np.ndarray,
+    compiled: Callable[[Windows], Compiled] | None = None,
 ) -> None:
     """Correct the permittivity of E edges and the area of H faces around the scene's rims, in place.
 
@@ -53,24 +59,49 @@ def edge_conditions(
         permittivity: Relative, (batch, 3, nz, nr) for e_r, e_phi, e_z.
         open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
+        compiled: Does the same in a few launches, where all arrays are a device's.
     """
     if not scene.rims:
         return
-    windows = _Windows.of(grid, scene, open_length)
-    in_air = windows.ratios(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
-    in_air = in_air.reshape(2, *windows.opening.shape, _WINDOW, _WINDOW)
+    windows = Windows.of(grid, scene, open_length)
+    kernels = None if compiled is None else compiled(windows)
+    find = windows.ratios if kernels is None else kernels.ratios
+    in_air = find(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
+    in_air = in_air.reshape(2, *windows.opening.shape, WINDOW, WINDOW)
     xp = library(permittivity)
-    media = _Media.of(grid, scene, windows, xp) if scene.dielectrics else None
+    media = _Media.of(grid, scene, windows, xp, find) if scene.dielectrics else None
+    ratios = xp.asarray(in_air) if media is None else media.ratios(in_air)
+    if kernels is not None:
+        kernels.correct(in_air, ratios, permittivity, open_length, open_area)
+        return
     for rim in range(len(scene.rims)):
         if windows.real[rim].any():
             place = windows.place(rim)
             _correct_areas(grid, place, in_air[:, rim], open_length, open_area, permittivity)
-            ratios = xp.asarray(in_air[:, rim]) if media is None else media.ratios(rim, in_air[:, rim])
-            _correct_edges(grid, place, ratios, open_length, permittivity)
+            _correct_edges(grid, place, ratios[:, rim], open_length, permittivity)
+
+
+class Compiled(Protocol):
+    """Kernels of a backend that work on the windows of one batch."""
+
+    def ratios(self, wedges: Wedges, rim: np.ndarray, antenna: np.ndarray) -> np.ndarray:
+        """Return what `Windows.ratios` does."""
+        ...
+
+    def correct(
+        self, in_air: np.ndarray, ratios: np.ndarray, permittivity: np.ndarray, open_length: np.ndarray,
+        open_area: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Correct all rims in place; ratios (2, rims, antennas or batch, window, window)."""
+        ...
+
+
+Find = Callable[[Wedges, np.ndarray, np.ndarray], np.ndarray]
+"""`Windows.ratios`, or a compiled form of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Windows:
+class Windows:
     """The cells around each rim of each antenna; those with the same metal count as one antenna.
 
     Attributes:
@@ -95,7 +126,7 @@ class _Windows:
     conducts: np.ndarray
 
     @classmethod
-    def of(cls, grid: AxisymmetricGrid, scene: Scene, open_length: np.ndarray) -> _Windows:
+    def of(cls, grid: AxisymmetricGrid, scene: Scene, open_length: np.ndarray) -> Windows:
         """Return the windows of a scene's rims."""
         count = len(open_length)
         r, z, wall, opening = (
@@ -104,7 +135,7 @@ class _Windows:
         )
         real = ~np.isnan(r)
         x, y = np.where(real, r / grid.cell, -1e6), np.where(real, z / grid.cell + grid.origin, -1e6)
-        i0, k0 = ((np.where(real, one - _REACH, 0.0)).astype(int) - 1 for one in (x, y))
+        i0, k0 = ((np.where(real, one - REACH, 0.0)).astype(int) - 1 for one in (x, y))
         return cls(
             grid=grid,
             real=real,
@@ -124,7 +155,7 @@ class _Windows:
         Shapes: (antennas, window + 2, 1), (antennas, 1, window + 2), (antennas, window + 2, window + 2). Those beyond
         the lattice come in again on its other side.
         """
-        xp, steps = library(self.conducts), np.arange(-1, _WINDOW + 1)
+        xp, steps = library(self.conducts), np.arange(-1, WINDOW + 1)
         k, i = self.k0[rim][:, None, None] + steps[:, None], self.i0[rim][:, None, None] + steps
         inside = (k >= 0) & (k < self.grid.nz) & (i >= 1) & (i < self.grid.nr) & self.real[rim][:, None, None]
         return xp.asarray(k % self.grid.nz), xp.asarray(i % self.grid.nr), xp.asarray(inside)
@@ -140,7 +171,7 @@ class _Windows:
         Returns:
             Shape (2, wedges, window, window).
         """
-        most = max(_AT_A_TIME // _WINDOW**2, 1)
+        most = max(_AT_A_TIME // WINDOW**2, 1)
         if library(self.conducts) is not np:
             most *= 16
         starts = range(0, len(rim), most)
@@ -152,7 +183,7 @@ class _Windows:
     def _ratios(self, wedges: Wedges, rim: np.ndarray, antenna: np.ndarray) -> np.ndarray:
         xp = library(self.conducts)
         i0, k0 = self.i0[rim, antenna], self.k0[rim, antenna]
-        steps = np.arange(_WINDOW + 1)
+        steps = np.arange(WINDOW + 1)
         rows, columns = (first[:, None] + steps for first in (k0, i0))
         on_rows, on_columns = (rows >= 0) & (rows < self.grid.nz), (columns >= 1) & (columns < self.grid.nr)
         real = self.real[rim, antenna]
@@ -171,7 +202,7 @@ class _Windows:
             *(xp.asarray(one) for one in ((rows % self.grid.nz)[:, :-1, None], (columns % self.grid.nr)[:, None, :-1])),
         )
         on_rows, on_columns = xp.asarray(on_rows), xp.asarray(on_columns)
-        nodes, corners = xp.arange(_WINDOW), xp.arange(_WINDOW + 1) - 0.5
+        nodes, corners = xp.arange(WINDOW), xp.arange(WINDOW + 1) - 0.5
 
         def offsets(along: np.ndarray, across: np.ndarray, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
             """Places (wedges, rows, columns) from points that stand at (x, y) of the window's first node."""
@@ -184,7 +215,7 @@ class _Windows:
         from_rim = xp.asarray(to_rim_x), xp.asarray(to_rim_y)
         voltage = np.where(self.conducts[place], 0.0, wedges.potential(*offsets(nodes, nodes, *from_rim), wall))
         flux = wedges.flux(*offsets(corners, corners, *from_rim), wall)
-        padded = xp.zeros((len(rim), _WINDOW + 1, _WINDOW + 1))
+        padded = xp.zeros((len(rim), WINDOW + 1, WINDOW + 1))
         padded[:, :-1, :-1] = voltage
         found = []
         for along_r, along_z in ((1, 0), (0, 1)):
@@ -198,7 +229,7 @@ class _Windows:
             )
             drop = ends[0] - voltage
             through = flux[:, 1:, 1:] - flux[:, :-1, 1:] if along_r else flux[:, 1:, :-1] - flux[:, 1:, 1:]
-            use = (away < _REACH) & nearest & ends[1] & (np.abs(drop) > _SMALLEST_VOLTAGE)
+            use = (away < REACH) & nearest & ends[1] & (np.abs(drop) > SMALLEST_VOLTAGE)
             use[(..., -1) if along_r else (slice(None), -1)] = False  # these edges end outside the window
             found.append(np.maximum(np.where(use, through / np.where(use, drop, 1.0), 0.0), 0.0))
         return xp.stack(found)
@@ -209,7 +240,7 @@ def _near(x: np.ndarray, y: np.ndarray, real: np.ndarray) -> np.ndarray:
     found = []
     for one in range(len(x)):
         apart = np.where(real & real[one], (x - x[one]) ** 2 + (y - y[one]) ** 2, np.inf).min(axis=1)
-        found.append([other for other in np.nonzero(apart < (2 * _REACH + 1) ** 2)[0] if other != one])
+        found.append([other for other in np.nonzero(apart < (2 * REACH + 1) ** 2)[0] if other != one])
     most = max(map(len, found))
     return np.array([those + [one] * (most - len(those)) for one, those in enumerate(found)], dtype=int)
 
@@ -226,7 +257,7 @@ def _correct_areas(
 
     Args:
         grid: The lattice.
-        place: Rows, columns and which are the rim's; see `_Windows.place`.
+        place: Rows, columns and which are the rim's; see `Windows.place`.
         in_air: Ratios of its edges, (2, antennas, window, window).
         open_length: See `edge_conditions`.
         open_area: The same.
@@ -234,8 +265,8 @@ def _correct_areas(
     """
     xm, (k, i, inside) = library(open_length), place
     antenna, inner = xm.arange(len(open_length))[:, None, None], np.s_[:, 1:-1, 1:-1]
-    least = _LEAST * grid.courant_number**2
-    allowed = 4 * xm.asarray(_allowed(grid))[i]
+    least = LEAST * grid.courant_number**2
+    most = 4 * xm.asarray(np.where(np.arange(grid.nr) < AXIS_COLUMNS, *allowed(grid)))[i]
     driving, faces = [], []
     for ratio, component, face in ((in_air[0], 0, 2), (in_air[1], 2, 0)):
         whole, area = open_length[antenna, component, k, i], open_area[antenna, face, k, i]
@@ -248,9 +279,9 @@ def _correct_areas(
         faces.append(area)
         open_area[antenna, face, k[:, 1:-1], i[:, :, 1:-1]] = area[inner]
     window = antenna, 1, k[:, 1:-1], i[:, :, 1:-1]
-    driven = np.where(inside, _driven(driving[0], driving[1], upwards=True) / allowed, 0.0)
+    driven = np.where(inside, _driven(driving[0], driving[1], upwards=True) / most, 0.0)
     open_area[window] = np.maximum(open_area[window], driven[inner])
-    driven = np.where(inside, _driven(1 / faces[1], 1 / faces[0], upwards=False) / allowed, 0.0)
+    driven = np.where(inside, _driven(1 / faces[1], 1 / faces[0], upwards=False) / most, 0.0)
     xp = library(permittivity)
     k, i, nodes = (xp.asarray(one) for one in (k[:, 1:-1], i[:, :, 1:-1], driven[inner]))
     window = xp.arange(len(permittivity))[:, None, None], 1, k, i
@@ -276,17 +307,17 @@ def _correct_edges(
     xm, xp, (k, i, _) = library(open_length), library(permittivity), place
     k, i = k[:, 1:-1], i[:, :, 1:-1]
     antenna, member = xm.arange(len(open_length))[:, None, None], xp.arange(len(permittivity))[:, None, None]
-    least, at = _LEAST * grid.courant_number**2, (xp.asarray(k), xp.asarray(i))
+    least, at = LEAST * grid.courant_number**2, (xp.asarray(k), xp.asarray(i))
     for ratio, component in zip(ratios, (0, 2), strict=True):
         whole, old = xp.asarray(open_length[antenna, component, k, i]), permittivity[member, component, *at]
         new = np.maximum(ratio * whole, least * old)
         permittivity[member, component, *at] = np.where((ratio > 0) & (whole > 0), new, old)
 
 
-def _allowed(grid: AxisymmetricGrid) -> np.ndarray:
-    """Return how much more than whole cells the coefficients of a column may drive, (nr,); near the axis no more."""
+def allowed(grid: AxisymmetricGrid) -> tuple[float, float]:
+    """Return how much more than whole cells the coefficients of a column may drive, near the axis and far from it."""
     near, far = (max(headroom(grid, far), 1.0) for far in (False, True))
-    return np.where(np.arange(grid.nr) < AXIS_COLUMNS, near, far)
+    return near, far
 
 
 def _driven(stacked: np.ndarray, side_by_side: np.ndarray, *, upwards: bool) -> np.ndarray:
@@ -316,7 +347,7 @@ class _Media:
     xp: Any
 
     @classmethod
-    def of(cls, grid: AxisymmetricGrid, scene: Scene, windows: _Windows, xp: Any) -> _Media:
+    def of(cls, grid: AxisymmetricGrid, scene: Scene, windows: Windows, xp: Any, find: Find) -> _Media:
         """Return the media around a scene's rims.
 
         Args:
@@ -324,6 +355,7 @@ class _Media:
             scene: The batch.
             windows: Its rims.
             xp: The permittivity's library.
+            find: Returns the ratios of wedges.
         """
         corners = Corners.of(scene)
         around = corners.around(grid, scene)
@@ -337,29 +369,29 @@ class _Media:
             _, where, row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
             wedges = Wedges.of(sectors.ends[:, where], sectors.permittivity[:, where])
             item[sectors.rim, sectors.member] = row.ravel()
-            mixed = windows.ratios(wedges, sectors.rim[where], sectors.antenna[where])
+            mixed = find(wedges, sectors.rim[where], sectors.antenna[where])
         ended = corners.ended(grid, scene, around) & windows.real
         local, factors = np.full(several.shape, -1), None
         if ended.any():
             corners = corners.all_around()
             sectors = Sectors.of(corners.around(grid, scene), corners.opening, ended)
             local[sectors.rim, sectors.member] = np.arange(len(sectors.rim))
-            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), _WINDOW)
+            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), WINDOW)
         return cls(first=first, item=item, mixed=mixed, local=local, factors=factors, xp=xp)
 
-    def ratios(self, rim: int, in_air: np.ndarray) -> np.ndarray:
-        """Return the ratios of a rim's edges for the batch, (2, batch, window, window).
+    def ratios(self, in_air: np.ndarray) -> np.ndarray:
+        """Return the ratios of all rims' edges for the batch, (2, rims, batch, window, window).
 
         Args:
-            rim: Its number.
-            in_air: Ratios with air around it, (2, antennas, window, window).
+            in_air: Ratios with air around the rims, (2, rims, antennas, window, window).
         """
         xp = self.xp
-        found = xp.asarray(in_air) * xp.asarray(self.first[rim])[:, None, None]
-        members = np.nonzero(self.item[rim] >= 0)[0]
-        if self.mixed is not None and len(members):
-            found[:, xp.asarray(members)] = xp.asarray(self.mixed)[:, xp.asarray(self.item[rim, members])]
-        members = np.nonzero(self.local[rim] >= 0)[0]
-        if self.factors is not None and len(members):
-            found[:, xp.asarray(members)] *= self.factors[:, xp.asarray(self.local[rim, members])]
+        found = xp.asarray(in_air) * xp.asarray(self.first)[:, :, None, None]
+        if self.mixed is not None:
+            rim, member = np.nonzero(self.item >= 0)
+            row = xp.asarray(self.item[rim, member])
+            found[:, xp.asarray(rim), xp.asarray(member)] = xp.asarray(self.mixed)[:, row]
+        if self.factors is not None:
+            rim, member = np.nonzero(self.local >= 0)
+            found[:, xp.asarray(rim), xp.asarray(member)] *= self.factors[:, xp.asarray(self.local[rim, member])]
         return found

@@ -78,39 +78,66 @@ class Scene:
     embedded: bool = False
 
 
-def prepared(scene: Scene, xp: Any, search: polygons.Search) -> Scene:
+def prepared(scene: Scene, xp: Any, depths: polygons.Depths) -> Scene:
     """Return the same scene with the arrays of a library, a device's say, and a compiled search of its polygons' edges.
-
-    Metal that all antennas share is looked at once, which is the host's: its numbers stay there.
 
     Args:
         scene: The batch.
         xp: Array library.
-        search: `fdtd.backends.nearest_edges`, or another.
+        depths: `fdtd.backends.polygon_depths`, or another.
     """
     bodies = tuple(
         replace(
             body,
-            distance=_moved(body.distance, xp, search),
+            distance=_moved(body.distance, xp, depths),
             permittivity=xp.asarray(body.permittivity),
             loss_tangent=xp.asarray(body.loss_tangent),
         )
         for body in scene.dielectrics
     )
-    where = np if scene.same_metal else xp
-    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, where, search) for one in scene.conductors))
+    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, xp, depths) for one in scene.conductors))
 
 
-def _moved(level_set: LevelSet, xp: Any, search: polygons.Search) -> LevelSet:
+def _moved(level_set: LevelSet, xp: Any, depths: polygons.Depths) -> LevelSet:
     if not isinstance(level_set, partial):
         if xp is np:
             return level_set
         raise ConfigError("this body's level set cannot be moved to a device; make it of `functools.partial`")
     if level_set.func is polygons.in_polygon:
-        return polygons.searched(level_set.args[0], xp, search)
+        return polygons.searched(level_set.args[0], xp, depths)
     if xp is np:
         return level_set
     return partial(level_set.func, *(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in level_set.args))
+
+
+def packed(bodies: tuple[LevelSet, ...], batch: int, xp: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return level sets as the numbers that compiled kernels read, or None where one has no compiled form.
+
+    Args:
+        bodies: Prepared level sets (`prepared`): boxes, walls of cones, polygons.
+        batch: Number of antennas, the first ones.
+        xp: Array library of their numbers.
+
+    Returns:
+        Five whole numbers a body and the numbers of all bodies; see kernels/raster/level_sets.cuh.
+    """
+    heads, numbers, place = [], [], 0
+    for body in bodies:
+        if isinstance(body, polygons.Polygons):
+            head = (2, body.edges.shape[1], body.boxes.shape[1], len(body.edges) == 1)
+            own = [one if head[3] else one[:batch] for one in (body.edges, body.boxes)]
+            fits = head[3] or len(body.edges) >= batch
+        elif isinstance(body, partial) and body.func in _KINDS:
+            head, own = (_KINDS.index(body.func), 0, 0, 0), [one[:batch] for one in body.args]
+            fits = all(one.shape == (batch,) for one in own)
+        else:
+            return None
+        if not fits:
+            return None
+        heads.append((*head, place))
+        place += sum(one.size for one in own)
+        numbers.extend(one.ravel() for one in own)
+    return xp.asarray(np.array(heads, dtype=np.int32)), xp.concatenate(numbers)
 
 
 def polygon(corners: np.ndarray) -> LevelSet:
@@ -148,6 +175,10 @@ def _in_cone_shell(
     inner = (r - r0[index] - slope[index] * z) / np.sqrt(1 + slope[index] ** 2)
     outer = (outer0[index] + outer_slope[index] * z - r) / np.sqrt(1 + outer_slope[index] ** 2)
     return np.minimum(np.minimum(inner, outer), np.minimum(z, length[index] - z))
+
+
+_KINDS = (_in_box, _in_cone_shell)
+"""Level sets with a compiled form, in the order of kernels/raster/level_sets.cuh."""
 
 
 def capped_cylinder(radius: np.ndarray, extension: np.ndarray) -> LevelSet:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd import backends
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.layout import Layout, check_bodies
@@ -21,7 +22,7 @@ from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
 from fdtd.axisymmetric.scene import Scene, prepared
 from fdtd.axisymmetric.solutions import Solution, solutions
-from fdtd.backends import ARRAYS, BACKENDS, nearest_edges
+from fdtd.backends import ARRAYS, BACKENDS
 
 __all__ = ["Hooks", "Keep", "Solution", "fill", "pose", "solve"]
 
@@ -44,7 +45,7 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     grid = layout.grid
     if layout.own_feeds and scene.same_metal:  # looked at where all batches are: an antenna has the same bits alone
         scene = replace(scene, same_metal=False)
-    scene = prepared(scene, xp, nearest_edges)
+    scene = prepared(scene, xp, backends.polygon_depths)
     permittivity, conductivity, coupling = effective_permittivity(
         grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
     )
@@ -54,10 +55,10 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     # What fills the feed is the same for all components, so that the lattice carries pure TE and TM modes.
     filled = np.abs(as_it_is - as_it_is[:, :1, layout.source_plane, 0][:, :, None, None]) < 1e-9
     permittivity[feed] = np.where(filled, as_it_is, permittivity[feed])
-    open_length, open_area = open_parts(grid, scene, np if scene.same_metal else xp)
-    edge_conditions(grid, scene, permittivity, open_length, open_area)
+    open_parts_of, rims_of = (None, None) if xp is np else (backends.open_parts, backends.rims)
+    open_length, open_area = open_parts(grid, scene, xp, open_parts_of)
+    edge_conditions(grid, scene, permittivity, open_length, open_area, rims_of)
     _close_feed(layout, open_length, open_area)
-    open_length, open_area = (xp.asarray(part) for part in (open_length, open_area))
     return Media(
         permittivity=permittivity,
         conductivity=conductivity,

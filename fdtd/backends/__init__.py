@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from fdtd.arrays import library
+from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.problem import Problem, Records, Watch
+from fdtd.axisymmetric.rims import Compiled, Windows
+from fdtd.axisymmetric.scene import LevelSet
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
 
@@ -49,12 +52,26 @@ ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arr
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}
 
 
-def nearest_edges(
-    places: np.ndarray, boxes: np.ndarray, corners: int, antenna: np.ndarray, r: np.ndarray, z: np.ndarray
-) -> np.ndarray:
-    """Return the nearest edge of polygons to each point, where the arrays are; see `fdtd.backends.cpu.polygons`."""
-    if library(r) is np:
-        from fdtd.backends.cpu.polygons import nearest_edges as search
+def polygon_depths(edges: np.ndarray, boxes: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the depth of points in polygons, where the arrays are; see `fdtd.backends.cpu.polygons`."""
+    if library(edges) is np:
+        from fdtd.backends.cpu.polygons import depths
     else:
-        from fdtd.backends.cuda.polygons import nearest_edges as search
-    return search(places, boxes, corners, antenna, r, z)
+        from fdtd.backends.cuda.polygons import depths
+    return depths(edges, boxes, index, r, z)
+
+
+def open_parts(
+    grid: AxisymmetricGrid, metal: tuple[LevelSet, ...], antennas: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the open parts around metal on a device; see `fdtd.axisymmetric.conductors.open_parts`."""
+    from fdtd.backends.cuda import rasterise
+
+    return rasterise.open_parts(grid, metal, antennas)
+
+
+def rims(windows: Windows) -> Compiled:
+    """Return a device's kernels for the rims of a batch; see `fdtd.axisymmetric.rims.edge_conditions`."""
+    from fdtd.backends.cuda.rims import Rims
+
+    return Rims(windows)

@@ -4,6 +4,7 @@
 // the program with a message.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>

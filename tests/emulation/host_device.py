@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -85,16 +86,36 @@ class HostProgram:
         self._library[f"emulated_{kernel}"](x, y, z, threads, shared, cluster, *arguments)
 
 
+class HostLauncher:
+    """A `fdtd.backends.cuda.rasterise.Launcher`: kernels that take their arrays as arguments."""
+
+    arrays = np
+
+    def __call__(self, text: str, kernel: str, grid: tuple[int, int], threads: int, *arguments: Any) -> None:
+        library = HostProgram(text)._library
+        library[f"emulated_{kernel}"](*grid, 1, threads, 0, 1, *map(_argument, arguments))
+
+
+def _argument(value: Any) -> Any:
+    if value is None:
+        return ctypes.c_void_p()
+    if isinstance(value, np.ndarray):
+        assert value.flags.c_contiguous
+        return ctypes.c_void_p(value.ctypes.data)
+    return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int(value)
+
+
 def _launcher(name: str, arguments: str) -> str:
-    """A plain function that runs a kernel's grid; kernels take whole numbers only."""
-    names = [argument.split()[-1] for argument in arguments.split(",") if argument.strip()]
-    fields = "".join(f"int {field}; " for field in names)
-    numbers = "".join(f", int {field}" for field in names)
+    """A plain function that runs a kernel's grid."""
+    typed = [argument.rsplit(maxsplit=1) for argument in arguments.split(",") if argument.strip()]
+    names = [name for _, name in typed]
+    fields = "".join(f"{kind} {field}; " for kind, field in typed)
+    numbers = "".join(f", {kind} {field}" for kind, field in typed)
     return f"""
 struct {name}_arguments {{ {fields}}};
-extern "C" void emulated_{name}(int x, int y, int z, int threads, int shared, int cluster{numbers}) {{
+extern "C" void emulated_{name}(int X, int Y, int Z, int THREADS, int SHARED, int CLUSTER{numbers}) {{
     {name}_arguments packed{{{", ".join(names)}}};
-    host::launch({{x, y, z}}, threads, shared, cluster, [](void *data) {{
+    host::launch({{X, Y, Z}}, THREADS, SHARED, CLUSTER, [](void *data) {{
         const auto &a = *static_cast<{name}_arguments *>(data);
         {name}({", ".join(f"a.{n}" for n in names)});
     }}, &packed);

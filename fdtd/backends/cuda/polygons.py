@@ -1,48 +1,31 @@
-"""The nearest edge of polygons on a device; see `fdtd.axisymmetric.polygons.Edges`."""
+"""Depth of points in polygons on a device; see `fdtd.axisymmetric.polygons.Polygons`."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
-_TEXT = """
-const double* const own = &boxes[4 * groups * antenna];
-const int size = (corners + groups - 1) / groups;
-double best = 1.0 / 0.0;
-nearest = -1;
-for (int group = 0; group < groups; ++group) {
-    const double off_r = fmax(fmax(own[4 * group] - r, r - own[4 * group + 1]), 0.0);
-    const double off_z = fmax(fmax(own[4 * group + 2] - z, z - own[4 * group + 3]), 0.0);
-    if (off_r * off_r + off_z * off_z > best * (1 + 1e-12)) continue;
-    const int last = min((group + 1) * size, corners);
-    for (int edge = group * size; edge < last; ++edge) {
-        const double* const at = &places[5 * (antenna * corners + edge)];
-        if (at[4] == 0.0) continue;
-        const double x = r - at[0], y = z - at[1];
-        const double along = fmin(fmax((x * at[2] + y * at[3]) * at[4], 0.0), 1.0);
-        const double off_x = x - along * at[2], off_y = y - along * at[3];
-        const double squared = off_x * off_x + off_y * off_y;
-        if (squared < best) {
-            best = squared;
-            nearest = antenna * corners + edge;
-        }
-    }
-}
-"""
+from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
+from fdtd.backends.cuda.text import flatten
 
 
 @lru_cache(maxsize=1)
-def _kernel() -> Any:
-    import cupy  # pyright: ignore[reportMissingImports]
-
-    return cupy.ElementwiseKernel(
-        "raw float64 places, raw float64 boxes, int32 groups, int32 corners, int64 antenna, float64 r, float64 z",
-        "int64 nearest",
-        _TEXT,
-        "nearest_edges",
-    )
+def text() -> str:
+    """Return the kernel's text, flattened."""
+    return flatten("kernels/raster/polygon_depths.cu", {})
 
 
-def nearest_edges(places: Any, boxes: Any, corners: int, antenna: Any, r: Any, z: Any) -> Any:
-    """Return the number of each point's nearest edge; arguments as those of `fdtd.backends.cpu.polygons`."""
-    return _kernel()(places, boxes, boxes.shape[1], corners, antenna, r, z)
+def depths(edges: Any, boxes: Any, index: Any, r: Any, z: Any, launch: Launcher | None = None) -> Any:
+    """Return the depth of points; arguments as those of `fdtd.backends.cpu.polygons`, and where to run."""
+    launch = launch or launcher()
+    xp = launch.arrays
+    index, r, z = xp.broadcast_arrays(xp.asarray(index), xp.asarray(r, dtype=float), xp.asarray(z, dtype=float))
+    index, r, z = (xp.ascontiguousarray(one) for one in (index, r, z))
+    found = xp.empty(r.shape)
+    polygons, corners, _ = edges.shape
+    points = int(r.size)
+    if points:
+        numbers = corners, boxes.shape[1], int(polygons == 1), points
+        grid = -(-points // THREADS), 1
+        launch(text(), "polygon_depths", grid, THREADS, edges, boxes, *numbers, index, r, z, found)
+    return found
