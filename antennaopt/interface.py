@@ -154,6 +154,13 @@ class Run:
         return load(self.folder)
 
     @property
+    def front(self) -> pd.DataFrame:
+        """Rows that no other is better than in all objectives, two or more; see `antennaopt.report.front`."""
+        from antennaopt.report.front import front_of
+
+        return front_of(self.folder)
+
+    @property
     def best(self) -> Individual:
         """The best individual: `individual`, `design`, `fitness`, `outcome`; `ao.simulate(run.best)` solves it again.
 

@@ -102,6 +102,7 @@ class Algorithm:
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
         steps: Whether it can search genes that move in steps: whole numbers and choices.
+        front: Whether it searches for a front: its objectives have no weights.
         operators: Names of its own operators, as the column `operator` of its rows has them; letters, digits and `_`.
     """
 
@@ -109,6 +110,7 @@ class Algorithm:
     search: str
     keeps_elites: bool = True
     steps: bool = True
+    front: bool = False
     operators: tuple[str, ...] = ()
 
 
@@ -118,6 +120,7 @@ ALGORITHMS = {
     "cmaes": Algorithm(
         module="cmaes", search="CovarianceAdaptation", keeps_elites=False, steps=False, operators=("sampled", "restart")
     ),
+    "nsga2": Algorithm(module="nsga2", search="NonDominated", keeps_elites=False, front=True),
     "random": Algorithm(module="generational", search="RandomSearch"),
     "steady_state": Algorithm(module="steady", search="SteadyState", keeps_elites=False),
 }
@@ -222,6 +225,8 @@ class EvolutionSettings:
         crossover: How two parents mix.
         mutation: How a child is disturbed.
         stop: When to stop early.
+        reference: Of `nsga2`: the point that the hypervolume is measured from, one number an objective, in dB for a
+            goal and in the metric's unit for an aim; empty for the worst values of the first generation.
     """
 
     algorithm: str = "ga"
@@ -232,6 +237,7 @@ class EvolutionSettings:
     crossover: Crossover = field(default_factory=Crossover)
     mutation: Mutation = field(default_factory=Mutation)
     stop: Stop = field(default_factory=Stop)
+    reference: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _require(
@@ -260,6 +266,8 @@ class EvolutionSettings:
         for name, part in (("crossover", Crossover), ("mutation", Mutation), ("stop", Stop)):
             if isinstance(known.get(name), Mapping):
                 known[name] = part(**_known(part, known[name]))
+        if "reference" in known:
+            known["reference"] = tuple(known["reference"])
         return cls(**known)
 
 

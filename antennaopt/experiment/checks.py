@@ -1,28 +1,21 @@
-"""What a file's entries must be to each other, physics that needs no field solved, and goals that hardly make sense.
-
-Goals that hardly make sense are warned of: a study may want to see how far one is missed. Those that no antenna can
-meet, an efficiency above 1 and bounds that contradict each other, are refused.
-"""
+"""What a file's entries must be to each other, and physics that needs no field solved."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
+from antennaopt.experiment.goal_checks import check_objectives, goal_warnings
 from antennaopt.families import SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
-from antennaopt.figures import LINEAR
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 from antennaopt.settings import ALGORITHMS
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
     from antennaopt.families import Family
-    from antennaopt.search.objectives import Objective
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
 FEWEST_CELLS_IN_GUIDE = 4.0
@@ -37,7 +30,7 @@ def check(experiment: Experiment) -> None:
         ConfigurationError: One line.
     """
     _check_search(experiment)
-    _check_objectives(experiment)
+    check_objectives(experiment)
     _check_start(experiment)
     lower, upper = experiment.bounds()
     _check_shared(lower, upper)
@@ -96,49 +89,6 @@ def _check_search(experiment: Experiment) -> None:
             f"(must be <= evolution.population = {evolution.population}); plant fewer or enlarge the population"
         )
     check_cluster(cluster)
-
-
-def _check_objectives(experiment: Experiment) -> None:
-    solved = experiment.solver.frequencies
-    for place, objective in enumerate(experiment.objectives):
-        for hz in objective.frequencies:
-            if hz not in solved:
-                refuse(
-                    f"objective.{place}.frequencies: {format_frequency(hz)} is not solved; use some of "
-                    f"{', '.join(format_frequency(one) for one in solved)}, or add it to solver.frequencies"
-                )
-    for place, goal in enumerate(experiment.goals):
-        if goal.metric.endswith("_efficiency") and (goal.at_least or 0.0) > 1.0:
-            refuse(
-                f"objective.{place}: {goal.name} at_least = {goal.at_least:g} is never met "
-                "(an efficiency must be <= 1); lower it"
-            )
-    for (one, first), (other, second) in combinations(enumerate(experiment.goals), 2):
-        if first.name == second.name and first.figure != second.figure:
-            refuse(
-                f"objective.{other}: its columns {second.name} are those of objective.{one}, which is another figure; "
-                f'give one of them a name of its own, name = "{second.name}_2"'
-            )
-        _refuse_contradiction((one, first), (other, second), solved)
-
-
-def _refuse_contradiction(one: tuple[int, Objective], other: tuple[int, Objective], solved: Sequence[float]) -> None:
-    """Refuse two goals for one metric that no antenna meets at a frequency that they share.
-
-    Raises:
-        ConfigurationError: They are such.
-    """
-    (at, first), (place, second) = one, other
-    shared = sorted(set(first.frequencies or solved) & set(second.frequencies or solved))
-    if first.name != second.name or not shared:
-        return
-    for low, high in ((first, second), (second, first)):
-        if low.at_least is not None and high.at_most is not None and low.at_least > high.at_most:
-            refuse(
-                f"objective.{at} and objective.{place}: {first.name} at_least = {low.at_least:g} and at_most = "
-                f"{high.at_most:g} contradict each other at {format_frequency(shared[0])}: no antenna meets both; "
-                "lower at_least or raise at_most"
-            )
 
 
 def _check_start(experiment: Experiment) -> None:
@@ -321,79 +271,3 @@ def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
             f"antenna.feed.inner_radius = {format_length(radius)} "
             f"(needs >= {FEWEST_CELLS_IN_GUIDE:g} cells across it); raise it"
         )
-
-
-def goal_warnings(experiment: Experiment) -> list[str]:
-    """Return a line for each goal that hardly makes sense: which entry, its value, what is usual."""
-    found = []
-    for place, goal in enumerate(experiment.goals):
-        found += [f"objective.{place}: {line}" for line in _of_one(experiment, goal)]
-    return found
-
-
-def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
-    metric = goal.about
-    if metric.usual_text:
-        wrong = _wrong(goal)
-        if wrong:
-            yield f"{_written(goal)} {wrong}; usual is {metric.usual_text}"
-    elif goal.at_least is not None and metric.unit == "dBi":
-        limit = _sphere_limit(experiment, min(goal.frequencies or experiment.solver.frequencies))
-        if goal.at_least > limit[0]:
-            level, radius, hz = limit
-            yield (
-                f"{_written(goal)} is hardly met: the largest antenna of this file fits a sphere of radius "
-                f"{format_length(radius)}; usual is at most {level:.1f} dBi at {format_frequency(hz)} (Harrington's "
-                "limit N^2 + 2 N with N = k a)"
-            )
-    if goal.metric == "axial_ratio_db" and experiment.polarisation == LINEAR:
-        yield (
-            f"{goal.name} is that of the antenna fed in circular polarisation, and polarisation is linear; "
-            'write polarisation = "rhcp" or "lhcp" at the top of the file'
-        )
-
-
-def _wrong(goal: Objective) -> str:
-    """Say what is wrong with a goal; empty when nothing is."""
-    usual, metric = goal.about.goal, goal.about
-    if usual is None:
-        return ""
-    low, high, unit = goal.at_least, goal.at_most, f" {metric.unit}" if metric.unit else ""
-    antenna, never = ("antenna whose main beam is on boresight", "hardly") if usual.forward else ("antenna", "never")
-    if low is not None and low > usual.ceiling:
-        return f"is {never} met: no {antenna} has more than {usual.ceiling:g}{unit}"
-    if high is not None and (high < usual.floor or (high == usual.floor == 0.0 and metric.unit != "dB")):
-        return f"is {never} met: no {antenna} has less than {usual.floor:g}{unit}"
-    if low is not None and low <= usual.floor:
-        return f"is met by every {antenna}: none has less than {usual.floor:g}{unit}"
-    if high is not None and high >= usual.ceiling:
-        return f"is met by every {antenna}: none has more than {usual.ceiling:g}{unit}"
-    both = low is not None and high is not None
-    if not both and metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
-        return "asks for a worse antenna"
-    return ""
-
-
-def _written(goal: Objective) -> str:
-    word, level = ("at_least", goal.at_least) if goal.at_least is not None else ("at_most", goal.at_most)
-    return f"{goal.name} {word} = {level:g} {goal.about.unit}".rstrip()
-
-
-def _sphere_limit(experiment: Experiment, hz: float) -> tuple[float, float, float]:
-    """Return the largest usual directivity of the largest antenna of a file, dBi, with its sphere's radius and hz.
-
-    The sphere encloses the feed too, and so does not stand too low.
-
-    References:
-        R. F. Harrington, "Effect of antenna size on gain, bandwidth, and efficiency", J. Res. NBS 64D, 1960, eq. 5.
-    """
-    from scipy.constants import c
-
-    from antennaopt.families import stack
-
-    lower, upper = experiment.bounds()
-    sizes = [experiment.kind.size(stack([design])) for design in (lower, upper)]
-    radius, height = (max(float(size[at][0]) for size in sizes) for at in (0, 1))
-    sphere = math.hypot(radius, 0.5 * (height + upper["feed.length"]))
-    modes = 2.0 * math.pi * hz / c * sphere
-    return 10.0 * math.log10(modes**2 + 2.0 * modes), sphere, hz

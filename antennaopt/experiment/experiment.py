@@ -21,13 +21,14 @@ from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
-from antennaopt.experiment.objective import Goal
+from antennaopt.experiment.objective import Goal, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
 from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance, tolerance_warnings
 from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
 from antennaopt.search.objectives import Objective, build, figures_of
+from antennaopt.settings import ALGORITHMS
 
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
@@ -68,6 +69,7 @@ class Experiment(Table):
         tolerance: How made antennas differ from their design; None where the file has no such table.
         evolution: The search.
         objectives: Goals in the file's order; `[[objective]]` in the file.
+        constraints: Goals that come before them; `[[constraint]]` in the file.
         cluster: Where antennas are solved.
         certificate: What is asked of the evidence.
     """
@@ -82,19 +84,24 @@ class Experiment(Table):
     tolerance: ToleranceTable = None
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
+    constraints: tuple[Required, ...] = Field(default=(), alias="constraint")
     cluster: Cluster = Field(default_factory=Cluster)
     certificate: CertificateOrMode = Field(default_factory=Certificate)
 
     @model_validator(mode="wrap")
     @classmethod
     def _from_closed_form(cls, data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
-        """Read `start = "balanis"` of [evolution]: a word in place of designs, which is resolved to one."""
+        """Read `start = "balanis"` of [evolution]: a word in place of designs, which is resolved to one.
+
+        A mutation probability that is not given becomes one over the number of genes where a front is searched for.
+        """
         evolution = data.get("evolution") if isinstance(data, Mapping) else None
         if not isinstance(evolution, Mapping) or not isinstance(evolution.get("start"), str):
-            return handler(data)
+            return _with_mutation(handler(data))
         word = evolution["start"]
         read = handler({**data, "evolution": {**evolution, "start": []}})
         start = (closed_form_of(read, word),)
+        read = _with_mutation(read)
         return read.model_copy(update={"evolution": read.evolution.model_copy(update={"start": start})})
 
     @model_validator(mode="after")
@@ -131,7 +138,7 @@ class Experiment(Table):
 
     def resolved(self) -> dict[str, Any]:
         """Return everything with its defaults as JSON-able data, SI; `genes` and `warnings` are derived."""
-        data = self.model_dump(mode="json")
+        data = self.model_dump(mode="json", exclude=set() if self.constraints else {"constraints"})
         data["genes"] = [{**asdict(gene), "choices": list(gene.choices)} for gene in self.genes]
         data["warnings"] = list(self.warnings)
         return data
@@ -154,12 +161,15 @@ class Experiment(Table):
 
     @cached_property
     def goals(self) -> tuple[Objective, ...]:
-        """The objectives, ready to measure outcomes."""
-        return build((goal.model_dump() for goal in self.objectives), self.polarisation)
+        """The objectives, then the constraints, ready to measure outcomes."""
+        objectives, constraints = (
+            [one.model_dump() for one in tables] for tables in (self.objectives, self.constraints)
+        )
+        return build(objectives, self.polarisation, constraints)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
-        """Figures that the objectives ask for, each once."""
+        """Figures that objectives and constraints ask for, each once."""
         return figures_of(self.goals)
 
     def changed(self, **changes: Any) -> Experiment:
@@ -254,10 +264,21 @@ class Experiment(Table):
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
         parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
         parts |= {"tolerance"} if self.tolerance else set()
+        parts |= {"constraints"} if self.constraints else set()
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}
         return _digest(data)
+
+
+def _with_mutation(read: Experiment) -> Experiment:
+    """Return the experiment with the mutation probability of the literature where `nsga2` has none given."""
+    evolution, genes = read.evolution, read.genes
+    given = "mutation" in evolution.model_fields_set and "probability" in evolution.mutation.model_fields_set
+    if given or not genes or not ALGORITHMS[evolution.algorithm].front:
+        return read
+    mutation = evolution.mutation.model_copy(update={"probability": 1.0 / len(genes)})
+    return read.model_copy(update={"evolution": evolution.model_copy(update={"mutation": mutation})})
 
 
 def _digest(data: Any) -> str:

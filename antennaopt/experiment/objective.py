@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -133,6 +133,12 @@ def _one_goal(data: Any) -> Any:
     if not isinstance(data, Mapping):
         return data
     given = [key for key in BOUNDS if data.get(key) is not None]
+    if data.get("aim") is not None:
+        if given:
+            raise EntryError(
+                f"has both aim and {given[0]}; an aim has no level, so leave one of them out", value=MISSING
+            )
+        return data
     if not given:
         raise EntryError(
             "has neither at_least nor at_most; add one of them, between = [a, b], or target with tolerance",
@@ -152,7 +158,7 @@ def _one_goal(data: Any) -> Any:
 
 
 class Objective(Table):
-    """One goal; its shortfall in dB enters the fitness.
+    """One goal; its shortfall in dB enters the fitness, or it is an aim of a search for a front.
 
     Attributes:
         metric: Which figure of merit.
@@ -161,6 +167,7 @@ class Objective(Table):
         between: Lower and upper goal.
         target: Middle of the values that meet the goal.
         tolerance: Largest distance from the target.
+        aim: In place of a level: the metric's worst value becomes as large, or as small, as it can.
         weight: Factor in the weighted sum, at most 1e6.
         frequencies: Hz, some of the solver's; all when empty.
         name: Beginning of the columns; made of metric, plane and angles when None.
@@ -179,6 +186,7 @@ class Objective(Table):
     between: Annotated[Any, PlainValidator(_pair)] = None
     target: Number | None = None
     tolerance: Annotated[Number, Field(gt=0.0)] | None = None
+    aim: Literal["largest", "least"] | None = None
     weight: Number = Field(default=1.0, gt=0.0, le=MOST_WEIGHT)
     frequencies: tuple[Frequency, ...] = ()
     name: str | None = None
@@ -210,8 +218,33 @@ class Objective(Table):
         return {key: value for key, value in handler(self).items() if key not in LATER or value is not None}
 
 
-LATER = ("between", "target", "tolerance", "name", *OPTIONS)
+LATER = ("between", "target", "tolerance", "aim", "name", *OPTIONS)
 """Keys that earlier versions did not have."""
+
+
+NOT_OF_CONSTRAINTS = {
+    "weight": "a constraint is met or missed",
+    "aim": "a constraint has a level",
+}
+
+
+def _of_constraints(data: Any) -> Any:
+    """Refuse keys of objectives that a constraint does not have."""
+    for key, why in NOT_OF_CONSTRAINTS.items():
+        if isinstance(data, Mapping) and key in data:
+            raise EntryError(f"does not go with a constraint: {why}; remove it", path=(key,), value=data[key])
+    return data
+
+
+class Constraint(Objective):
+    """A goal that comes before all objectives: it has no weight and no aim."""
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: Any) -> dict[str, Any]:
+        return {
+            key: value for key, value in handler(self).items()
+            if key not in NOT_OF_CONSTRAINTS and (key not in LATER or value is not None)
+        }  # fmt: skip
 
 
 def _as_given(key: str, value: Any) -> Any:
@@ -223,3 +256,4 @@ def _as_given(key: str, value: Any) -> Any:
 
 
 Goal = Annotated[Objective, BeforeValidator(_one_goal)]
+Required = Annotated[Constraint, BeforeValidator(_one_goal), BeforeValidator(_of_constraints)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo
+from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, model_serializer
 
 from antennaopt import settings as plain
 from antennaopt.experiment.fields import (
@@ -122,6 +122,8 @@ class Evolution(Table):
     In a file `generational = false` is another way to write `algorithm = "steady_state"`.
 
     Attributes:
+        reference: The point that the hypervolume of a front is measured from; empty for the worst of the first
+            generation.
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
     """
 
@@ -134,8 +136,14 @@ class Evolution(Table):
     elites: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.elites, ge=0)
     crossover: Crossover = Field(default_factory=Crossover)
     mutation: Mutation = Field(default_factory=Mutation)
+    reference: tuple[Number, ...] = ()
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: Any) -> dict[str, Any]:
+        """Leave out what earlier versions did not have where it is not given: their hashes stay."""
+        return {key: value for key, value in handler(self).items() if key != "reference" or value}
 
     @property
     def settings(self) -> plain.EvolutionSettings:

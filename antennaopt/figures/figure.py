@@ -152,6 +152,8 @@ def figure_of(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure | 
     told = {key: table[key] for key in OPTIONS if table.get(key) is not None}
     _check_options(metric, kind, told)
     bounds = bounds_of(table)
+    if table.get("aim") is not None:
+        bounds = {"at_least" if table["aim"] == "largest" else "at_most": None}
     if metric == "pattern_db":
         told = _of_pattern(told, bounds, polarisation)
     else:

@@ -96,7 +96,7 @@ def _undamaged() -> Iterator[None]:
 
 
 def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
-    """Return the goals of a run in the experiment's order.
+    """Return the goals of a run in the experiment's order: objectives, then constraints.
 
     Args:
         resolved: What `resolved.json` holds.
@@ -105,7 +105,8 @@ def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
         ResumeRefusedError: It is damaged.
     """
     with _undamaged():
-        return build(resolved.get("objectives") or (), str(resolved.get("polarisation", LINEAR)))
+        polarisation = str(resolved.get("polarisation", LINEAR))
+        return build(resolved.get("objectives") or (), polarisation, resolved.get("constraints") or ())
 
 
 def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:
@@ -216,6 +217,8 @@ MOST_NAMED = 6
 def level_text(goal: Objective | Standing) -> str:
     """Write the levels of a goal: `at least 18 dBi`, `8 mm to 12 mm`, `within the mask`."""
     metric = goal.about
+    if goal.aim is not None:
+        return goal.aim
     if goal.figure is not None and goal.figure.mask is not None:
         return "within the mask"
     if goal.at_least is not None and goal.at_most is not None:
@@ -251,7 +254,9 @@ def place_text(standing: Standing) -> str:
 
 
 def verdict_text(standing: Standing) -> str:
-    """Write whether a goal is met, and by how much: `missed by 0.42 dB`, in the metric's own unit."""
+    """Write whether a goal is met, and by how much: `missed by 0.42 dB`, in the metric's own unit; empty for an aim."""
+    if standing.aim is not None:
+        return ""
     word = "met" if standing.met else "missed"
     if standing.margin is None or not standing.margin:
         return word
@@ -262,21 +267,27 @@ def goals_table(goals: Sequence[Standing]) -> list[list[str]]:
     """Return the goals as a table: metric, goal, worst value, at which frequency, met or missed by how much."""
     rows = [["", "goal", "best antenna", "worst at", ""]]
     for one in goals:
-        title = one.about.title
+        title = constraint_text(one) + one.about.title
         rows.append([title, level_text(one), value_text(one), place_text(one), verdict_text(one)])
         if one.frequencies:
             rows.append([f"  at {frequencies_text(one.frequencies)}", "", "", "", ""])
     return rows
 
 
+def constraint_text(goal: Objective | Standing) -> str:
+    """Return what stands before the name of a constraint's metric."""
+    return "Constraint: " if goal.constraint else ""
+
+
 def goals_line(goals: Sequence[Standing]) -> str:
     """Return one sentence on how many goals are met, and by how much the others are missed."""
+    goals = [one for one in goals if one.aim is None]
     if not goals:
         return "This run has no goals."
     missed = [
-        f"{one.about.label} by {verdict_text(one).removeprefix('missed by ')}"
+        f"{constraint_text(one).lower()}{one.about.label} by {verdict_text(one).removeprefix('missed by ')}"
         if one.margin
-        else f"{one.about.label}, which is not defined"
+        else f"{constraint_text(one).lower()}{one.about.label}, which is not defined"
         for one in goals
         if not one.met
     ]

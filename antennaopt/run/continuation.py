@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment, Gene
 
 
-DECIDING = ("antenna", "solver", "tolerance", "objectives", "polarisation", "seed", "evolution")
+DECIDING = ("antenna", "solver", "tolerance", "objectives", "constraints", "polarisation", "seed", "evolution")
 BUDGET = ("evolution.generations", "evolution.stop")
 MOST_SHOWN = 8
 

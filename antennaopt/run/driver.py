@@ -22,8 +22,8 @@ from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
 from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
+from antennaopt.run.unmet import UnmetConstraints
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
-from antennaopt.search.objectives import shortfalls
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
 
@@ -49,6 +49,7 @@ class Driver:
         self._start = self._clock() - interfaces.seconds_before
         self._began = self._clock()
         self._reason: str | None = None
+        self._unmet = UnmetConstraints(self.memory, interfaces)
         self._batch = self._capacity = 1
         self._outcomes: Iterator[tuple[str, Outcome]] | None = None
         self._block: dict[str, Evaluation] = {}
@@ -296,26 +297,9 @@ class Driver:
         (scored,) = self.search.tell([one.result])
         return replace(one, candidate=scored.candidate)
 
-    def _evaluation(
-        self,
-        candidate: Candidate,
-        values: dict[str, float],
-        outcome: Outcome,
-        *,
-        cached: bool = False,
-        copy_of: str | None = None,
-    ) -> Evaluation:
-        missed = shortfalls(outcome, self._with.objectives)
-        fitness = self.search.fitness_of(outcome.status, missed)
-        return Evaluation(
-            candidate=candidate,
-            values=values,
-            outcome=outcome,
-            shortfalls=missed,
-            fitness=fitness,
-            cached=cached,
-            copy_of=copy_of,
-        )
+    def _evaluation(self, candidate: Candidate, values: dict[str, float], outcome: Outcome, **about: Any) -> Evaluation:
+        made = {"candidate": candidate, "values": values, "outcome": outcome}
+        return Evaluation.of(self.search, self._with.objectives, **made, **about)
 
     def _record(self, one: Evaluation, digest: bytes) -> None:
         """Note a row of the generation, or block, under way."""
@@ -330,6 +314,7 @@ class Driver:
         report = generation_report(self.search, number, block, now - self._began)
         self._block, self._partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
+        self._unmet.take(number, block)
         self._unsaved = block, self._state(()), report
         if self.search.by_order:
             self._save()

@@ -13,8 +13,8 @@ import numpy as np
 from antennaopt.farm.interface import Solving
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
-from antennaopt.search import Candidate, Result, Scored
-from antennaopt.search.objectives import Objective
+from antennaopt.search import Candidate, Result, Scored, Search
+from antennaopt.search.objectives import Objective, shortfalls
 from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.rows import Row
@@ -34,9 +34,10 @@ class Evaluation:
         candidate: Which.
         values: Its genes decoded, SI, by name.
         outcome: As `evaluate` returns it, with what the farm adds (`worker`, `device`, `attempt`).
-        shortfalls: One an objective, dB; empty unless `ok`.
-        fitness: Weighted sum or penalty.
+        shortfalls: One an objective, then one a constraint, dB; empty unless `ok`.
+        fitness: What is minimised; see `Ranking.fitness`.
         cached: The outcome is copied from an equal design.
+        violation: Of all constraints; None without any, and unless `ok`.
         copy_of: Id of the equal design of an earlier generation, where the pattern of both is stored; else None.
     """
 
@@ -47,6 +48,21 @@ class Evaluation:
     fitness: float
     cached: bool
     copy_of: str | None = None
+    violation: float | None = None
+
+    @classmethod
+    def of(cls, search: Search, objectives: Sequence[Objective], *, outcome: Outcome, **about: Any) -> Evaluation:
+        """Return an outcome as a search ranks it.
+
+        Args:
+            search: Whose.
+            objectives: With the constraints.
+            outcome: With the figures of the objectives.
+            about: Other attributes.
+        """
+        missed = shortfalls(outcome, objectives)
+        about |= {"cached": about.get("cached", False), "violation": search.violation_of(missed)}
+        return cls(outcome=outcome, shortfalls=missed, fitness=search.fitness_of(outcome.status, missed), **about)
 
     @property
     def row(self) -> Row:
@@ -58,6 +74,7 @@ class Evaluation:
             shortfalls=self.shortfalls,
             fitness=self.fitness,
             cached=self.cached,
+            violation=self.violation,
         )
 
     @property

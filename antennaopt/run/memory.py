@@ -205,6 +205,7 @@ def generation_report(
         evaluations_per_s=rate,
         seconds_left=left / rate if rate > 0.0 else None,
         seconds=seconds,
+        hypervolume=search.hypervolume,
     )
 
 

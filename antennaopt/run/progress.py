@@ -36,6 +36,7 @@ class GenerationReport:
         evaluations_per_s: Solved in this generation over its wall time.
         seconds_left: Until the last generation at this pace, or None.
         seconds: Wall time of this generation.
+        hypervolume: Of the front, where the search is for one.
     """
 
     generation: int
@@ -51,13 +52,17 @@ class GenerationReport:
     seconds_left: float | None
     seconds: float
     reused: int = 0
+    hypervolume: float | None = None
 
     def line(self) -> str:
         """Return the report as one line of text."""
-        parts = [
-            f"generation {self.generation + 1}/{self.generations}",
+        came_to = [
             f"best {number(self.best)}" + (f" ({self.individual})" if self.individual else ""),
             f"median {number(self.median)}",
+        ]
+        parts = [
+            f"generation {self.generation + 1}/{self.generations}",
+            *(came_to if self.hypervolume is None else [f"hypervolume {self.hypervolume:.5g}"]),
             f"{self.evaluations} evaluations",
             f"{self.evaluations_per_s:.3g}/s",
         ]

@@ -17,6 +17,7 @@ from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.run.session import Session, Workplace, is_mixed
 from antennaopt.run.summary import RunSummary
+from antennaopt.search.objectives import Ranking
 from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_class
 from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.solve.figures import planned
@@ -284,6 +285,8 @@ def _columns(experiment: Experiment) -> RunColumns:
         figures=experiment.figures,
         outline=experiment.antenna.digest,
         modes=bool(planes_of(experiment.solver.settings, widest, filled)),
+        constraints=len(experiment.constraints),
+        aims=Ranking.of(experiment.goals).aims,
     )
 
 

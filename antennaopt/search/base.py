@@ -45,9 +45,11 @@ class Search(ABC):
         under_way: Asked and not told, by id, in the order of asking.
         births: How many have been asked.
         completed: How many have been told.
+        hypervolume: Of a search for a front: that of the last generation's; else None.
     """
 
     by_order: ClassVar[bool] = False
+    hypervolume: float | None = None
 
     def __init__(
         self,
@@ -132,9 +134,13 @@ class Search(ABC):
 
         Args:
             status: Of the outcome.
-            shortfalls: dB, one an objective; empty unless `ok`.
+            shortfalls: dB, one an objective, then one a constraint; empty unless `ok`.
         """
         return self._order.fitness(status, shortfalls)
+
+    def violation_of(self, shortfalls: Sequence[float]) -> float | None:
+        """Return the total violation of the constraints; None without any, and without shortfalls."""
+        return self._order.violation(shortfalls) if self._order.constraints and shortfalls else None
 
     def close(self) -> None:  # noqa: B027 - only a search without generations has anything to do
         """Count a last generation that will not be filled."""

@@ -213,7 +213,8 @@ class Result:
 
     Attributes:
         individual: Id of the candidate.
-        shortfalls: dB, one an objective, 0 where its goal is met; empty unless `ok`.
+        shortfalls: dB, one an objective, then one a constraint, 0 where its goal is met; empty unless `ok`. Of an aim
+            the number that is minimised.
         status: Of the outcome.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
     """
@@ -233,12 +234,14 @@ class Scored:
         fitness: The number that is minimised; finite.
         ok: The outcome was `ok`; only such enter the hall of fame.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
+        values: Of a search for a front: what is minimised, one number an objective; empty unless `ok`.
     """
 
     candidate: Candidate
     fitness: float
     ok: bool = True
     cached: bool = False
+    values: tuple[float, ...] = ()
 
     @property
     def rank(self) -> tuple[float, str]:
@@ -247,7 +250,8 @@ class Scored:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
-        return {"candidate": self.candidate.to_dict(), "fitness": self.fitness, "ok": self.ok, "cached": self.cached}
+        data = {"candidate": self.candidate.to_dict(), "fitness": self.fitness, "ok": self.ok, "cached": self.cached}
+        return {**data, "values": list(self.values)} if self.values else data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scored:
@@ -260,7 +264,10 @@ class Scored:
         require_finite(candidate.individual, fitness)
         if not isinstance(data["ok"], bool) or not isinstance(data["cached"], bool):
             raise ValueError(f"whether {candidate.individual} is ok, or a copy, is neither true nor false")
-        return cls(candidate=candidate, fitness=fitness, ok=data["ok"], cached=data["cached"])
+        values = tuple(float(one) for one in data.get("values", ()))
+        for one in values:
+            require_finite(candidate.individual, one)
+        return cls(candidate=candidate, fitness=fitness, ok=data["ok"], cached=data["cached"], values=values)
 
 
 def require_finite(individual: str, fitness: float) -> None:

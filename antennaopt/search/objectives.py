@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -25,6 +25,13 @@ from antennaopt.metrics import Metric, metric_of
 FREQUENCY_TOLERANCE = 1e-9
 WORST_SHORTFALL_DB = 200.0
 """No shortfall counts for more: float32 fields span less, and it keeps every `ok` fitness below every penalty."""
+HALF_VIOLATION_DB = 3.0
+"""A constraint that is missed by this much, a factor of two, counts as half violated."""
+LARGEST, LEAST = "largest", "least"
+AIMS = (LARGEST, LEAST)
+"""Values of `aim`, for objectives without a level."""
+UNDEFINED_AIM = 1e9
+"""Number to minimise of an aim whose metric is not defined."""
 
 Outcome = Mapping[str, Any]
 
@@ -61,6 +68,8 @@ class Standing(_Named):
         margin: By how much the goal is met, in the metric's unit; negative when it is missed, None without a value.
         shortfall_db: What enters the fitness; 0 when the goal is met.
         figure: The figure with its options; None for a metric of every row.
+        constraint: Whether it is a constraint, which comes before all objectives.
+        aim: `largest` or `least` of an objective without a level, which is neither met nor missed.
     """
 
     metric: str
@@ -73,6 +82,8 @@ class Standing(_Named):
     margin: float | None
     shortfall_db: float
     figure: Figure | None = None
+    constraint: bool = False
+    aim: str | None = None
 
     @property
     def met(self) -> bool:
@@ -81,7 +92,9 @@ class Standing(_Named):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data; frequencies in Hz."""
-        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("frequencies", "figure")}
+        apart = ("frequencies", "figure", "constraint", "aim")
+        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
+        named |= ({"constraint": True} if self.constraint else {}) | ({"aim": self.aim} if self.aim else {})
         figure = {} if self.figure is None else {"name": self.name, "options": self.figure.to_dict()["options"]}
         return {**named, "frequencies_hz": list(self.frequencies), "met": self.met, **figure}
 
@@ -100,6 +113,8 @@ class Objective(_Named):
         met_when_absent: An outcome without a value meets the goal (no side lobe at all).
         figure: The figure with its options; None for a metric of every row. The value of a mask is the excess over it,
             for which `at_most` is 0.
+        constraint: Whether it is a constraint, which comes before all objectives.
+        aim: `largest` or `least`: no level, the metric itself is improved.
     """
 
     metric: str
@@ -110,6 +125,8 @@ class Objective(_Named):
     ratio: bool = False
     met_when_absent: bool = False
     figure: Figure | None = None
+    constraint: bool = False
+    aim: str | None = None
 
     @property
     def lines(self) -> tuple[LimitLine, ...]:
@@ -117,7 +134,13 @@ class Objective(_Named):
         return limit_lines(self.metric, self.figure, self.at_least, self.at_most)
 
     def shortfall(self, outcome: Outcome) -> float:
-        """Return the worst shortfall over the frequencies, dB; 0 when the goal is met at all of them."""
+        """Return the worst shortfall over the frequencies, dB; 0 when the goal is met at all of them.
+
+        Of an aim it is the number to minimise: the worst value in the metric's unit, negative where `largest` is
+        asked for.
+        """
+        if self.aim is not None:
+            return max(map(self._to_minimise, self._values(outcome)), default=UNDEFINED_AIM)
         return max(map(self._missing, self._values(outcome)), default=WORST_SHORTFALL_DB)
 
     def standing(self, outcome: Outcome) -> Standing:
@@ -128,7 +151,7 @@ class Objective(_Named):
         if worst is not None and margins[worst] < math.inf:
             frequency = (self.frequencies or tuple(outcome["frequency_hz"]))[worst]
             if margins[worst] > -math.inf:
-                value, margin = self._values(outcome)[worst], margins[worst]
+                value, margin = self._values(outcome)[worst], None if self.aim else margins[worst]
         return Standing(
             metric=self.metric,
             at_least=self.at_least,
@@ -138,14 +161,18 @@ class Objective(_Named):
             value=value,
             frequency_hz=frequency,
             margin=margin,
-            shortfall_db=bounded(self.shortfall(outcome)),
+            shortfall_db=0.0 if self.aim else bounded(self.shortfall(outcome)),
             figure=self.figure,
+            constraint=self.constraint,
+            aim=self.aim,
         )
 
     def _margin(self, value: float | None) -> float:
         """Return by how much a value meets the goal, in the metric's unit; infinite where it is not defined."""
         if value is None:
             return math.inf if self.met_when_absent else -math.inf
+        if self.aim is not None:
+            return -math.inf if math.isnan(value) else -self._to_minimise(value)
         margins = [] if self.at_least is None else [value - self.at_least]
         margins += [] if self.at_most is None else [self.at_most - value]
         worst = min(margins, default=math.inf)
@@ -166,6 +193,14 @@ class Objective(_Named):
                 )
             chosen.append(solved[near[0]])
         return chosen
+
+    def _to_minimise(self, value: float | None) -> float:
+        """Return the number that an aim minimises, in the metric's unit."""
+        if value is None:
+            return -WORST_SHORTFALL_DB if self.met_when_absent else UNDEFINED_AIM
+        if math.isnan(value):
+            return UNDEFINED_AIM
+        return min(max(-value if self.aim == LARGEST else value, -UNDEFINED_AIM), UNDEFINED_AIM)
 
     def _missing(self, value: float | None) -> float:
         if value is None:
@@ -224,45 +259,104 @@ def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]
     return [objective.shortfall(outcome) for objective in objectives]
 
 
+def violation(shortfall_db: float) -> float:
+    """Return how much a constraint is violated: 0 when met, 0.5 when missed by 3 dB, below 1 however far it is missed.
+
+    A constraint without a value, 200 dB, so counts no more than others that are missed by far.
+    """
+    return shortfall_db / (shortfall_db + HALF_VIOLATION_DB)
+
+
 @dataclass(frozen=True)
 class Ranking:
-    """Order by the weighted sum of the shortfalls; what is not `ok` comes after all that is.
+    """Order by the weighted sum of the shortfalls, after Deb's rules; what is not `ok` comes after all that is.
+
+    Every antenna that meets all constraints comes before every one that does not, and these are in order of their total
+    violation.
 
     Attributes:
         weights: One an objective, positive.
+        constraints: Number of constraints; their shortfalls follow those of the objectives.
+        aims: One an objective, `largest`, `least` or empty; empty without any aim.
+
+    References:
+        K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng. 186
+        (2000) 311.
     """
 
     weights: tuple[float, ...] = (1.0,)
+    constraints: int = 0
+    aims: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, objectives: Iterable[Objective]) -> Ranking:
-        """Return the order that objectives make."""
-        return cls(tuple(objective.weight for objective in objectives))
+    def of(cls, goals: Iterable[Objective]) -> Ranking:
+        """Return the order that objectives make, and the constraints after them."""
+        listed = list(goals)
+        objectives = [one for one in listed if not one.constraint]
+        aims = tuple(one.aim or "" for one in objectives)
+        return cls(tuple(one.weight for one in objectives), len(listed) - len(objectives), aims if any(aims) else ())
+
+    @property
+    def worst(self) -> float:
+        """No fitness of an antenna that meets all constraints is larger."""
+        return WORST_SHORTFALL_DB * max(sum(self.weights), 1.0)
+
+    def violation(self, shortfalls: Sequence[float]) -> float:
+        """Return the sum of the violations of the constraints; 0 when all are met.
+
+        Args:
+            shortfalls: Of objectives and constraints; or none.
+        """
+        return math.fsum(map(violation, shortfalls[len(self.weights) :]))
 
     def fitness(self, status: str, shortfalls: Sequence[float]) -> float:
-        """Return the number to minimise: the weighted sum, or the penalty of a status other than `ok`.
+        """Return the number to minimise.
+
+        It is the weighted sum; where a constraint is missed, between one and two times the worst of these; or the
+        penalty of a status other than `ok`. An aim counts as a number between 0 and 200, 100 + 100 x / (|x| + 100).
 
         Args:
             status: Of the outcome.
-            shortfalls: dB, one an objective.
+            shortfalls: dB, one an objective, then one a constraint; of an aim the number that is minimised.
         """
         if status != "ok":
-            worst = WORST_SHORTFALL_DB * max(sum(self.weights), 1.0)
-            return worst * PENALTY_FACTORS.get(status, PENALTY_FACTORS["diverged"])
-        return sum(weight * short for weight, short in zip(self.weights, shortfalls, strict=True))
+            return self.worst * PENALTY_FACTORS.get(status, PENALTY_FACTORS["diverged"])
+        if len(shortfalls) != len(self.weights) + self.constraints:
+            raise ValueError(f"{len(shortfalls)} shortfalls; {len(self.weights)} + {self.constraints} are due")
+        violated = self.violation(shortfalls)
+        if violated > 0.0:
+            return self.worst * (1.0 + violated / self.constraints)
+        aims = self.aims or ("",) * len(self.weights)
+        terms = zip(self.weights, shortfalls, aims, strict=False)
+        return sum(weight * (_squeezed(short) if aim else short) for weight, short, aim in terms)
+
+    def minimised(self, levels: Sequence[float]) -> tuple[float, ...]:
+        """Return levels, one an objective in its own unit, as the numbers that are minimised."""
+        aims = self.aims or ("",) * len(self.weights)
+        return tuple(-level if aim == LARGEST else level for level, aim in zip(levels, aims, strict=True))
 
 
-def build(tables: Iterable[Mapping[str, Any]], polarisation: str = LINEAR) -> tuple[Objective, ...]:
-    """Turn the `objective` tables of a resolved experiment into objectives, in order.
+def _squeezed(x: float) -> float:
+    """Return a number between 0 and 200 that grows with x."""
+    return 100.0 + 100.0 * x / (abs(x) + 100.0)
+
+
+def build(
+    tables: Iterable[Mapping[str, Any]], polarisation: str = LINEAR, constraints: Iterable[Mapping[str, Any]] = ()
+) -> tuple[Objective, ...]:
+    """Turn the `objective` and `constraint` tables of a resolved experiment into goals: objectives, then constraints.
 
     Args:
-        tables: Each with `metric` and its bounds, and perhaps options, `name`, `weight` and `frequencies` (Hz); SI.
+        tables: Each with `metric` and its bounds or `aim`, and perhaps options, `name`, `weight` and `frequencies`
+            (Hz); SI.
         polarisation: Of the experiment.
+        constraints: Tables of the same keys, without weight and aim.
 
     Raises:
         ConfigurationError: A metric is not known, or its options do not fit.
     """
-    return tuple(_metric_goal(table, polarisation) for table in tables)
+    goals = [_metric_goal(table, polarisation) for table in tables]
+    return (*goals, *(replace(_metric_goal(table, polarisation), constraint=True) for table in constraints))
 
 
 def figures_of(objectives: Iterable[Objective]) -> tuple[Figure, ...]:
@@ -291,4 +385,5 @@ def _metric_goal(table: Mapping[str, Any], polarisation: str) -> Objective:
         ratio=goal is not None and goal.ratio,
         met_when_absent=goal is not None and goal.met_when_absent,
         figure=figure,
+        aim=table.get("aim"),
     )

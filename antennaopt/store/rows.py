@@ -23,6 +23,7 @@ from antennaopt.store.schema import (
     OLDER_CUT_COLUMNS,
     OUTLINE,
     PARTS_OF_S11,
+    VIOLATION,
     RunColumns,
     cut_columns,
     patterns_schema,
@@ -186,7 +187,9 @@ class Row:
         bred_after: In a steady state, how many individuals were complete when it was bred.
         values: At least the genes' values, SI, by dotted name.
         outcome: What came of it; metrics may be missing when it is not `ok`.
-        shortfalls: dB, one an objective, or empty when there are none.
+        shortfalls: dB, one an objective and constraint, or empty when there are none; of an aim the number that is
+            minimised.
+        violation: Of all constraints; None without any, or where the outcome is not `ok`.
         fitness: What is minimised.
         cached: The outcome is copied from an equal design of this run.
     """
@@ -204,6 +207,7 @@ class Row:
     shortfalls: Sequence[float]
     fitness: float
     cached: bool = False
+    violation: float | None = None
 
 
 def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Sequence[Any]]:
@@ -241,7 +245,9 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):
-        table[name] = [(one.shortfalls or none)[place] for one in rows]
+        table[name] = columns.levels(place, [(one.shortfalls or none)[place] for one in rows])
+    if columns.constraints:
+        table[VIOLATION] = [one.violation for one in rows]
     table["fitness"] = [float(one.fitness) for one in rows]
     table["cached"] = [bool(one.cached) for one in rows]
     for name in ("seconds", "steps", "worker", "device", "attempt"):

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from antennaopt.figures import Figure
 from antennaopt.metrics import METRICS, Metric, metric_of
+from antennaopt.search.objectives import UNDEFINED_AIM
 from antennaopt.solve.cuts import LEVELS
 
 SCHEMA_VERSION = 5
@@ -86,6 +87,8 @@ class RunColumns:
         figures: That the objectives ask for, columns as of a metric after those of the metrics.
         outline: SHA-256 of the sections that the file draws, hexadecimal, a column; empty where the family draws none.
         modes: Whether there is a column of the waves of modes.
+        constraints: Number of constraints, the last of `objectives`; with any there is the column `violation`.
+        aims: One an objective, `largest`, `least` or empty; empty without any aim.
     """
 
     genes: tuple[GeneColumn, ...]
@@ -100,6 +103,8 @@ class RunColumns:
     figures: tuple[Figure, ...] = ()
     outline: str = ""
     modes: bool = False
+    constraints: int = 0
+    aims: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -111,10 +116,9 @@ class RunColumns:
         feed_radius: float,
         feed_permittivity: float = 1.0,
         figures: Iterable[Figure] = (),
-        outline: str = "",
-        modes: bool = False,
+        **more: Any,
     ) -> RunColumns:
-        """Build the columns from anything whose genes have a `name` and a `dimension`."""
+        """Build the columns from anything whose genes have a `name` and a `dimension`; `more` are other attributes."""
         return cls(
             genes=tuple(GeneColumn(name=gene.name, dimension=gene.dimension) for gene in genes),
             frequencies=tuple(float(hz) for hz in frequencies),
@@ -122,8 +126,7 @@ class RunColumns:
             feed_radius=float(feed_radius),
             feed_permittivity=float(feed_permittivity),
             figures=tuple(figures),
-            outline=outline,
-            modes=modes,
+            **more,
         )
 
     @classmethod
@@ -145,18 +148,38 @@ class RunColumns:
             figures=tuple(Figure.of(one) for one in table.get("figures", ())),
             outline=str(table.get("outline", "")),
             modes=bool(table.get("modes", False)),
+            constraints=int(table.get("constraints", 0)),
+            aims=tuple(str(one) for one in table.get("aims", ())),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
         data = asdict(self) | {"figures": [one.to_dict() for one in self.figures]}
-        plain = {"figures": [], "outline": "", "modes": False, "feed_permittivity": 1.0}
+        plain = {"figures": [], "outline": "", "modes": False, "feed_permittivity": 1.0,
+                 "constraints": 0, "aims": ()}  # fmt: skip
         return {name: value for name, value in data.items() if name not in plain or value != plain[name]}
 
     @property
     def shortfall_columns(self) -> tuple[str, ...]:
-        """One column an objective: `shortfall_0_directivity_dbi`."""
-        return tuple(f"shortfall_{place}_{plain_name(name)}" for place, name in enumerate(self.objectives))
+        """One column an objective, then one a constraint: `shortfall_0_s11_db`; of an aim `aim_1_length_mm`."""
+        aims = (*self.aims, *("",) * (len(self.objectives) - len(self.aims)))
+        return tuple(
+            f"{'aim' if aim else 'shortfall'}_{place}_{plain_name(name)}"
+            for place, (name, aim) in enumerate(zip(self.objectives, aims, strict=True))
+        )
+
+    def levels(self, place: int, minimised: Iterable[float | None]) -> list[float | None]:
+        """Return what an objective's column holds: shortfalls as they are; of an aim the metric, None where undefined.
+
+        Args:
+            place: Of the objective.
+            minimised: The numbers that are minimised, one a row.
+        """
+        aim = self.aims[place] if place < len(self.aims) else ""
+        if not aim:
+            return list(minimised)
+        sign = -1.0 if aim == "largest" else 1.0
+        return [None if one is None or one >= UNDEFINED_AIM else sign * one for one in minimised]
 
     @cached_property
     def metric_columns(self) -> dict[str, tuple[str, ...]]:
@@ -185,6 +208,7 @@ class RunColumns:
             pa.field("decay_db", pa.float64()),
             *(pa.field(name, kind) for name, kind in CERTIFICATE if self.certificate),
             *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
+            *([pa.field(VIOLATION, pa.float64())] if self.constraints else []),
             *(pa.field(name, kind) for name, kind in ACCOUNT),
             *(pa.field(name, kind) for name, kind in ORIGIN if self.origin),
             *([pa.field(OUTLINE, pa.string())] if self.outline else []),
@@ -192,6 +216,9 @@ class RunColumns:
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
+
+VIOLATION = "violation"
+"""Column of the total violation of the constraints, 0 when all are met."""
 
 OUTLINE = "outline_sha256"
 """Column of the digest of the sections that a file draws."""
