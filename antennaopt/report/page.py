@@ -26,6 +26,7 @@ from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure, polar_names
 from antennaopt.report.record import Row, RunRecord, read_run
 from antennaopt.report.simulation import field_map_figure, in_decibels
+from antennaopt.report.trade_offs import extremes, extremes_table
 from antennaopt.store.files import write_text
 from antennaopt.store.reading import damage_lines, stepping_of
 from antennaopt.terminal import visible
@@ -187,6 +188,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
         figures=drawn,
         genes=summary.gene_table(record),
         influence=influence_table(record),
+        trade_offs=extremes_table(found) if (found := extremes(record)) else None,
         explorer=explored,
         left_out=f"; {left_out} more antennas are left out" if left_out else "",
         commands=commands(record),

@@ -12,7 +12,7 @@ from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
 from antennaopt import cli
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.report import explorer
+from antennaopt.report import explorer, trade_offs
 from antennaopt.report.field_data import write_field_map
 from antennaopt.report.page import write_report
 from antennaopt.report.record import read_run
@@ -267,3 +267,21 @@ def test_genes_that_go_with_the_fitness_come_first(tmp_path):
     values = record.ok[gene.column]
     assert rank == pytest.approx(values.corr(record.ok["fitness"], method="spearman"))
     assert way == ("smaller" if rank > 0 else "larger")
+
+
+def test_what_a_goal_costs_the_others(tmp_path):
+    """The antenna nearest to each goal, ties by fitness, with all its figures as `ok` rows have them."""
+    _, folder, text = report_of(tmp_path)
+    record = read_run(folder)
+    found = trade_offs.extremes(record)
+    columns = record.folder.columns.shortfall_columns
+    assert len(found) == len(record.goals) == len(columns) > 1
+    for place, (one, column) in enumerate(zip(found, columns, strict=True)):
+        nearest = record.ok[record.ok[column] == record.ok[column].min()]
+        row = nearest.loc[nearest["fitness"].idxmin()]
+        assert (one.individual, one.fitness) == (row["individual"], row["fitness"])
+        missed = [standing.shortfall_db for standing in one.standings]
+        assert missed == pytest.approx(row[list(columns)].tolist(), rel=1e-6)
+        assert missed[place] == min(other.standings[place].shortfall_db for other in found)
+    words = plain(text)
+    assert "What each goal costs the others" in words and all(one.individual in words for one in found)
