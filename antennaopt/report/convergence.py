@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,38 @@ def convergence_figure(record: RunRecord) -> Figure:
     return figure
 
 
+def hypervolumes(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
+    """Return the hypervolume of the front after each generation, from the lines of `logs/run.jsonl`."""
+    return {
+        event["generation"]: float(event["hypervolume"])
+        for event in events
+        if event.get("event") == "generation"
+        and type(event.get("generation")) is int
+        and isinstance(event.get("hypervolume"), int | float)
+        and math.isfinite(event["hypervolume"])
+    }
+
+
+def hypervolume_figure(volumes: Mapping[int, float]) -> Figure:
+    """Draw the hypervolume over the generations.
+
+    Args:
+        volumes: By generation, at least one.
+    """
+    generations = sorted(volumes)
+    figure = new_figure(5.6, 3.4)
+    axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="hypervolume of the front")
+    axes.plot(generations, [volumes[one] for one in generations], color=BEST, lw=2.0, marker="o", ms=3)
+    _number_generations(axes, generations)
+    axes.set_ylim(bottom=0.0)
+    return figure
+
+
 def shortfall_figure(record: RunRecord) -> Figure | None:
     """Draw by how much the best antenna so far missed each goal, generation by generation; None without goals."""
     holders = best_so_far(record)
     pairs = zip(record.goals, record.folder.columns.shortfall_columns, strict=False)
-    goals = [(goal, column) for goal, column in pairs if column in record.frame]
+    goals = [(goal, column) for goal, column in pairs if column in record.frame and goal.aim is None]
     if not goals or not holders:
         return None
     labels = [goal_text(goal) for goal, _ in goals]

@@ -16,9 +16,14 @@ from antennaopt.terminal import visible
 MOST_NUMBERS = 400_000
 """Rows times columns in the page, about 3 MB; of more antennas the best half and an even share of the others stay."""
 MOST_COLUMNS = 60
+FIRST = 3
+"""Columns before those of the objectives."""
 MOST_PATTERNS = 40
 """Antennas with their pattern, the best ones."""
+MOST_OF_FRONT = 120
+"""Antennas of a front with their pattern."""
 DIGITS = 5  # significant
+COMMANDS = "antennaopt simulate . --individual ID\nantennaopt export . --individual ID --step antenna.step"
 DEEPEST_DB = 60.0
 
 
@@ -27,8 +32,10 @@ def explorer_data(record: RunRecord) -> tuple[str, int] | None:
 
     The data is JSON that may stand in a script element.
 
-    Keys: `columns`, their names; `rows`, a list a column; `individuals`; `patterns` by individual with `e` and `h`,
-    dBi at `theta_deg`, at `frequency`; `left_out`, the number of antennas that are not in it.
+    Keys: `columns`, their names; `rows`, a list a column; `across` and `up`, the columns to begin with; `individuals`;
+    `front`, places of those that are on the front; `commands`, which solve and export the antenna ID, from inside the
+    run folder; `patterns` by individual with `e` and `h`, dBi at `theta_deg`, at `frequency`; `left_out`, the number of
+    antennas that are not in it.
     """
     ok = record.ok
     if ok.empty:
@@ -40,11 +47,16 @@ def explorer_data(record: RunRecord) -> tuple[str, int] | None:
         ranked = kept.sort_values("fitness", kind="stable")
         best, others = ranked.iloc[: most // 2], ranked.iloc[most // 2 :]
         step = math.ceil(len(others) / (most - most // 2))
-        kept = kept.loc[sorted([*best.index, *others.index[::step]])]
+        on_front = kept.index[kept["individual"].isin(_front(record))]
+        kept = kept.loc[sorted({*best.index, *others.index[::step], *on_front})]
     theta, frequency, patterns = _patterns(record)
     data = {
         "columns": names,
         "rows": [[_short(value) for value in kept[name]] for name in names],
+        "across": names[FIRST] if record.front is not None else "number",
+        "up": names[FIRST + 1] if record.front is not None else "fitness",
+        "front": np.flatnonzero(kept["individual"].isin(_front(record))).tolist(),
+        "commands": COMMANDS,
         "individuals": [visible(str(one)) for one in kept["individual"]],
         "theta_deg": theta,
         "frequency": frequency,
@@ -53,6 +65,11 @@ def explorer_data(record: RunRecord) -> tuple[str, int] | None:
     }
     # Text of a script element ends at "</"; nothing in it is markup otherwise.
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"), data["left_out"]
+
+
+def _front(record: RunRecord) -> list[str]:
+    """Return the individuals of the front; none of a run that searched for none."""
+    return [] if record.front is None else [str(one) for one in record.front["individual"]]
 
 
 def influence(record: RunRecord) -> list[tuple[str, float, str]]:
@@ -80,12 +97,20 @@ def _columns(record: RunRecord) -> list[str]:
         for name in record.ok.columns
         if name.endswith("mhz") and not name.startswith(skipped) and record.ok[name].notna().any()
     ]
-    return ["number", "generation", "fitness", *genes, *figures][:MOST_COLUMNS]
+    goals = record.folder.columns.shortfall_columns if record.front is not None else ()
+    return ["number", "generation", "fitness", *goals, *genes, *figures][:MOST_COLUMNS]
 
 
 def _patterns(record: RunRecord) -> tuple[list[float], str, dict[str, dict[str, list[float]]]]:
-    """Return angles, frequency and the patterns of the best different antennas, at the middle frequency."""
+    """Return angles, frequency and the patterns of the best different antennas, at the middle frequency.
+
+    Of a run that searched for a front they are those of the front, spread evenly where it is larger.
+    """
     best = record.ok.sort_values("fitness", kind="stable").drop_duplicates("fitness").head(MOST_PATTERNS)
+    if record.front is not None:
+        count = len(record.front)
+        places = np.unique(np.linspace(0, count - 1, min(count, MOST_OF_FRONT)).round().astype(int))
+        best = record.front.iloc[places]
     theta: list[float] = []
     frequency, found = "", {}
     for _, row in best.iterrows():

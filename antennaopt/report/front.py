@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.report.goals import goals_of
 from antennaopt.search.fronts import ranks
 from antennaopt.search.objectives import UNDEFINED_AIM, Ranking
+from antennaopt.settings import ALGORITHMS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,16 @@ def front_of(path: Path) -> pd.DataFrame:
 
     with RunFolder.open(path, whole=False) as folder:
         return front_rows(folder, load(path))
+
+
+def is_front(resolved: Mapping[str, Any]) -> bool:
+    """Whether a run searched for a front.
+
+    Args:
+        resolved: What `resolved.json` holds.
+    """
+    found = ALGORITHMS.get(str((resolved.get("evolution") or {}).get("algorithm")))
+    return found is not None and found.front
 
 
 def front_rows(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:

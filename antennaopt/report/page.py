@@ -20,7 +20,13 @@ from antennaopt.quantities import DENSITY, duration, format_angle, format_quanti
 from antennaopt.report import summary
 from antennaopt.report.best_files import BestFile, section_figure, write_best_files
 from antennaopt.report.canvas import data_address
-from antennaopt.report.convergence import convergence_figure, gene_figure, shortfall_figure
+from antennaopt.report.convergence import (
+    convergence_figure,
+    gene_figure,
+    hypervolume_figure,
+    hypervolumes,
+    shortfall_figure,
+)
 from antennaopt.report.explorer import explorer_data, influence
 from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure, polar_names
@@ -190,6 +196,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
         influence=influence_table(record),
         trade_offs=extremes_table(found) if (found := extremes(record)) else None,
         explorer=explored,
+        front=None if record.front is None else len(record.front),
         left_out=f"; {left_out} more antennas are left out" if left_out else "",
         commands=commands(record),
         files=[(one, f"{max(one.size / 1e3, 1):.0f} kB") for one in files],
@@ -223,14 +230,17 @@ def _shown(value: Any) -> Any:
 def figures(record: RunRecord) -> dict[str, Any]:
     """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
     drawn: dict[str, Any] = dict.fromkeys(
-        ("convergence", "shortfalls", "section", "field", "e_plane", "h_plane", "co_plane", "matching")
+        ("convergence", "hypervolume", "shortfalls", "section", "field", "e_plane", "h_plane", "co_plane", "matching")
     )
     drawn["genes"] = []
     best = record.best
     if best is None:
         return drawn
-    drawn["convergence"] = address(convergence_figure(record))
-    drawn["shortfalls"] = address(shortfall_figure(record))
+    volumes = hypervolumes(record.events) if record.front is not None else {}
+    drawn["hypervolume"] = address(hypervolume_figure(volumes)) if volumes else None
+    if record.front is None:
+        drawn["convergence"] = address(convergence_figure(record))
+        drawn["shortfalls"] = address(shortfall_figure(record))
     drawn["genes"] = [
         (gene.name, address(gene_figure(record, gene))) for gene in record.folder.columns.genes[:MOST_GENES]
     ]

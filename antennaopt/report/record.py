@@ -17,6 +17,7 @@ from antennaopt.families import Family
 from antennaopt.figures import LINEAR
 from antennaopt.machine import read_regular
 from antennaopt.report.field_data import FieldMap, read_field_map
+from antennaopt.report.front import front_rows, is_front
 from antennaopt.report.goals import Findings, findings_of, goals_of, reused
 from antennaopt.report.patterns import Cuts
 from antennaopt.search.objectives import Objective, Standing
@@ -81,6 +82,11 @@ class RunRecord:
         crown = crowned(self.certificates, self.certificate_mode)
         found = self.ok[self.ok["individual"] == crown]
         return lowest(self.ok if found.empty else found)
+
+    @cached_property
+    def front(self) -> Frame | None:
+        """The rows of the front, in order of the first objective; None of a run that searched for none."""
+        return front_rows(self.folder, self.frame) if is_front(self.resolved) else None
 
     @property
     def certificate_mode(self) -> str:

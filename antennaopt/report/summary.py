@@ -11,6 +11,7 @@ from antennaopt.metrics import Metric, Place, reported_in
 from antennaopt.quantities import frequency_span, general, gigahertz, number, signed
 from antennaopt.report.goals import (
     bounds_line,
+    constraint_text,
     frequencies_text,
     goals_line,
     place_text,
@@ -78,6 +79,8 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
         goals += [(metric, goal) for goal in record.goals if goal.name == metric.key] or [(metric, None)]
     goals += [(goal.about, goal) for goal in record.goals if goal.about not in always]
     rows = [_headline_row(record, metric, goal, best, before) for metric, goal in goals]
+    if record.front is not None:
+        return rows
     old = before["fitness"] if before is not None else None
     change = signed(best["fitness"] - old, 3) if old is not None else "–"
     rows.append(
@@ -104,7 +107,7 @@ def _headline_row(
 ) -> HeadlineRow:
     metric = label.key
     frequencies = goal.frequencies if goal else ()
-    more = goal.at_least is not None if goal else label.larger_is_better
+    more = goal.at_least is not None or goal.aim == "largest" if goal else label.larger_is_better
     values = [worst(record, row, metric, frequencies, more=more) if row is not None else None for row in (best, before)]
     change = "–" if None in values else label.difference(values[0] - values[1])  # type: ignore[operator]
     standing = record.standing(goal) if goal else None
@@ -113,13 +116,13 @@ def _headline_row(
         several = len(frequencies or record.frequencies) > 1
         text = value_text(standing) + (f" at {place_text(standing)}" if several and place_text(standing) else "")
     return HeadlineRow(
-        title=_headline_title(record, label, frequencies, more=more),
+        title=(constraint_text(goal) if goal else "") + _headline_title(record, label, frequencies, more=more),
         goal=target_text(goal) if goal else "",
         before="–" if before is None else label.text(values[1]),
         best=text,
         change=change,
         verdict=verdict_text(standing) if standing else "",
-        met=standing.met if standing else None,
+        met=standing.met if standing and not standing.aim else None,
     )
 
 

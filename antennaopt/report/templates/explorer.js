@@ -6,15 +6,16 @@
   const plot = byId("plot"), pattern = byId("pattern"), tip = byId("tip");
   const chooseX = byId("x"), chooseY = byId("y"), polar = byId("polar");
   const column = Object.fromEntries(data.columns.map((name, at) => [name, data.rows[at]]));
-  const ink = "#22262b", soft = "#8a929a", line = "#d9dce0", blue = "#0072b2", red = "#b34700";
+  const ink = "#22262b", soft = "#8a929a", line = "#d9dce0", blue = "#0072b2", red = "#b34700", green = "#009e73";
   let chosen = 0, hovered = -1, places = [];
 
   data.individuals.forEach((_, at) => { if (column.fitness[at] < column.fitness[chosen]) chosen = at; });
   for (const choose of [chooseX, chooseY]) {
     for (const name of data.columns) choose.add(new Option(name, name));
   }
-  chooseX.value = "number";
-  chooseY.value = "fitness";
+  chooseX.value = data.across;
+  chooseY.value = data.up;
+  const front = new Set(data.front);
 
   function shown(value) { return value === null ? "" : String(value); }
 
@@ -84,6 +85,7 @@
     const [x, y] = frame(to, width, height, ends(xs), ends(ys), chooseX.value, chooseY.value);
     places = data.individuals.map((_, at) => xs[at] === null || ys[at] === null ? null : [x(xs[at]), y(ys[at])]);
     places.forEach((place, at) => { if (place) dot(to, place, 2.5, data.patterns[data.individuals[at]] ? blue : soft); });
+    for (const at of data.front) if (places[at]) dot(to, places[at], 4, green);
     if (hovered >= 0 && places[hovered]) dot(to, places[hovered], 5, ink);
     if (places[chosen]) dot(to, places[chosen], 5, red);
   }
@@ -104,7 +106,7 @@
     to.fillStyle = ink;
     if (!own) {
       to.textAlign = "center";
-      to.fillText("Patterns are here of the " + Object.keys(data.patterns).length + " best antennas (blue dots).", width / 2, height / 2);
+      to.fillText("Patterns are here of " + Object.keys(data.patterns).length + " antennas, the best ones.", width / 2, height / 2);
       return;
     }
     const high = Math.ceil(Math.max(...own.e, ...own.h) / 5) * 5, low = high - 50;
@@ -144,7 +146,8 @@
   }
 
   function showValues() {
-    byId("name").textContent = data.individuals[chosen];
+    byId("name").textContent = data.individuals[chosen] + (front.has(chosen) ? ", on the front" : "");
+    byId("command").textContent = data.commands.replaceAll("ID", data.individuals[chosen]);
     const table = byId("values");
     table.replaceChildren();
     data.columns.forEach((name, at) => {
@@ -170,7 +173,7 @@
     if (at !== hovered) { hovered = at; drawPlot(); }
     tip.hidden = at < 0;
     if (at < 0) return;
-    tip.textContent = [data.individuals[at], ...new Set(["fitness", chooseX.value, chooseY.value])]
+    tip.textContent = [data.individuals[at], ...new Set([...(data.front.length ? [] : ["fitness"]), chooseX.value, chooseY.value])]
       .map((name, place) => place ? name + " " + shown(column[name][at]) : name).join(", ");
     tip.style.left = Math.min(places[at][0] + 12, plot.clientWidth - 220) + "px";
     tip.style.top = places[at][1] + 12 + "px";
