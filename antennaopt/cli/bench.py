@@ -35,6 +35,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
       antennaopt bench search --seeds 10 --json search.json
       antennaopt bench sweep --json sweep.json --plot sweep.png
       antennaopt bench farm --plot farm.svg
+      antennaopt bench study experiments/ka_band_lens.toml
     """  # noqa: D301 - \b is click's
     if context.invoked_subcommand is not None:
         if matrix or json_file is not None:
@@ -146,6 +147,59 @@ def search(
     rows = bench_search(experiment, seeds=numbers, backend=name, scheduler=scheduler, progress=progress)
     progress.close()
     out.finish(rows)
+
+
+@bench.command(short_help="A whole study: where its wall time goes.")
+@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
+@backend_option()
+@set_option
+@bench_options()
+def study(out: Sink, file: Path | None, backend: str, overrides: tuple[str, ...]) -> None:
+    """Carry a study out on this machine, and split its wall time; the quickstart unless another is given.
+
+    Nothing is taken from the evaluation cache, and the run folder is removed. The driver's share of the search is
+    sampled every 5 ms; the workers note the stages of each batch. Generations from the second on count as the search.
+
+    \b
+    Examples:
+      antennaopt bench study --json study.json
+      antennaopt bench study experiments/ten_thousand.toml --backend cuda
+    """  # noqa: D301 - \b is click's
+    name = chosen_backend(backend, quiet=out.quiet)
+    from antennaopt.experiment import load_experiment
+
+    experiment = load_experiment(file or quickstart(), overrides)
+    from antennaopt.bench.study import bench_study
+    from antennaopt.run.progress import for_terminal
+
+    if experiment.cluster.kind != "local":
+        raise ConfigurationError(
+            f'cluster.kind = "{experiment.cluster.kind}": bench study splits the time of this '
+            'machine only; add --set cluster.kind="local"'
+        )
+    if experiment.evolution.generations < 2:
+        raise ConfigurationError("evolution.generations = 1 leaves no generation after the first; give at least 2")
+    out.finish([bench_study(experiment, backend=name, progress=for_terminal(quiet=out.quiet))], _study_table)
+
+
+def _study_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    (row,) = rows
+    whole = sum(row["wall_seconds"].values())
+    parts = [["wall time", "s", ""]]
+    parts += [[name.replace("_", " "), f"{s:.2f}", f"{s / whole:.0%}"] for name, s in row["wall_seconds"].items()]
+    driver = [["driver, in the search", ""], *([name, f"{share:.1%}"] for name, share in row["driver_share"].items())]
+    workers = [["workers, in the search", ""]]
+    workers += [[name, f"{share:.1%}"] for name, share in row["worker_share"].items()]
+    kernel = row["kernel_cell_steps_per_s"]
+    rate = f"{row['cell_steps_per_s'] / 1e6:.4g} M cell-steps/s of a worker while it steps"
+    if kernel is not None:
+        share = row["cell_steps_per_s"] / kernel
+        rate += f", {share:.0%} of the {kernel / 1e6:.4g} M of {row['kernel_scheme']} alone on this lattice"
+    return "\n\n".join([
+        aligned([*parts, ["whole command", f"{whole:.2f}", ""]]), aligned(driver), aligned(workers),
+        f"{row['antennas_per_s']:.4g} antennas/s, {row['steps']:.0f} steps an antenna on {row['shape'][0]} x "
+        f"{row['shape'][1]} cells, {row['workers']} workers\n{rate}",
+    ])  # fmt: skip
 
 
 def _waiting_table(summary: Sequence[Mapping[str, Any]]) -> str:

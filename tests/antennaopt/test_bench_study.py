@@ -1,0 +1,69 @@
+"""`bench study`: a whole run with real workers and the real solver; its parts add up to the command's time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antennaopt.bench import study
+
+SMALL = (
+    "evolution.population=4", "evolution.generations=2", "evolution.elites=1",
+    'certificate.mode="off"', "cluster.workers=1",
+)  # fmt: skip
+
+
+def changes(overrides):
+    return [word for one in overrides for word in ("--set", one)]
+
+
+def test_the_parts_are_the_whole(call):
+    code, out, err = call(
+        "bench", "study", *(word for one in SMALL for word in ("--set", one)), "--quiet", "--json", "-"
+    )
+    assert code == 0, err
+    (row,) = json.loads(out)
+    assert (row["antennas"], row["workers"], row["generations"]) == (3, 1, 2)
+    assert all(seconds >= 0.0 for seconds in row["wall_seconds"].values()) and row["wall_seconds"]["certify"] == 0.0
+    assert row["antennas_per_s"] == pytest.approx(row["antennas"] / row["wall_seconds"]["search"])
+    for shares in (row["driver_share"], row["worker_share"]):
+        assert sum(shares.values()) == pytest.approx(1.0, abs=0.2) and min(shares.values()) > -0.05
+    assert row["driver_share"]["wait"] > 0.5 and row["worker_share"]["step"] > row["worker_share"]["transform"]
+    assert row["cell_steps_per_s"] > 0.0 and row["kernel_cell_steps_per_s"] > 0.0
+    assert not list(Path.cwd().iterdir()), "a bench leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("calls", "what"),
+    [
+        ([("/x/antennaopt/farm/dask_tasks.py", "landed"), ("/x/antennaopt/run/driver.py", "_round")], "wait"),
+        ([("/x/antennaopt/farm/dask_tasks.py", "send"), ("/x/antennaopt/run/driver.py", "_round")], "send and receive"),
+        ([("/lib/json/encoder.py", "encode"), ("/x/antennaopt/store/checkpoint.py", "write")], "store"),
+        ([("/x/antennaopt/search/objectives.py", "f"), ("/x/antennaopt/search/base.py", "tell")], "score"),
+        ([("/x/antennaopt/search/operators.py", "f")], "breed"),
+        ([("/lib/threading.py", "wait")], "other"),
+    ],
+)
+def test_what_the_driver_does_is_named_by_its_innermost_frame_of_ours(calls, what):
+    assert study.doing(calls) == what
+
+
+def test_a_batch_that_began_before_the_search_counts_in_part():
+    batches = [
+        {"began": 0.0, "ended": 4.0, "stages": {"step": 4.0}},
+        {"began": 5.0, "ended": 6.0, "stages": {"step": 0.5}},
+    ]
+    shares = study._worker_shares(batches, 2.0, 12.0, 1)
+    assert shares["step"] == pytest.approx(0.25) and shares["idle"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (["evolution.generations=1"], "no generation after the first"),
+        (['cluster.kind="address"', 'cluster.address="tcp://127.0.0.1:1"'], "of this machine only"),
+    ],
+)
+def test_refused(call, changed, says):
+    code, _, err = call("bench", "study", *changes(changed))
+    assert code == 2 and says in err and err.count("error") == 1
