@@ -181,3 +181,8 @@ def _fill_descriptors() -> None:
         except OSError:
             with suppress(OSError):
                 os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number is this one
+
+
+def plain(text: str) -> str:
+    """Return text with signs that every terminal has: those of the report are of print."""
+    return text.replace("\N{MINUS SIGN}", "-").replace("\N{DEGREE SIGN}", "deg")

@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.quantities import format_length
-from antennaopt.terminal import one_line
+from antennaopt.terminal import one_line, plain
 
 if TYPE_CHECKING:
     from antennaopt.figures import Figure
@@ -197,11 +197,6 @@ def findings_lines(findings: Findings) -> list[str]:
     lines = [goals_line(findings.goals), aligned(rows, left=(0, 1, 4)) if findings.goals else ""]
     lines += [bounds_line(findings.at_bounds), reach_line(findings.out_of_reach)]
     return [plain(line) if "\n" in line else filled(plain(line)) for line in lines if line]
-
-
-def plain(text: str) -> str:
-    """Return text of the report in the letters of every terminal."""
-    return text.replace("\N{MINUS SIGN}", "-").replace("\N{DEGREE SIGN}", "deg")
 
 
 def filled(text: str) -> str:

@@ -22,7 +22,7 @@ from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
 from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
-from antennaopt.run.unmet import UnmetConstraints
+from antennaopt.run.unmet import Unmet
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
@@ -49,7 +49,7 @@ class Driver:
         self._start = self._clock() - interfaces.seconds_before
         self._began = self._clock()
         self._reason: str | None = None
-        self._unmet = UnmetConstraints(self.memory, interfaces)
+        self._unmet = Unmet(self.memory, interfaces)
         self._batch = self._capacity = 1
         self._outcomes: Iterator[tuple[str, Outcome]] | None = None
         self._block: dict[str, Evaluation] = {}
@@ -314,11 +314,11 @@ class Driver:
         report = generation_report(self.search, number, block, now - self._began)
         self._block, self._partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
-        self._unmet.take(number, block)
         self._unsaved = block, self._state(()), report
         if self.search.by_order:
             self._save()
         self._progress.generation_done(report)
+        self._unmet.take(number, block)
         best = next((one for one in block if one.candidate.individual == report.individual), None)
         if best is not None:
             self._progress.best_found(best.candidate.individual, best.values, best.outcome)

@@ -169,9 +169,9 @@ def test_a_constraint_that_no_antenna_meets_is_warned_of_once(algorithm):
     study.run()
     (line,) = [line for line in said.getvalue().splitlines() if line.startswith("WARNING")]
     assert line.startswith(
-        "WARNING: constraint.0, S11 at most −30 dB, is met by no antenna of the first 3 generations; "
+        "WARNING: constraint.0, S11 at most -30 dB, is met by no antenna of the first 3 generations; "
     )
-    assert "least violation −1" in line and " dB (g000" in line
+    assert "least violation -1" in line and " dB (g000" in line
     study, said = warned(at_most=-10.0, algorithm=algorithm)
     study.run()
     assert "WARNING" not in said.getvalue()
@@ -253,3 +253,16 @@ def test_a_run_with_one_objective_has_no_front(tmp_path):
     done = carried_out(tmp_path, objective=[GAIN], evolution={"algorithm": "ga", "population": 4, "generations": 1})
     with pytest.raises(ConfigurationError, match=r"has 1 objective, and a front needs two; see `best`"):
         _ = ao.open_run(done.folder).front
+
+
+def test_a_goal_that_no_antenna_comes_near_is_named_after_the_first_generations():
+    """S11 is near -15 dB: -30 dB is far, -16 dB is not; the run goes on, and says so once."""
+    for level, far in ((-30.0, True), (-16.0, False)):
+        said = io.StringIO()
+        goals = build([{"metric": "s11_db", "at_most": level}, GAIN | {"at_least": 1.0}])
+        study = driver(MemoryStore(), objectives=goals, progress=Lines(said))
+        study.run()
+        lines = [line for line in said.getvalue().splitlines() if line.startswith("after 3 generations")]
+        assert len(lines) == far
+        if far:
+            assert "came within 1 dB of: S11 at most -30 dB (nearest: -1" in lines[0] and "Directivity" not in lines[0]
