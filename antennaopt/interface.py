@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, figure_asked, load_file, parse_table
+from antennaopt.run.opened import Run
 from antennaopt.solve.simulate import Simulated, Subject, with_cell
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
     from antennaopt.metrics import Metric
@@ -134,56 +134,6 @@ class Simulation:
         )
         title = html.escape(self._simulated.title)
         return f"<p><b>{title}</b><br>{about}</p><table><tr><th></th>{head}</tr>{lines}</table>"
-
-
-class Run:
-    """A run folder, finished or not.
-
-    Attributes:
-        folder: Its path.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """Every evaluation, one row an individual, in order of generation and slot."""
-        from antennaopt.store import load
-
-        return load(self.folder)
-
-    @property
-    def front(self) -> pd.DataFrame:
-        """Rows that no other is better than in all objectives, two or more; see `antennaopt.report.front`."""
-        from antennaopt.report.front import front_of
-
-        return front_of(self.folder)
-
-    @property
-    def best(self) -> Individual:
-        """The best individual: `individual`, `design`, `fitness`, `outcome`; `ao.simulate(run.best)` solves it again.
-
-        Raises:
-            ConfigurationError: No antenna of the run is `ok` yet.
-        """
-        return self.individual("best")
-
-    def individual(self, name: str) -> Individual:
-        """Return an individual.
-
-        Args:
-            name: Its id as in the rows, `g0003-s012`, or `best`.
-
-        Raises:
-            ConfigurationError: There is no such individual.
-        """
-        from antennaopt.run.stores import recall
-
-        return recall(self.folder, name)
-
-    def __repr__(self) -> str:
-        return f"<Run {str(self.folder)!r}>"
 
 
 def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:

@@ -29,6 +29,7 @@ COMMANDS = {
     "status": "status",
     "compare": "compare",
     "report": "compare",
+    "tolerance": "tolerance",
     "simulate": "simulate",
     "export": "export",
     "validate": "validate",
@@ -42,7 +43,20 @@ COMMANDS = {
 }
 """In the order of `--help`; each with the module of this package that holds it under its name."""
 
-CACHING = ("demo", "run", "resume", "compare", "report", "simulate", "cache", "doctor", "worker", "bench", "tiles")
+CACHING = (
+    "demo",
+    "run",
+    "resume",
+    "compare",
+    "report",
+    "tolerance",
+    "simulate",
+    "cache",
+    "doctor",
+    "worker",
+    "bench",
+    "tiles",
+)
 """Commands that solve or draw, and so keep something in a cache folder."""
 
 SOLVER_EXIT_CODES = {"ConfigError": 2, "Unsuitable": 5, "DeviceError": 5, "OutOfMemory": 5, "KernelBuildError": 5}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, ValidationInfo
 
+from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import Antenna, bounds_of
 from antennaopt.experiment.fields import (
     MISSING,
@@ -18,6 +19,7 @@ from antennaopt.experiment.fields import (
     is_resolved,
     refuse,
     unknown_key,
+    written,
 )
 from antennaopt.families import SHARED, Parameter, parameter_of
 from antennaopt.quantities import format_length
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 AIMS = ("yield", "worst", "mean")
 KINDS = ("normal", "uniform")
+CORRELATED = "correlated"
 MOST_SAMPLES = 100_000
 
 
@@ -85,6 +88,49 @@ def _spreads(value: Any, antenna: Antenna, *, si: bool) -> tuple[Spread, ...]:
                 text = f"and {taken[twice]!r} are both about antenna.{twice}; remove one of them"
                 raise EntryError(text, value=MISSING)
     return tuple(found)
+
+
+def spreads_of(table: Mapping[str, Any], antenna: Antenna) -> tuple[Spread, ...]:
+    """Read tolerances as `[tolerance.of]` has them.
+
+    Args:
+        table: By parameter: `{"lens.radii": {"sigma": "0.02 mm"}}`.
+        antenna: Whose parameters they are.
+
+    Raises:
+        ConfigurationError: One line, the first fault.
+    """
+    try:
+        return _spreads(table, antenna, si=False)
+    except EntryError as error:
+        value = "" if error.value is MISSING else f" = {written(error.value)}"
+        raise ConfigurationError(
+            f"tolerance of {'.'.join(map(str, error.path)) or 'nothing'}{value} {error.text}"
+        ) from None
+
+
+def spreads_written(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the table of tolerances that are written in one line each: `lens.radii=0.02 mm, uniform, correlated`.
+
+    Raises:
+        ConfigurationError: One is not written so.
+    """
+    found = {}
+    for text in texts:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        sigma, *words = (part.strip() for part in value.split(","))
+        if not sign or not name or not sigma or not {*words} <= {*KINDS, CORRELATED}:
+            raise ConfigurationError(
+                f"--of {text!r} is not of the form NAME=SIGMA[, {' or '.join(KINDS)}][, {CORRELATED}]; write for "
+                'example --of "lens.radii=0.02 mm, correlated"'
+            )
+        try:
+            number: float | str = float(sigma)
+        except ValueError:
+            number = sigma
+        kinds = [word for word in words if word in KINDS]
+        found[name] = {"sigma": number, "kind": kinds[0] if kinds else KINDS[0], "correlated": CORRELATED in words}
+    return found
 
 
 def _named(prefix: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -183,7 +229,7 @@ def tolerance_warnings(tolerance: Tolerance | None) -> tuple[str, ...]:
         return ()
     return (
         f"tolerance.samples = {tolerance.samples}: the search takes no samples yet, and its fitness is that of the "
-        "design",
+        "design; `antennaopt tolerance RUN` computes the yield of what it finds",
     )
 
 

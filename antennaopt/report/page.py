@@ -32,6 +32,7 @@ from antennaopt.report.goals import reused_words
 from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure, polar_names
 from antennaopt.report.record import Row, RunRecord, read_run
 from antennaopt.report.simulation import field_map_figure, in_decibels
+from antennaopt.report.tolerance import yields_of
 from antennaopt.report.trade_offs import extremes, extremes_table
 from antennaopt.store.files import write_text
 from antennaopt.store.reading import damage_lines, stepping_of
@@ -192,6 +193,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
         best=str(record.best["individual"]) if record.best is not None else None,
         first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
         figures=drawn,
+        yields=yields_of(record.folder.path),
         genes=summary.gene_table(record),
         influence=influence_table(record),
         trade_offs=extremes_table(found) if (found := extremes(record)) else None,

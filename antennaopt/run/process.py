@@ -116,15 +116,18 @@ class Noise(logging.Handler):
                 self._log("noise", logger=record.name, level=record.levelname, text=self.format(record))
 
 
-def require_guard() -> None:
-    """Refuse a call of `optimise` from a script's top level: each worker process would import the script and repeat it.
+def require_guard(call: str = "optimise") -> None:
+    """Refuse a call from a script's top level: each worker process would import the script and repeat it.
+
+    Args:
+        call: Name of the function.
 
     Raises:
         ConfigurationError: The call is outside `if __name__ == "__main__":`, or in a worker's import of the script.
     """
     remedy = 'put it inside `if __name__ == "__main__":`, because worker processes import the script'
     if multiprocessing.parent_process() is not None:
-        raise ConfigurationError(f"optimise was called while a worker process imported the script; {remedy}")
+        raise ConfigurationError(f"{call} was called while a worker process imported the script; {remedy}")
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     frame, line = sys._getframe(), None
     while frame is not None:
@@ -140,4 +143,4 @@ def require_guard() -> None:
         return
     guards = (node for node in tree.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test))
     if not any(node.lineno <= line <= (node.end_lineno or line) for node in guards):
-        raise ConfigurationError(f"optimise is called in line {line} of {Path(script).name}; {remedy}")
+        raise ConfigurationError(f"{call} is called in line {line} of {Path(script).name}; {remedy}")

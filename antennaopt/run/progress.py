@@ -101,6 +101,12 @@ class Progress:
     def certified(self, individual: str, *, trusted: bool) -> None:
         """Count one antenna as certified."""
 
+    def sampling_started(self, to_solve: int) -> None:
+        """Begin to solve `to_solve` made antennas of a design."""
+
+    def sampled(self, outcome: Outcome, *, done: int, met: int) -> None:
+        """Count a made antenna; `met` of the `done` so far meet all goals."""
+
     def close(self) -> None:
         """Put the terminal back in order."""
 
@@ -111,6 +117,7 @@ class Lines(Progress):
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._certified, self._to_certify = 0, 0
+        self._to_sample, self._sampled = 0, time.monotonic()
 
     def note(self, text: str) -> None:
         """Print the line."""
@@ -129,6 +136,17 @@ class Lines(Progress):
         self._certified += 1
         verdict = "trusted" if trusted else "doubtful"
         self.note(f"certificate {self._certified}/{self._to_certify}  {individual} {verdict}")
+
+    def sampling_started(self, to_solve: int) -> None:
+        """Count from nothing."""
+        self._to_sample, self._sampled = to_solve, time.monotonic()
+
+    def sampled(self, outcome: Outcome, *, done: int, met: int) -> None:
+        """Print a line now and then, and at the end."""
+        now = time.monotonic()
+        if done == self._to_sample or now - self._sampled >= LOG_EVERY_S:
+            self._sampled = now
+            self.note(f"antennas {done}/{self._to_sample}  {met} meet all goals")
 
 
 class Bar(Progress):
@@ -171,6 +189,14 @@ class Bar(Progress):
         self._begin("certificates", to_solve)
 
     def certified(self, individual: str, *, trusted: bool) -> None:
+        """Move the bar."""
+        self.evaluated()
+
+    def sampling_started(self, to_solve: int) -> None:
+        """Start the bar again."""
+        self._begin("made antennas", to_solve)
+
+    def sampled(self, outcome: Outcome, *, done: int, met: int) -> None:
         """Move the bar."""
         self.evaluated()
 

@@ -144,6 +144,8 @@ def remove_leftovers(folder: Path) -> None:
 
 
 FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
+OPTIONAL_FOLDERS = ("tolerance",)
+"""Folders that some run folders have."""
 FILES = ("experiment.toml", "resolved.json", "manifest.json", "parents.json", "failures.jsonl", ".lock")
 
 
@@ -160,10 +162,10 @@ def refuse_strangers(run: Path) -> None:
     """
     root = os.path.realpath(run)
     with suppress(OSError), os.scandir(run) as entries:
-        found = [entry for entry in entries if entry.name in (*FOLDERS, *FILES)]
+        found = [entry for entry in entries if entry.name in (*FOLDERS, *OPTIONAL_FOLDERS, *FILES)]
         for entry in found:
             _refuse_stranger(entry, root)
-        for folder in (entry.path for entry in found if entry.name in FOLDERS):
+        for folder in (entry.path for entry in found if entry.name in (*FOLDERS, *OPTIONAL_FOLDERS)):
             with suppress(OSError), os.scandir(folder) as below:
                 for entry in below:
                     _refuse_stranger(entry, root)
@@ -175,7 +177,7 @@ def is_own_file(run: Path, path: Path) -> bool:
         parts = path.resolve().relative_to(run.resolve()).parts
     except ValueError:
         return False
-    return bool(parts) and (parts[0] in FOLDERS or parts[0] in FILES)
+    return bool(parts) and parts[0] in (*FOLDERS, *OPTIONAL_FOLDERS, *FILES)
 
 
 def _refuse_stranger(entry: os.DirEntry[str], root: str) -> None:
@@ -213,7 +215,7 @@ def new_folder(parent: Path, name: str) -> Path:
 
 def refuse_links(path: Path) -> None:
     """Write to no folder or log that leads elsewhere; files written in one step take the place of a link."""
-    for name in (*FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl", "logs/order.jsonl"):
+    for name in (*FOLDERS, *OPTIONAL_FOLDERS, ".lock", "failures.jsonl", "logs/run.jsonl", "logs/order.jsonl"):
         if (path / name).is_symlink():
             raise ResumeRefusedError(f"{path / name} is a link; a run folder holds its own files, put them there")
 

@@ -8,6 +8,7 @@ import pytest
 COMMANDS = [
     "status RUN", "status RUN --watch", "report RUN", "compare RUN OTHER", "compare OTHER RUN",
     "export RUN --toml best.toml", "simulate RUN --individual best", "resume RUN", "resume RUN --fork",
+    "tolerance RUN",
 ]  # fmt: skip
 SECRET = "a key of another user"
 

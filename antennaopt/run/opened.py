@@ -1,0 +1,104 @@
+"""A run folder as an object of Python: its rows, its antennas and their yield."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from antennaopt.run.stores import Individual
+    from antennaopt.run.tolerance import YieldStudy
+
+
+class Run:
+    """A run folder, finished or not.
+
+    Attributes:
+        folder: Its path.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Every evaluation, one row an individual, in order of generation and slot."""
+        from antennaopt.store import load
+
+        return load(self.folder)
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """Rows that no other is better than in all objectives, two or more; see `antennaopt.report.front`."""
+        from antennaopt.report.front import front_of
+
+        return front_of(self.folder)
+
+    @property
+    def best(self) -> Individual:
+        """The best individual: `individual`, `design`, `fitness`, `outcome`; `ao.simulate(run.best)` solves it again.
+
+        Raises:
+            ConfigurationError: No antenna of the run is `ok` yet.
+        """
+        return self.individual("best")
+
+    def individual(self, name: str) -> Individual:
+        """Return an individual.
+
+        Args:
+            name: Its id as in the rows, `g0003-s012`, or `best`.
+
+        Raises:
+            ConfigurationError: There is no such individual.
+        """
+        from antennaopt.run.stores import recall
+
+        return recall(self.folder, name)
+
+    def tolerance(
+        self,
+        individual: str = "best",
+        *,
+        samples: int = 1000,
+        seed: int | None = None,
+        of: Mapping[str, Any] | None = None,
+        workers: int | None = None,
+        backend: str = "auto",
+        scheduler: str | None = None,
+    ) -> YieldStudy:
+        """Compute the yield of an antenna, the share of made antennas that meet all goals, as the command does.
+
+        Worker processes import the calling script: call it inside `if __name__ == "__main__":`.
+
+        Args:
+            individual: Its id, or `best`.
+            samples: Made antennas to solve.
+            seed: Of the deviations; the run's when None.
+            of: Tolerances in place of the run's `[tolerance.of]`: `{"lens.radii": {"sigma": "0.02 mm"}}`.
+            workers: Local worker processes; the run's when None.
+            backend: `auto` (the run's), `cpu` or `cuda`.
+            scheduler: Address of a running Dask scheduler; the run's cluster when None.
+
+        Returns:
+            `value` (the yield), `interval`, `account` (spread of each goal, influences), `rows`.
+
+        Raises:
+            ConfigurationError: No such individual, no tolerances, or the call is not guarded.
+            ClusterError: No scheduler, no worker, no device.
+            Interrupted: Ctrl-C; the same call goes on with what the evaluation cache has.
+        """
+        from antennaopt.run.process import require_guard
+
+        require_guard("tolerance")
+        from antennaopt.run.tolerance import Request, tolerance
+
+        cluster = {} if workers is None else {"workers": workers}
+        request = Request(individual=individual, samples=samples, seed=seed, of=of, cluster=cluster)
+        return tolerance(self.folder, request, backend=None if backend == "auto" else backend, scheduler=scheduler)
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder)!r}>"
