@@ -165,8 +165,9 @@ def outcome_lines(summary: RunSummary) -> list[str]:
 
     lines: list[str] = []
     if summary.best is not None:
-        lines += ["", comparison(summary.best, summary.first_best, drawn=summary.first_drawn)]
-        lines += worse_lines(summary.best, summary.first_best)
+        weighted = summary.front is None
+        lines += ["", comparison(summary.best, summary.first_best, drawn=summary.first_drawn, weighted=weighted)]
+        lines += worse_lines(summary.best, summary.first_best) if weighted else front_lines(summary)
         lines.append("")
     if summary.findings is not None and summary.findings.goals:
         lines += [*findings_lines(summary.findings), ""]
@@ -175,6 +176,15 @@ def outcome_lines(summary: RunSummary) -> list[str]:
         lines.append(filled("The search ended with an antenna that meets all goals, but is not trusted. To go on:"))
         lines.append(f"  antennaopt resume {shlex.quote(str(summary.folder))} --set evolution.stop.goals=false")
     return lines
+
+
+def front_lines(summary: RunSummary) -> list[str]:
+    """Return what a search for a front came to; nothing of another search."""
+    if summary.front is None:
+        return []
+    count, volume = summary.front
+    what = f"front: {count} antenna{'' if count == 1 else 's'}, hypervolume {volume:.5g}; the table has one of them."
+    return [filled(what), f'their rows: antennaopt.open_run("{summary.folder}").front']
 
 
 def antennas_line(summary: RunSummary) -> str:
@@ -233,13 +243,14 @@ def certificate_lines(summary: RunSummary) -> list[str]:
     return [filled(f"certificate: {summary.certificate}")] if summary.certificate else []
 
 
-def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True) -> str:
+def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True, weighted: bool = True) -> str:
     """Return the table of the best antenna and the best of the first generation; worst value over the frequencies.
 
     Args:
         best: Best of the run.
         first: Best of the first generation, or None.
         drawn: Whether that was drawn at random; all of a fork's first generation may be planted.
+        weighted: Whether the fitness, a weighted sum, is a row.
     """
     from antennaopt.metrics import Place, reported_in
 
@@ -250,5 +261,6 @@ def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True) ->
     for metric in reported_in(Place.SUMMARY):
         values = (metric.worst(one.outcome.get(metric.key) or ()) for _, one in columns)
         rows.append([metric.heading, *(cell(value, metric.decimals) for value in values)])
-    rows.append(["fitness (0 is all goals met)", *(f"{one.fitness:.4g}" for _, one in columns)])
+    if weighted:
+        rows.append(["fitness (0 is all goals met)", *(f"{one.fitness:.4g}" for _, one in columns)])
     return aligned(rows, wrap=True)

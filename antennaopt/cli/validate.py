@@ -56,7 +56,7 @@ def describe(experiment: Experiment) -> list[str]:
     destination = experiment.cluster.destination()
     lines += [f"cluster      {one_line(destination)}"] if destination else []
     lines += [f"gene         {gene.name}: {_range(gene)}" for gene in genes]
-    lines += [f"objective    {_goal(objective)}" for objective in experiment.goals]
+    lines += [f"{'constraint   ' if one.constraint else 'objective    '}{_goal(one)}" for one in experiment.goals]
     lines += [f"tolerance    {line}" for line in tolerance_lines(experiment)]
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.reach() if genes else experiment.bounds()
@@ -85,7 +85,7 @@ def describe(experiment: Experiment) -> list[str]:
         )
     if not experiment.objectives:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]
-    most = evolution.population + (evolution.generations - 1) * (evolution.population - evolution.elites)
+    most = evolution.settings.most_evaluations
     search = f"{evolution.algorithm}, population {evolution.population}, {evolution.generations} generations"
     lines.append(f"search       {search}, at most {most} antennas")
     buildable, refusals = first_designs(experiment)
@@ -135,8 +135,11 @@ def _goal(objective: Any) -> str:
     goal = " and ".join(f"{word} {level:g}" for level, word in bounds if level is not None)
     if objective.figure is not None and objective.figure.mask is not None:
         goal = "within the mask"
+    if objective.aim is not None:
+        goal = objective.aim
     where = f" at {_frequencies(objective.frequencies)}" if objective.frequencies else ""
-    return f"{objective.name} {goal}{where}, weight {objective.weight:g}"
+    weight = "" if objective.constraint or objective.aim else f", weight {objective.weight:g}"
+    return f"{objective.name} {goal}{where}{weight}"
 
 
 def _frequencies(frequencies: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from antennaopt.quantities import general
 from antennaopt.report.goals import goal_text, metrics_of, value_text
 from antennaopt.report.record import RunRecord
-from antennaopt.search.objectives import Standing, standings
+from antennaopt.search.objectives import LARGEST, Standing, standings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,8 @@ def extremes(record: RunRecord) -> tuple[Extreme, ...]:
     if len(goals) < 2 or missed.shape[1] != len(goals) or not len(ok) or not np.isfinite(missed).all():
         return ()
     found = []
-    for shortfall in missed.T:
+    signs = [-1.0 if goal.aim == LARGEST else 1.0 for goal in goals]
+    for shortfall in (missed * signs).T:
         row = ok.iloc[np.lexsort((ok["fitness"], shortfall))[0]].to_dict()
         found.append(
             Extreme(
@@ -60,7 +61,7 @@ def extremes_table(found: Sequence[Extreme]) -> dict[str, Any]:
         [
             goal_text(goal),
             one.individual,
-            *(f"{value_text(other)}{', met' if other.met else ''}" for other in one.standings),
+            *(f"{value_text(other)}{', met' if other.met and not other.aim else ''}" for other in one.standings),
             general(one.fitness, 4),
         ]
         for goal, one in zip(goals, found, strict=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.farm.interface import Farm
+from antennaopt.report.front import front_of
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
@@ -232,7 +233,9 @@ class Session:
 
     def _with_findings(self, summary: RunSummary) -> RunSummary:
         found = findings_of(self._folder, summary.best.individual) if summary.best else None
-        return replace(summary, origins=origins_of(self._folder), findings=found)
+        volume = self.driver.search.hypervolume
+        front = None if volume is None else (len(front_of(self._folder.path)), volume)
+        return replace(summary, origins=origins_of(self._folder), findings=found, front=front)
 
     def _write_best(self, summary: RunSummary, best: Finalist) -> None:
         certificate, outcome = summary.certificates.get(best.individual), best.outcome

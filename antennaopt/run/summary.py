@@ -204,6 +204,7 @@ class RunSummary:
             the one that they crown.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
+        front: Number of antennas on the front, and its hypervolume; None of a search for none.
         cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
     """
 
@@ -226,6 +227,7 @@ class RunSummary:
     reused: dict[str, int] = field(default_factory=dict)
     origins: dict[str, int] = field(default_factory=dict)
     findings: Findings | None = None
+    front: tuple[int, float] | None = None
     cache_dropped: int = 0
 
     def to_dict(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class NonDominated(Survivors):
     fitness is only a way to put antennas in an order that no dominated one leads.
 
     Attributes:
-        reference: The point that the hypervolume is measured from; None until an antenna meets all constraints.
+        reference: The point that the hypervolume is measured from; None until an antenna is `ok`.
     """
 
     reference: tuple[float, ...] | None = None
@@ -101,14 +101,19 @@ class NonDominated(Survivors):
     def _close_generation(self) -> None:
         """Measure the front; a generation without a larger hypervolume counts as one without improvement."""
         values = np.array([one.values for one in self.population if self._penalty(one) <= 0.0])
-        if self.reference is None and len(values):
-            given = self.settings.reference
-            self.reference = self._order.minimised(given) if given else tuple(float(x) for x in values.max(axis=0))
+        self.reference = self.reference or self._first_reference()
         self.hypervolume = None if self.reference is None else hypervolume(values, self.reference)
         better = (self.hypervolume or 0.0) > self._largest
         self._largest = max(self._largest, self.hypervolume or 0.0)
         self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
         self.generation += 1
+
+    def _first_reference(self) -> tuple[float, ...] | None:
+        """Return the point that is given, or the worst values so far, whether or not constraints are met."""
+        if self.settings.reference:
+            return self._order.minimised(self.settings.reference)
+        values = [one.values for one in self.population if one.ok and max(one.values) < UNDEFINED_AIM]
+        return tuple(map(max, zip(*values, strict=True))) if values else None
 
     def own_state(self) -> dict[str, Any]:
         """Return the reference point and the hypervolumes, the last and the largest."""

@@ -14,6 +14,7 @@ from test_study_driver import MemoryStore, driver
 
 import antennaopt as ao
 from antennaopt.cli.tables import report_lines
+from antennaopt.cli.validate import describe
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, load_experiment
 from antennaopt.report.goals import goals_line, goals_table
@@ -245,6 +246,10 @@ def test_the_log_has_the_hypervolume_of_each_generation(run):
 def test_a_run_says_how_its_best_antenna_stands_to_the_constraints(run):
     text = "\n".join(report_lines(run))
     assert "Constraint: S11" in text
+    count, volume = run.front
+    assert count == len(ao.open_run(run.folder).front) and volume > 0.0
+    assert f"front: {count} antennas, hypervolume {volume:.5g}; the table has one of them." in text
+    assert "weighted sum" not in text and "fitness" not in text
     with RunFolder.open(run.folder) as folder:
         assert folder.columns.shortfall_columns[2] == "shortfall_2_s11_db"
 
@@ -266,3 +271,11 @@ def test_a_goal_that_no_antenna_comes_near_is_named_after_the_first_generations(
         assert len(lines) == far
         if far:
             assert "came within 1 dB of: S11 at most -30 dB (nearest: -1" in lines[0] and "Directivity" not in lines[0]
+
+
+def test_validate_lists_aims_and_constraints(tmp_path):
+    held = read(tmp_path, ("population = 16", NSGA2 + "\ngenerations = 10"), (WEIGHTED, AIM), more=CONSTRAINT)
+    lines = describe(held)
+    assert "objective    s11_db least" in lines
+    assert "constraint   crosspol_db at most -25" in lines
+    assert "search       nsga2, population 16, 10 generations, at most 160 antennas" in lines

@@ -17,6 +17,7 @@ from antennaopt.report.convergence import hypervolume_figure, hypervolumes
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.report.summary import headline
+from antennaopt.report.trade_offs import extremes, extremes_table
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,15 @@ def test_the_table_has_aims_and_constraints_and_no_weighted_sum(run):
     (held,) = [row for title, row in rows.items() if title.startswith("Constraint: S11")]
     assert held.met is True
     assert not any("Fitness" in title for title in rows)
+
+
+def test_the_antenna_nearest_to_an_aim_is_the_best_in_it(run):
+    largest, least, held = extremes(read_run(run.folder))
+    rows = ao.open_run(run.folder).rows.set_index("individual")
+    assert rows.loc[largest.individual, "aim_0_directivity_dbi"] == rows["aim_0_directivity_dbi"].max()
+    assert rows.loc[least.individual, "aim_1_diameter_mm"] == rows["aim_1_diameter_mm"].min()
+    (row, *_) = extremes_table((largest, least, held))["rows"]
+    assert row[0] == "Directivity on axis largest" and "met" not in row[2]
 
 
 def test_any_antenna_of_the_front_can_be_exported(run, tmp_path):

@@ -156,6 +156,13 @@ def test_the_hypervolume_is_measured_from_the_worst_of_the_first_generation_or_a
     first = np.array([function(one.genome) for one in asked])
     assert search.reference == tuple(first.max(axis=0))
     assert search.hypervolume == pytest.approx(hypervolume(first, first.max(axis=0)))
+    held = new_search(
+        settings(population=8, generations=5), genes(3), 1, order=Ranking((1.0, 1.0), 1, ("least", "least"))
+    )
+    asked = held.ask()
+    told(held, lambda x: (*function(x), 1.0 if x != asked[0].genome else 0.0), asked)
+    assert held.reference == tuple(first.max(axis=0))
+    assert held.hypervolume == pytest.approx(hypervolume(first[:1], first.max(axis=0)))
     largest = Ranking((1.0, 1.0), aims=("largest", ""))
     other = new_search(settings(population=8, generations=5, reference=(0.25, 7.0)), genes(3), 1, order=largest)
     told(other, function, other.ask())

@@ -220,8 +220,8 @@ FAULTS = {
 }
 
 
-def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler=None, **plan):
-    """Carry the run out below a folder; `farm` opens another farm than the experiment's."""
+def start(root, *, farm=None, evolution=None, goals=None, seed=EXPERIMENT["seed"], scheduler=None, **plan):
+    """Carry the run out below a folder; `farm` opens another farm than the experiment's, `goals` are other tables."""
     import cheap_lens  # workers find the function by the module's name, which is not __main__
 
     from antennaopt.experiment import Experiment
@@ -229,7 +229,7 @@ def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler
     from antennaopt.run.start import run
 
     evolution = EXPERIMENT["evolution"] | (evolution or {})
-    experiment = Experiment.parse(EXPERIMENT | {"seed": seed, "evolution": evolution})
+    experiment = Experiment.parse(EXPERIMENT | {"seed": seed, "evolution": evolution} | (goals or {}))
     more = {} if farm is None else {"farm": farm}
     return run(
         experiment,
@@ -244,7 +244,7 @@ def start(root, *, farm=None, evolution=None, seed=EXPERIMENT["seed"], scheduler
     )
 
 
-def go_on(folder, *, farm=None, scheduler=None):
+def go_on(folder, *, farm=None, scheduler=None, **options):
     """Resume a run."""
     import cheap_lens
 
@@ -252,7 +252,9 @@ def go_on(folder, *, farm=None, scheduler=None):
     from antennaopt.run.start import resume
 
     more = {} if farm is None else {"farm": farm}
-    return resume(folder, evaluate=cheap_lens.bowl, progress=Lines(), report=False, scheduler=scheduler, **more)
+    return resume(
+        folder, evaluate=cheap_lens.bowl, progress=Lines(), report=False, scheduler=scheduler, **more, **options
+    )
 
 
 def serial(experiment, *, plan, backend, scheduler=None, evaluate):
@@ -286,6 +288,7 @@ def main():
     parser.add_argument("plan", nargs="?", type=json.loads, default={})
     parser.add_argument("--scheduler")
     parser.add_argument("--evolution", type=json.loads, default={})
+    parser.add_argument("--goals", type=json.loads, default={})
     parser.add_argument("--seed", type=int, default=EXPERIMENT["seed"])
     parser.add_argument("--serial", action="store_true")
     given = parser.parse_args()
@@ -294,7 +297,12 @@ def main():
     farm = serial if given.serial else with_a_mortal_scheduler if given.scheduler is None else None
     try:
         if given.command == "run":
-            about = {"evolution": given.evolution, "seed": given.seed, "scheduler": given.scheduler}
+            about = {
+                "evolution": given.evolution,
+                "goals": given.goals,
+                "seed": given.seed,
+                "scheduler": given.scheduler,
+            }
             summary = start(given.path, farm=farm, **about, **given.plan)
         else:
             summary = go_on(given.path, farm=farm, scheduler=given.scheduler)
