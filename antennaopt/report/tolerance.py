@@ -106,7 +106,7 @@ def yields_of(run: Path) -> list[dict[str, Any]]:
     refuse_strangers(run)
     found = []
     for path in sorted((run / FOLDER).glob("g*.json")):
-        with suppress(OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        with suppress(OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError, ArithmeticError):
             found.append(_for_the_page(path, json.loads(path.read_bytes())))
     return found
 

@@ -24,6 +24,7 @@ from antennaopt.errors import ConfigurationError, Interrupted
 from antennaopt.experiment import Experiment
 from antennaopt.experiment.tolerance import spreads_written
 from antennaopt.report.page import write_report
+from antennaopt.report.tolerance import yields_of
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import run
 from antennaopt.run.tolerance import Request, tolerance
@@ -197,7 +198,17 @@ def test_the_page_shows_it(tmp_path, finished):
     page = (folder / "report.html").read_text()
     assert 'id="yield"' in page
     assert f"{study.account.share.met} of 40" in page
-    study.file.with_suffix(".json").write_text('{"individual": 3}')
+    whole = study.to_dict()
+    vast = {**whole["goals"][0], "mean": 10**400}
+    for damaged in (
+        {"individual": 3},
+        [],
+        {**whole, "goals": [{}]},
+        {**whole, "goals": [vast]},
+        {**whole, "seed": "1"},
+    ):
+        study.file.with_suffix(".json").write_text(json.dumps(damaged))
+        assert yields_of(folder) == []
     write_report(folder)
     assert 'id="yield"' not in (folder / "report.html").read_text()
 
