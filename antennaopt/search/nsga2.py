@@ -39,9 +39,9 @@ class _Standing:
 class NonDominated(Survivors):
     """A search for a front; its children compete with all of their parents for the places of the population.
 
-    `population` is in the order of fronts, the least crowded first in each. `hall_of_fame` is a choice of the first
-    front: the antenna with the best fitness of the run, then each time the one that is farthest from those before. A
-    fitness is only a way to put antennas in an order that no dominated one leads.
+    `population` is in the order of fronts, the least crowded first in each, repeated antennas last. `hall_of_fame` is a
+    choice of the first front: the antenna with the best fitness of the run, then each time the one farthest from those
+    before. A fitness is only a way to put antennas in an order that no dominated one leads.
 
     Attributes:
         reference: The point that the hypervolume is measured from; None until an antenna is `ok`.
@@ -65,11 +65,22 @@ class NonDominated(Survivors):
         ]
 
     def survivors(self, told: Sequence[Scored]) -> list[Scored]:
-        """Keep the first fronts of parents and children; of the last that has no room for all the least crowded."""
-        pool = [*self.population, *told]
+        """Keep the first fronts of parents and children; of the last that has no room for all the least crowded.
+
+        Genes that move in steps make the same antenna more than once: one with the values of another comes last.
+        """
+        distinct: dict[Any, Scored] = {}
+        repeated = []
+        for one in (*self.population, *told):
+            if distinct.setdefault(one.values or one.candidate.individual, one) is not one:
+                repeated.append(one)
+        kept = [*self._ordered(list(distinct.values())), *self._ordered(repeated)]
+        return kept[: self.settings.population]
+
+    def _ordered(self, pool: Sequence[Scored]) -> list[Scored]:
+        """Return individuals in the order of fronts, the least crowded first in each."""
         values, fronts = self._sorted(pool)
-        order = np.lexsort((-crowded(values, fronts), fronts))
-        return [pool[place] for place in order[: self.settings.population]]
+        return [pool[place] for place in np.lexsort((-crowded(values, fronts), fronts))]
 
     def _sorted(self, pool: Sequence[Scored]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each one minimises and the number of its front; values of one that is not `ok` mean nothing."""

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.search import EvolutionSettings, Mutation, Result, Stop, new_search
+from antennaopt.search import EvolutionSettings, Mutation, Result, Stop, decode, new_search
 from antennaopt.search.fronts import crowding, hypervolume, ranks, spread
 from antennaopt.search.objectives import Ranking
 
@@ -177,6 +177,29 @@ def test_without_a_larger_hypervolume_it_stagnates():
         told(search, lambda x: (1.0, 1.0), search.ask())
     assert search.stopped() == "no improvement for 4 generations"
     assert search.generation == 5
+
+
+def test_whole_numbers_and_choices_are_searched_too():
+    """Of 20 rings and 3 kinds only the kind 7 is good: the front is all numbers of rings of that kind, each once."""
+    mixed = [
+        SimpleNamespace(name="rings", low=1.0, high=20.0, kind="integer", choices=()),
+        SimpleNamespace(name="kind", low=3.0, high=9.0, kind="choice", choices=(3.0, 9.0, 7.0)),
+    ]
+    search = new_search(
+        settings(population=20, generations=40, mutation=Mutation(probability=0.5)), mixed, 1, order=TWO
+    )
+    while search.stopped() is None:
+        results = []
+        for one in search.ask():
+            values = decode(mixed, one.genome)
+            bad = 0.0 if values["kind"] == 7.0 else 5.0
+            results.append(
+                Result(individual=one.individual, shortfalls=(values["rings"] + bad, 20.0 - values["rings"] + bad))
+            )
+        search.tell(results)
+    found = [decode(mixed, one.candidate.genome) for one in search.population]
+    assert {one["kind"] for one in found} == {7.0}
+    assert sorted(one["rings"] for one in found) == list(range(1, 21))
 
 
 @pytest.mark.parametrize("first", [1, 6])
