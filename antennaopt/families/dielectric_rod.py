@@ -8,24 +8,13 @@ Handbook, 4th ed., ch. 10). The base stands in the plane z = 0 on the tube's rim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
 from antennaopt.families.family import Designs, Family, dielectric, on_feed
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, length, material
 from antennaopt.families.shapes import Outline, polygon
-from fdtd.axisymmetric.scene import Scene
-
-
-def _in_rod(
-    radius: np.ndarray, tip: np.ndarray, height: np.ndarray, taper: np.ndarray, index: np.ndarray, r: np.ndarray,
-    z: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Return the distance to the nearest surface; shapes of the rod (batch,), of the points as of `index`."""
-    slope = (radius - tip) / taper
-    cone = (tip[index] + slope[index] * (height[index] - z) - r) / np.sqrt(1 + slope[index] ** 2)
-    return np.minimum(np.minimum(radius[index] - r, cone), np.minimum(z, height[index] - z))
+from fdtd.axisymmetric.scene import Scene, rod
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +23,7 @@ def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 def _scene(designs: Designs) -> Scene:
     radius, height = designs["rod.radius"], designs["rod.length"]
-    shape = partial(_in_rod, radius, designs["rod.tip_radius"], height, designs["rod.taper"])
+    shape = rod(radius, designs["rod.tip_radius"], height, designs["rod.taper"])
     return on_feed(designs, dielectric(designs, "rod", shape, r_max=radius, z_max=height))
 
 

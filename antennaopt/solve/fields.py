@@ -12,7 +12,7 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.monitors import Snapshots
 from fdtd.axisymmetric.scene import Scene, prepared
 from fdtd.axisymmetric.simulation import Solution
-from fdtd.backends import polygon_depths
+from fdtd.backends import POLYGONS
 
 _IMPEDANCE = math.sqrt(mu_0 / epsilon_0)
 _OUTLINE_POINTS = 1200  # samples along the longer side of the picture, about
@@ -100,7 +100,7 @@ def outlines_of(layout: Layout, scene: Scene, index: int) -> dict[str, np.ndarra
     def near(distance: np.ndarray) -> np.ndarray:
         return np.clip(distance, -_BAND * step, _BAND * step).astype(np.float32)
 
-    metal, scene = nowhere, prepared(scene, np, polygon_depths)
+    metal, scene = nowhere, prepared(scene, np, POLYGONS)
     for conductor in scene.conductors:
         metal = np.maximum(metal, conductor(antenna, r, z))
     bodies = [near(np.broadcast_to(body.distance(antenna, r, z), nowhere.shape)) for body in scene.dielectrics]

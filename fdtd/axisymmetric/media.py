@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.constants import epsilon_0, speed_of_light
@@ -17,7 +17,23 @@ from fdtd.axisymmetric.scene import Dielectric, LevelSet, Scene
 # Where e_r, e_phi, e_z stand in their cell: offsets in (r, z), in cells.
 OFFSETS = ((0.5, 0.0), (0.0, 0.0), (0.0, 0.5))
 _AXIAL_WAVES = (1.0, 0.75, 0.0)  # weights of e_r, e_phi, e_z in `compensate_dispersion`
-_SUBCELLS = 4  # a surface cell is split 4 x 4; planes through nodes and half nodes fall between subcells
+SUBCELLS = 4  # a surface cell is split 4 x 4; planes through nodes and half nodes fall between subcells
+
+
+class Compiled(Protocol):
+    """Kernels of a backend for the dielectrics of one scene on one lattice."""
+
+    def effective(self, design_frequency: float, coupled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return what `effective_permittivity` does."""
+        ...
+
+    def seen(self, corners: Any, distances: tuple[float, ...], directions: slice) -> np.ndarray:
+        """Return what `fdtd.axisymmetric.rim_media.Corners.seen` does."""
+        ...
+
+    def over_endless(self, endless: Scene, of: np.ndarray, size: int) -> np.ndarray:
+        """Return the permittivity of edges in windows, (antenna, column, row; rows), over that of endless sectors."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +111,13 @@ def _of(part: np.ndarray, places: Sequence[int]) -> np.ndarray:
 
 
 def effective_permittivity(
-    grid: AxisymmetricGrid, scene: Scene, design_frequency: float, *, coupled: bool = True, xp: Any = np
+    grid: AxisymmetricGrid,
+    scene: Scene,
+    design_frequency: float,
+    *,
+    coupled: bool = True,
+    xp: Any = np,
+    compiled: Compiled | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Permittivity and conductivity of every E node, averaged over the cell around it.
 
@@ -114,6 +136,7 @@ def effective_permittivity(
         design_frequency: Where the loss tangents hold, Hz.
         coupled: Whether to find the coupling of r and z, too.
         xp: Library of the scene's arrays.
+        compiled: Does the same in a launch or two.
 
     Returns:
         Relative permittivity and conductivity (S/m), each (batch, 3, nz, nr); the coupling of r and z,
@@ -123,17 +146,33 @@ def effective_permittivity(
         Farjadpour et al., Opt. Lett. 31 (2006) 2972; Mohammadi et al., Opt. Express 13 (2005) 10367; Werner & Cary,
         J. Comput. Phys. 226 (2007) 1085 (where the entries stand).
     """
+    if compiled is not None:
+        return compiled.effective(design_frequency, coupled)
     shape = (scene.batch, 3, grid.nz, grid.nr)
-    complex_permittivity = xp.ones(shape, dtype=complex)
     coupling = xp.zeros((scene.batch, grid.nz, grid.nr)) if coupled else None
+    if not scene.dielectrics:
+        return xp.ones(shape), xp.full(shape, loss_scale(design_frequency) * 0.0), coupling
+    complex_permittivity = xp.ones(shape, dtype=complex)
     surface = [_fill_inside(grid, body, complex_permittivity) for body in scene.dielectrics]
-    if surface:
-        _mix_surfaces(grid, scene, _union(surface), complex_permittivity, coupling)
-    conductivity = -2 * np.pi * design_frequency * epsilon_0 * np.imag(complex_permittivity)
+    _mix_surfaces(grid, scene, _union(surface), complex_permittivity, coupling)
+    conductivity = loss_scale(design_frequency) * np.imag(complex_permittivity)
     permittivity = np.real(complex_permittivity).copy()
     if coupling is not None:
         coupling *= _part_that_is_stable(permittivity, coupling)
     return permittivity, conductivity, coupling
+
+
+def loss_scale(design_frequency: float) -> float:
+    """Return the conductivity, S/m, over the imaginary part of a relative permittivity."""
+    return -2 * np.pi * design_frequency * epsilon_0
+
+
+def box_of(grid: AxisymmetricGrid, body: Dielectric) -> tuple[int, int, int]:
+    """Return first row, last row + 1 and last column + 1 of the nodes that a body may fill, or its surface cut."""
+    d = grid.cell
+    k0 = max(int(np.floor(body.z_min / d)) + grid.origin - 2, 0)
+    k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, grid.nz)
+    return k0, k1, min(int(np.ceil(body.r_max / d)) + 3, grid.nr)
 
 
 def compensate_dispersion(grid: AxisymmetricGrid, permittivity: np.ndarray, frequency: float) -> None:
@@ -193,9 +232,7 @@ def _fill_inside(grid: AxisymmetricGrid, body: Dielectric, permittivity: np.ndar
     """Set the nodes well inside a body; return those near its surface, flat places in (batch, nz, nr)."""
     xp = library(permittivity)
     d, (batch, _, nz, nr) = grid.cell, permittivity.shape
-    k0 = max(int(np.floor(body.z_min / d)) + grid.origin - 2, 0)
-    k1 = min(int(np.ceil(body.z_max / d)) + grid.origin + 3, nz)
-    i1 = min(int(np.ceil(body.r_max / d)) + 3, nr)
+    k0, k1, i1 = box_of(grid, body)
     index = xp.arange(batch)[:, None, None]
     z, r = xp.asarray(grid.z_nodes[k0:k1, None]), xp.asarray(grid.r_nodes[None, :i1])
     depth = body.distance(index, r, z)
@@ -274,7 +311,7 @@ def cut(
     The cell is split into subcells; each is taken as cut by a straight line at its centre's distance. The normal is the
     gradient fitted to the distances of all subcells. Points: shape (points,); parts: (points, subcells).
     """
-    offsets = (library(r).arange(_SUBCELLS) + 0.5) / _SUBCELLS - 0.5
+    offsets = (library(r).arange(SUBCELLS) + 0.5) / SUBCELLS - 0.5
     dz, dr = (axis.ravel() * d for axis in np.meshgrid(offsets, offsets, indexing="ij"))
     depth = distance(index[:, None], np.abs(r[:, None] + dr), z[:, None] + dz)
     # Not `depth @ dr`: libraries add products of matrices up in an order that depends on how many points there are.
@@ -282,5 +319,5 @@ def cut(
     size = np.hypot(slope_r, slope_z)
     safe = np.where(size > 0, size, 1.0)
     normal_r, normal_z = slope_r / safe, np.where(size > 0, slope_z / safe, 1.0)
-    extent = (np.abs(normal_r) + np.abs(normal_z)) * d / _SUBCELLS
+    extent = (np.abs(normal_r) + np.abs(normal_z)) * d / SUBCELLS
     return np.clip(0.5 + depth / extent[:, None], 0.0, 1.0), normal_r, normal_z

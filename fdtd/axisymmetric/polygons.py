@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -186,32 +186,54 @@ class Polygons:
         return self.depths(self.edges, self.boxes, index, r, z)
 
 
-def searched(corners: np.ndarray, xp: Any, depths: Depths) -> Polygons:
+class Search(NamedTuple):
+    """A backend's compiled functions for polygons.
+
+    Attributes:
+        depths: Finds depths.
+        table: Returns edges and boxes of polygons (batch, corners, 2), see `Polygons`.
+    """
+
+    depths: Depths
+    table: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def searched(corners: np.ndarray, xp: Any, search: Search) -> Polygons:
     """Return the level set of polygons with a compiled search for the nearest edge; the same as `in_polygon`.
 
     Args:
         corners: As `in_polygon` takes them.
         xp: Array library of the points that will be asked for.
-        depths: The search of that library's backend.
+        search: The search of that library's backend.
     """
-    corners = xp.asarray(corners, dtype=float)
+    edges, boxes = search.table(xp.ascontiguousarray(xp.asarray(corners, dtype=float)))
+    return Polygons(edges=edges, boxes=boxes, depths=search.depths)
+
+
+def groups_of(corners: int) -> int:
+    """Return the number of boxes for that many edges: groups of one size, none of them empty."""
+    groups = -(-corners // _GROUP)
+    return -(-corners // -(-corners // groups))
+
+
+def table(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return edges and boxes of polygons (batch, corners, 2), as `Polygons` has them, by array operations."""
     edges, (batch, count, _) = _edges(corners), corners.shape
     neighbours = [
         one
         for other, image in ((edges.before, edges.mirrored_before), (edges.after, edges.mirrored_after))
         for one in (
-            xp.where(image, -edges.normal_r, edges.normal_r[other]),
-            xp.where(image, edges.normal_z, edges.normal_z[other]),
+            np.where(image, -edges.normal_r, edges.normal_r[other]),
+            np.where(image, edges.normal_z, edges.normal_z[other]),
         )
     ]
     own = (edges.r, edges.z, edges.dr, edges.dz, edges.inverse, edges.normal_r, edges.normal_z)
-    places = xp.stack([*own, *neighbours], axis=1)
-    groups = -(-count // _GROUP)
-    groups = -(-count // -(-count // groups))  # groups of one size, none of them empty
+    places = np.stack([*own, *neighbours], axis=1)
+    groups = groups_of(count)
     # Both ends of each edge; the last group is filled up with the last edge.
-    each = xp.minimum(xp.arange(groups * -(-count // groups)), count - 1)
+    each = np.minimum(np.arange(groups * -(-count // groups)), count - 1)
     start, step = (places[:, at].reshape(batch, count, 2)[:, each] for at in (slice(2), slice(2, 4)))
-    low, high = (extreme(start, start + step) for extreme in (xp.minimum, xp.maximum))
+    low, high = (extreme(start, start + step) for extreme in (np.minimum, np.maximum))
     low, high = low.reshape(batch, groups, -1, 2).min(axis=2), high.reshape(batch, groups, -1, 2).max(axis=2)
-    boxes = xp.ascontiguousarray(xp.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=2))
-    return Polygons(edges=xp.ascontiguousarray(places).reshape(batch, count, -1), boxes=boxes, depths=depths)
+    boxes = np.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=2)
+    return np.ascontiguousarray(places).reshape(batch, count, -1), np.ascontiguousarray(boxes)

@@ -9,17 +9,16 @@ there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.media import OFFSETS, mixed
-from fdtd.axisymmetric.scene import Dielectric, LevelSet, Scene
+from fdtd.axisymmetric.media import OFFSETS, Compiled, mixed
+from fdtd.axisymmetric.scene import Dielectric, Scene, sector
 
-_DIRECTIONS = 720
+DIRECTIONS = 720
 _LOOKED_AT = 0.2  # cells from the rim at which its sectors are looked at
 _ENDS_LOOKED_AT = (0.8, 1.6, 2.4, 3.2)  # cells from the rim at which a sector may have ended
 _EVERY = 10  # of the directions, there
@@ -52,39 +51,52 @@ class Corners:
 
         return cls(r=of("r"), z=of("z"), wall=of("wall"), opening=of("opening"))
 
-    def around(self, grid: AxisymmetricGrid, scene: Scene) -> np.ndarray:
+    def around(self, grid: AxisymmetricGrid, scene: Scene, compiled: Compiled | None = None) -> np.ndarray:
         """Return the permittivity in directions around each rim, from its first wall on, (rims, batch, directions)."""
-        return self._seen(grid, scene, _LOOKED_AT, slice(None))
+        return self.seen(grid, scene, (_LOOKED_AT,), slice(None), compiled)[0]
 
     def all_around(self) -> Corners:
         """Return the same corners as if there were no metal between their walls."""
         return replace(self, opening=np.full_like(self.opening, 2 * np.pi))
 
-    def ended(self, grid: AxisymmetricGrid, scene: Scene, around: np.ndarray) -> np.ndarray:
+    def ended(
+        self, grid: AxisymmetricGrid, scene: Scene, around: np.ndarray, compiled: Compiled | None = None
+    ) -> np.ndarray:
         """Return of which rims a sector ends within reach, (rims, batch).
 
         Args:
             grid: The lattice.
             scene: The batch.
             around: What `around` returned.
+            compiled: Looks around in one launch.
         """
         some = slice(_EVERY // 2, None, _EVERY)
-        found: Any = False
-        for away in _ENDS_LOOKED_AT:
-            found = found | (self._seen(grid, scene, away, some) != around[..., some]).any(axis=2)
-        return on_host(found)
+        seen = self.seen(grid, scene, _ENDS_LOOKED_AT, some, compiled)
+        return on_host((seen != around[..., some]).any(axis=(0, 3)))
 
-    def _seen(self, grid: AxisymmetricGrid, scene: Scene, away: float, directions: slice) -> np.ndarray:
-        """Return the permittivity at some cells from each rim, (rims, batch, directions)."""
+    def seen(
+        self,
+        grid: AxisymmetricGrid,
+        scene: Scene,
+        distances: tuple[float, ...],
+        directions: slice,
+        compiled: Compiled | None = None,
+    ) -> np.ndarray:
+        """Return the permittivity at some distances, cells, from each rim, (distances, rims, batch, directions)."""
+        if compiled is not None:
+            return compiled.seen(self, distances, directions)
         xp = library(scene.dielectrics[0].permittivity)
         r, z, wall, opening = (xp.asarray(one[..., None]) for one in (self.r, self.z, self.wall, self.opening))
-        angle = wall + (xp.arange(_DIRECTIONS)[directions] + 0.5) * (opening / _DIRECTIONS)
-        at_r, at_z = r + away * grid.cell * np.cos(angle), z + away * grid.cell * np.sin(angle)
-        found: Any = 1.0
-        for body in scene.dielectrics:
-            inside = body.distance(xp.arange(scene.batch)[:, None], at_r, at_z) > 0
-            found = np.where(inside, body.permittivity[:, None], found)
-        return found
+        angle = wall + (xp.arange(DIRECTIONS)[directions] + 0.5) * (opening / DIRECTIONS)
+        each = []
+        for away in distances:
+            at_r, at_z = r + away * grid.cell * np.cos(angle), z + away * grid.cell * np.sin(angle)
+            found: Any = 1.0
+            for body in scene.dielectrics:
+                inside = body.distance(xp.arange(scene.batch)[:, None], at_r, at_z) > 0
+                found = np.where(inside, body.permittivity[:, None], found)
+            each.append(found)
+        return xp.stack(each)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,12 +135,18 @@ class Sectors:
         ends, permittivity = np.tile(width, (most, 1)), np.tile(rows[:, -1], (most, 1))
         row, at = np.nonzero(changes)
         number = (np.cumsum(changes, axis=1) - 1)[row, at]
-        ends[number, row] = np.round((at + 1) * (width[row] / _DIRECTIONS), 9)
+        ends[number, row] = np.round((at + 1) * (width[row] / DIRECTIONS), 9)
         permittivity[number, row] = rows[row, at]
         return cls(rim=rim, member=member, antenna=antenna, ends=ends, permittivity=permittivity)
 
     def over_endless(
-        self, grid: AxisymmetricGrid, scene: Scene, corners: Corners, first: tuple[np.ndarray, np.ndarray], size: int
+        self,
+        grid: AxisymmetricGrid,
+        scene: Scene,
+        corners: Corners,
+        first: tuple[np.ndarray, np.ndarray],
+        size: int,
+        compiled: Compiled | None = None,
     ) -> np.ndarray:
         """Return the permittivity of the edges around each rim over what endless sectors would make of it.
 
@@ -138,12 +156,16 @@ class Sectors:
             corners: Its rims, all around.
             first: Column and row of the first node around each rim, each (rims, antennas).
             size: Number of nodes each way.
+            compiled: Does the same in one launch.
 
         Returns:
             Of the edges along r and z, shape (2, rims, size, size).
         """
         xp = library(scene.dielectrics[0].permittivity)
         which, shape = (self.rim, self.antenna), (len(self.rim), size, size)
+        if compiled is not None:
+            of = np.stack([self.member, *(one[which] for one in first)])
+            return compiled.over_endless(self._endless(corners, xp), of, size)
         column, row = (one[which][:, None] + np.arange(size) for one in first)
         own = xp.asarray(np.repeat(np.arange(len(self.rim)), size * size))
         there, endless = replace(scene, embedded=False), self._endless(corners, xp)
@@ -167,7 +189,7 @@ class Sectors:
         starts = np.concatenate([np.zeros_like(self.ends[:1]), self.ends[:-1]])
         bodies = [
             Dielectric(
-                distance=_sector(r, z, wall + xp.asarray(start), xp.asarray(end - start)),
+                distance=sector(r, z, wall + xp.asarray(start), xp.asarray(end - start)),
                 permittivity=xp.asarray(permittivity),
                 loss_tangent=xp.zeros(len(permittivity)),
                 r_max=np.inf,
@@ -183,21 +205,3 @@ def _along(component: int, harmonic: np.ndarray, mean: np.ndarray, normal_r: np.
     """Return the permittivity that a component sees, without loss."""
     across = normal_r**2 if component == 0 else normal_z**2
     return np.real(1 / (across * harmonic + (1 - across) / mean))
-
-
-def _sector(rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray) -> LevelSet:
-    """Return a sector as a level set: lengths in m, angles in rad, each (rims,)."""
-    return partial(_in_sector, rim_r, rim_z, start, width)
-
-
-def _in_sector(
-    rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray, index: np.ndarray, r: np.ndarray,
-    z: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Return the depth behind both rays' lines, as that of a polygon's corner; all or nothing is 1 m deep."""
-    x, y = r - rim_r[index], z - rim_z[index]
-    after = y * np.cos(start)[index] - x * np.sin(start)[index]
-    before = x * np.sin(start + width)[index] - y * np.cos(start + width)[index]
-    depth = np.where((width <= np.pi + 1e-6)[index], np.minimum(after, before), np.maximum(after, before))
-    depth = np.where((width < 1e-6)[index], -1.0, depth)
-    return np.where((width > 2 * np.pi - 1e-6)[index], 1.0, depth)

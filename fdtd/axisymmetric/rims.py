@@ -27,6 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fdtd.arrays import library, on_host
+from fdtd.axisymmetric import media
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS, headroom
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.rim_media import Corners, Sectors
@@ -47,11 +48,12 @@ def edge_conditions(
     open_length: np.ndarray,
     open_area: np.ndarray,
     compiled: Callable[[Windows], Compiled] | None = None,
+    bodies: media.Compiled | None = None,
 ) -> None:
     """Correct the permittivity of E edges and the area of H faces around the scene's rims, in place.
 
-    Where the corrected coefficients drive a face h_phi or a node e_phi more than the time step allows, its area or its
-    permittivity is raised: neither takes part in the static fields. Areas depend on the metal alone.
+    Where coefficients would drive a face h_phi or a node e_phi more than the time step allows, its area or permittivity
+    is raised: neither takes part in the static fields. Areas depend on the metal alone.
 
     Args:
         grid: The lattice.
@@ -60,6 +62,7 @@ def edge_conditions(
         open_length: Open part of the edges, same shape, or one antenna's where all have the same metal.
         open_area: Open part of the faces h_r, h_phi, h_z, the same.
         compiled: Does the same in a few launches, where all arrays are a device's.
+        bodies: Kernels of the scene's dielectrics.
     """
     if not scene.rims:
         return
@@ -68,17 +71,15 @@ def edge_conditions(
     find = windows.ratios if kernels is None else kernels.ratios
     in_air = find(Wedges.in_air(windows.opening.ravel()), *np.indices(windows.opening.shape).reshape(2, -1))
     in_air = in_air.reshape(2, *windows.opening.shape, WINDOW, WINDOW)
-    xp = library(permittivity)
-    media = _Media.of(grid, scene, windows, xp, find) if scene.dielectrics else None
-    ratios = xp.asarray(in_air) if media is None else media.ratios(in_air)
+    around = _Media.of(grid, scene, windows, find, bodies) if scene.dielectrics else None
+    ratios = in_air if around is None else around.ratios(in_air)
     if kernels is not None:
         kernels.correct(in_air, ratios, permittivity, open_length, open_area)
         return
-    for rim in range(len(scene.rims)):
-        if windows.real[rim].any():
-            place = windows.place(rim)
-            _correct_areas(grid, place, in_air[:, rim], open_length, open_area, permittivity)
-            _correct_edges(grid, place, ratios[:, rim], open_length, permittivity)
+    for rim in np.nonzero(windows.real.any(axis=1))[0].tolist():
+        place = windows.place(rim)
+        _correct_areas(grid, place, in_air[:, rim], open_length, open_area, permittivity)
+        _correct_edges(grid, place, ratios[:, rim], open_length, permittivity)
 
 
 class Compiled(Protocol):
@@ -96,8 +97,7 @@ class Compiled(Protocol):
         ...
 
 
-Find = Callable[[Wedges, np.ndarray, np.ndarray], np.ndarray]
-"""`Windows.ratios`, or a compiled form of it."""
+Find = Callable[[Wedges, np.ndarray, np.ndarray], np.ndarray]  # `Windows.ratios`, or a compiled form of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,18 +347,21 @@ class _Media:
     xp: Any
 
     @classmethod
-    def of(cls, grid: AxisymmetricGrid, scene: Scene, windows: Windows, xp: Any, find: Find) -> _Media:
+    def of(
+        cls, grid: AxisymmetricGrid, scene: Scene, windows: Windows, find: Find, bodies: media.Compiled | None
+    ) -> _Media:
         """Return the media around a scene's rims.
 
         Args:
             grid: The lattice.
             scene: The batch.
             windows: Its rims.
-            xp: The permittivity's library.
             find: Returns the ratios of wedges.
+            bodies: Kernels of the scene's dielectrics, or None.
         """
+        xp = library(scene.dielectrics[0].permittivity)
         corners = Corners.of(scene)
-        around = corners.around(grid, scene)
+        around = corners.around(grid, scene, bodies)
         several, first = (on_host(one) for one in ((np.diff(around, axis=2) != 0).any(axis=2), around[:, :, 0]))
         several = several & windows.real
         item, mixed = np.full(several.shape, -1), None
@@ -370,13 +373,13 @@ class _Media:
             wedges = Wedges.of(sectors.ends[:, where], sectors.permittivity[:, where])
             item[sectors.rim, sectors.member] = row.ravel()
             mixed = find(wedges, sectors.rim[where], sectors.antenna[where])
-        ended = corners.ended(grid, scene, around) & windows.real
+        ended = corners.ended(grid, scene, around, bodies) & windows.real
         local, factors = np.full(several.shape, -1), None
         if ended.any():
             corners = corners.all_around()
-            sectors = Sectors.of(corners.around(grid, scene), corners.opening, ended)
+            sectors = Sectors.of(corners.around(grid, scene, bodies), corners.opening, ended)
             local[sectors.rim, sectors.member] = np.arange(len(sectors.rim))
-            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), WINDOW)
+            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), WINDOW, bodies)
         return cls(first=first, item=item, mixed=mixed, local=local, factors=factors, xp=xp)
 
     def ratios(self, in_air: np.ndarray) -> np.ndarray:

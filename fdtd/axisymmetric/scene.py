@@ -78,33 +78,33 @@ class Scene:
     embedded: bool = False
 
 
-def prepared(scene: Scene, xp: Any, depths: polygons.Depths) -> Scene:
+def prepared(scene: Scene, xp: Any, search: polygons.Search) -> Scene:
     """Return the same scene with the arrays of a library, a device's say, and a compiled search of its polygons' edges.
 
     Args:
         scene: The batch.
         xp: Array library.
-        depths: `fdtd.backends.polygon_depths`, or another.
+        search: `fdtd.backends.POLYGONS`, or another.
     """
     bodies = tuple(
         replace(
             body,
-            distance=_moved(body.distance, xp, depths),
+            distance=_moved(body.distance, xp, search),
             permittivity=xp.asarray(body.permittivity),
             loss_tangent=xp.asarray(body.loss_tangent),
         )
         for body in scene.dielectrics
     )
-    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, xp, depths) for one in scene.conductors))
+    return replace(scene, dielectrics=bodies, conductors=tuple(_moved(one, xp, search) for one in scene.conductors))
 
 
-def _moved(level_set: LevelSet, xp: Any, depths: polygons.Depths) -> LevelSet:
+def _moved(level_set: LevelSet, xp: Any, search: polygons.Search) -> LevelSet:
     if not isinstance(level_set, partial):
         if xp is np:
             return level_set
         raise ConfigError("this body's level set cannot be moved to a device; make it of `functools.partial`")
     if level_set.func is polygons.in_polygon:
-        return polygons.searched(level_set.args[0], xp, depths)
+        return polygons.searched(level_set.args[0], xp, search)
     if xp is np:
         return level_set
     return partial(level_set.func, *(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in level_set.args))
@@ -114,7 +114,7 @@ def packed(bodies: tuple[LevelSet, ...], batch: int, xp: Any) -> tuple[np.ndarra
     """Return level sets as the numbers that compiled kernels read, or None where one has no compiled form.
 
     Args:
-        bodies: Prepared level sets (`prepared`): boxes, walls of cones, polygons.
+        bodies: Prepared level sets (`prepared`).
         batch: Number of antennas, the first ones.
         xp: Array library of their numbers.
 
@@ -123,21 +123,31 @@ def packed(bodies: tuple[LevelSet, ...], batch: int, xp: Any) -> tuple[np.ndarra
     """
     heads, numbers, place = [], [], 0
     for body in bodies:
-        if isinstance(body, polygons.Polygons):
-            head = (2, body.edges.shape[1], body.boxes.shape[1], len(body.edges) == 1)
-            own = [one if head[3] else one[:batch] for one in (body.edges, body.boxes)]
-            fits = head[3] or len(body.edges) >= batch
-        elif isinstance(body, partial) and body.func in _KINDS:
-            head, own = (_KINDS.index(body.func), 0, 0, 0), [one[:batch] for one in body.args]
-            fits = all(one.shape == (batch,) for one in own)
-        else:
+        found = _pack(body, batch, xp)
+        if found is None:
             return None
-        if not fits:
-            return None
-        heads.append((*head, place))
-        place += sum(one.size for one in own)
-        numbers.extend(one.ravel() for one in own)
+        heads.append((*found[0], place))
+        place += sum(one.size for one in found[1])
+        numbers.extend(one.ravel() for one in found[1])
     return xp.asarray(np.array(heads, dtype=np.int32)), xp.concatenate(numbers)
+
+
+def _pack(body: LevelSet, batch: int, xp: Any) -> tuple[tuple[int, int, int, bool], list[np.ndarray]] | None:
+    """Return a body's kind, corners, groups and whether all share it, and its arrays."""
+    if isinstance(body, polygons.Polygons):
+        shared = len(body.edges) == 1
+        own = [one if shared else one[:batch] for one in (body.edges, body.boxes)]
+        head = 2, body.edges.shape[1], body.boxes.shape[1], shared
+        return (head, own) if shared or len(body.edges) >= batch else None
+    kind = _KINDS.get(body.func) if isinstance(body, partial) else None
+    if kind is None:
+        return None
+    arrays = [one[..., :batch] for one in body.args if not isinstance(one, float)]
+    if any(one.shape[-1:] != (batch,) for one in arrays):
+        return None
+    if kind == _KINDS[_in_profile]:
+        return (kind, arrays[0].shape[1], 0, False), [xp.asarray(np.array(body.args[:1])), *arrays]
+    return (kind, 0, 0, False), arrays
 
 
 def polygon(corners: np.ndarray) -> LevelSet:
@@ -177,10 +187,6 @@ def _in_cone_shell(
     return np.minimum(np.minimum(inner, outer), np.minimum(z, length[index] - z))
 
 
-_KINDS = (_in_box, _in_cone_shell)
-"""Level sets with a compiled form, in the order of kernels/raster/level_sets.cuh."""
-
-
 def capped_cylinder(radius: np.ndarray, extension: np.ndarray) -> LevelSet:
     """A cylinder from z = 0 to z = extension with a hemisphere of the same radius on top; shapes (batch,), m."""
     return partial(_in_capped_cylinder, radius, extension)
@@ -215,3 +221,40 @@ def _in_profile(step: float, coefficients: np.ndarray, index: np.ndarray, r: np.
     slope = (3 * c3 * t + 2 * c2) * t + c1
     across = (radius - np.sqrt(r**2 + z**2)) / np.sqrt(1 + (slope / radius) ** 2)
     return np.minimum(across, z)
+
+
+def rod(radius: np.ndarray, tip: np.ndarray, height: np.ndarray, taper: np.ndarray) -> LevelSet:
+    """A cylinder over 0 <= z <= height that tapers to the radius `tip` over its last `taper`; shapes (batch,), m."""
+    return partial(_in_rod, radius, tip, height, taper)
+
+
+def _in_rod(
+    radius: np.ndarray, tip: np.ndarray, height: np.ndarray, taper: np.ndarray, index: np.ndarray, r: np.ndarray,
+    z: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return the distance to the nearest surface."""
+    slope = (radius - tip) / taper
+    cone = (tip[index] + slope[index] * (height[index] - z) - r) / np.sqrt(1 + slope[index] ** 2)
+    return np.minimum(np.minimum(radius[index] - r, cone), np.minimum(z, height[index] - z))
+
+
+def sector(rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray) -> LevelSet:
+    """A sector that never ends, between two rays from a point (r, z): lengths in m, angles in rad, shapes (batch,)."""
+    return partial(_in_sector, rim_r, rim_z, start, width)
+
+
+def _in_sector(
+    rim_r: np.ndarray, rim_z: np.ndarray, start: np.ndarray, width: np.ndarray, index: np.ndarray, r: np.ndarray,
+    z: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return the depth behind both rays' lines, as that of a polygon's corner; all or nothing is 1 m deep."""
+    x, y = r - rim_r[index], z - rim_z[index]
+    after = y * np.cos(start)[index] - x * np.sin(start)[index]
+    before = x * np.sin(start + width)[index] - y * np.cos(start + width)[index]
+    depth = np.where((width <= np.pi + 1e-6)[index], np.minimum(after, before), np.maximum(after, before))
+    depth = np.where((width < 1e-6)[index], -1.0, depth)
+    return np.where((width > 2 * np.pi - 1e-6)[index], 1.0, depth)
+
+
+_KINDS = {_in_box: 0, _in_cone_shell: 1, _in_capped_cylinder: 3, _in_profile: 4, _in_sector: 5, _in_rod: 6}
+"""Number of the compiled form of a level set, as kernels/raster/level_sets.cuh has them; polygons have 2."""

@@ -45,19 +45,17 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
     grid = layout.grid
     if layout.own_feeds and scene.same_metal:  # looked at where all batches are: an antenna has the same bits alone
         scene = replace(scene, same_metal=False)
-    scene = prepared(scene, xp, backends.polygon_depths)
+    scene = prepared(scene, xp, backends.POLYGONS)
+    open_parts_of, rims_of, bodies = None, None, None
+    if xp is not np:
+        open_parts_of, rims_of, bodies = backends.open_parts, backends.rims, backends.bodies(grid, scene)
     permittivity, conductivity, coupling = effective_permittivity(
-        grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp
+        grid, scene, layout.design_frequency, coupled=layout.surfaces == "full", xp=xp, compiled=bodies
     )
-    feed = np.s_[:, :, : layout.origin + 1, : layout.feed_columns + 1]
-    as_it_is = permittivity[feed].copy()
-    compensate_dispersion(grid, permittivity, layout.design_frequency)
-    # What fills the feed is the same for all components, so that the lattice carries pure TE and TM modes.
-    filled = np.abs(as_it_is - as_it_is[:, :1, layout.source_plane, 0][:, :, None, None]) < 1e-9
-    permittivity[feed] = np.where(filled, as_it_is, permittivity[feed])
-    open_parts_of, rims_of = (None, None) if xp is np else (backends.open_parts, backends.rims)
+    if scene.dielectrics:
+        _compensate_dispersion(layout, permittivity)
     open_length, open_area = open_parts(grid, scene, xp, open_parts_of)
-    edge_conditions(grid, scene, permittivity, open_length, open_area, rims_of)
+    edge_conditions(grid, scene, permittivity, open_length, open_area, rims_of, bodies)
     _close_feed(layout, open_length, open_area)
     return Media(
         permittivity=permittivity,
@@ -66,6 +64,18 @@ def fill(layout: Layout, scene: Scene, xp: Any = np) -> Media:
         open_area=np.broadcast_to(open_area, permittivity.shape),
         coupling=None if coupling is None else np.where(_free(open_length), coupling, 0.0),
     )
+
+
+def _compensate_dispersion(layout: Layout, permittivity: np.ndarray) -> None:
+    """Lower the permittivity of dielectrics but for what fills the feed, in place.
+
+    That is the same for all components, so that the lattice carries pure TE and TM modes.
+    """
+    feed = np.s_[:, :, : layout.origin + 1, : layout.feed_columns + 1]
+    as_it_is = permittivity[feed].copy()
+    compensate_dispersion(layout.grid, permittivity, layout.design_frequency)
+    filled = np.abs(as_it_is - as_it_is[:, :1, layout.source_plane, 0][:, :, None, None]) < 1e-9
+    permittivity[feed] = np.where(filled, as_it_is, permittivity[feed])
 
 
 def _close_feed(layout: Layout, open_length: np.ndarray, open_area: np.ndarray) -> None:

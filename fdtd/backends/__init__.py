@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fdtd.arrays import library
+from fdtd.axisymmetric import media, polygons
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.axisymmetric.rims import Compiled, Windows
-from fdtd.axisymmetric.scene import LevelSet
+from fdtd.axisymmetric.scene import LevelSet, Scene
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
 
@@ -52,13 +53,28 @@ ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arr
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}
 
 
-def polygon_depths(edges: np.ndarray, boxes: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _polygon_table(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return edges and boxes of polygons, where the corners are; see `fdtd.axisymmetric.polygons.Polygons`."""
+    if library(corners) is np:
+        return polygons.table(corners)
+    from fdtd.backends.cuda.polygons import table
+
+    return table(corners)
+
+
+def _polygon_depths(
+    edges: np.ndarray, boxes: np.ndarray, index: np.ndarray, r: np.ndarray, z: np.ndarray
+) -> np.ndarray:
     """Return the depth of points in polygons, where the arrays are; see `fdtd.backends.cpu.polygons`."""
     if library(edges) is np:
         from fdtd.backends.cpu.polygons import depths
     else:
         from fdtd.backends.cuda.polygons import depths
     return depths(edges, boxes, index, r, z)
+
+
+POLYGONS = polygons.Search(depths=_polygon_depths, table=_polygon_table)
+"""Where the arrays are, the host's or a device's functions."""
 
 
 def open_parts(
@@ -68,6 +84,13 @@ def open_parts(
     from fdtd.backends.cuda import rasterise
 
     return rasterise.open_parts(grid, metal, antennas)
+
+
+def bodies(grid: AxisymmetricGrid, scene: Scene) -> media.Compiled | None:
+    """Return a device's kernels for a scene's dielectrics, None where it has none for them."""
+    from fdtd.backends.cuda.media import Bodies
+
+    return Bodies.of(grid, scene)
 
 
 def rims(windows: Windows) -> Compiled:

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 from antennaopt.families import FAMILIES, stack
 from antennaopt.families.shaped_lens import profile
 from fdtd.axisymmetric.scene import prepared
-from fdtd.backends import polygon_depths
+from fdtd.backends import POLYGONS
 
 WALL = 0.4e-3
 FEED_SECTION = 12e-3 * WALL + 4.0e-3 * WALL  # tube, and back wall
@@ -181,7 +181,7 @@ def test_outline_is_the_scene(family: str) -> None:
     """
     kind, _, scene = built(family)
     outline = kind.outline(DESIGNS[family])
-    compiled = prepared(scene, np, polygon_depths)
+    compiled = prepared(scene, np, POLYGONS)
     conductors = compiled.conductors
 
     def metal(index, r, z):

@@ -17,7 +17,7 @@ from antennaopt.families import stack
 from antennaopt.families.profiles import CURVES, places, radius_of
 from antennaopt.run.summary import antenna_toml
 from fdtd.axisymmetric.scene import prepared
-from fdtd.backends import polygon_depths
+from fdtd.backends import POLYGONS
 
 
 def granet(curve: str, t: float, a: float, rho: float, gamma: float) -> float:
@@ -78,7 +78,7 @@ def test_profile_horn_wall() -> None:
     The linear one is exact: from r at z = 0 the outer surface stands 0.7 mm / cos over it, and at the aperture it turns
     round the inner edge.
     """
-    metal = prepared(built("profile_horn", **{"horn.curve": 0.0})[2], np, polygon_depths).conductors[2]
+    metal = prepared(built("profile_horn", **{"horn.curve": 0.0})[2], np, POLYGONS).conductors[2]
     area, volume = section(metal, 10e-3, -1e-3, 16e-3, cell=1e-5)
     slope = math.atan2(STOP - START, LENGTH)
     straight = 0.7e-3 / math.cos(slope) * LENGTH

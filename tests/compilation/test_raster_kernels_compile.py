@@ -7,9 +7,14 @@ from collections.abc import Callable
 import pytest
 from nvrtc import RefusedError, compile_for
 
-from fdtd.backends.cuda import polygons, rasterise, rims
+from fdtd.backends.cuda import media, polygons, rasterise, rims
 
-TEXTS = {"open_parts": rasterise.open_parts_text, "polygon_depths": polygons.text, "rims": rims.text}
+TEXTS = {
+    "open_parts": rasterise.open_parts_text,
+    "polygons": polygons.text,
+    "rims": rims.text,
+    "media": media.text,
+}
 
 
 @pytest.mark.parametrize("capability", [80, 90])

@@ -7,7 +7,7 @@ import pytest
 
 from fdtd.axisymmetric.polygons import in_polygon, searched
 from fdtd.axisymmetric.scene import LevelSet, box, cone_shell
-from fdtd.backends import polygon_depths
+from fdtd.backends import POLYGONS
 
 CELL = 0.3e-3
 RNG = np.random.default_rng(5)
@@ -50,7 +50,7 @@ def test_sign_and_distance(corners: int) -> None:
 
 def compiled(corners: np.ndarray) -> LevelSet:
     """The level set with the host's search."""
-    return searched(corners, np, polygon_depths)
+    return searched(corners, np, POLYGONS)
 
 
 @pytest.mark.parametrize("corners", [3, 4, 9, 17, 60, 333])

@@ -1,18 +1,30 @@
-"""Depth of points in polygons on a device; see `fdtd.axisymmetric.polygons.Polygons`."""
+"""Polygons on a device; see `fdtd.axisymmetric.polygons.Polygons`."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
+from fdtd.axisymmetric.polygons import groups_of
 from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
 from fdtd.backends.cuda.text import flatten
 
 
 @lru_cache(maxsize=1)
 def text() -> str:
-    """Return the kernel's text, flattened."""
-    return flatten("kernels/raster/polygon_depths.cu", {})
+    """Return the kernels' text, flattened."""
+    return flatten("kernels/raster/polygons.cu", {})
+
+
+def table(corners: Any, launch: Launcher | None = None) -> tuple[Any, Any]:
+    """Return what `fdtd.axisymmetric.polygons.table` does."""
+    launch = launch or launcher()
+    xp, (batch, count, _) = launch.arrays, corners.shape
+    groups = groups_of(count)
+    edges, boxes = xp.empty((batch, count, 11)), xp.empty((batch, groups, 4))
+    launch(text(), "polygon_edges", (-(-count // THREADS), batch), THREADS, corners, count, edges)
+    launch(text(), "polygon_boxes", (-(-groups // THREADS), batch), THREADS, edges, count, groups, boxes)
+    return edges, boxes
 
 
 def depths(edges: Any, boxes: Any, index: Any, r: Any, z: Any, launch: Launcher | None = None) -> Any:

@@ -1,13 +1,16 @@
 // Depth of points in bodies, m, positive inside: the level sets of fdtd/axisymmetric/scene.py and polygons.py.
 //
 // heads: five numbers a body: kind, then of a polygon its corners and groups, whether all antennas share it, and where
-// the body's numbers start in `numbers`. A box has 4 arrays there, a cone's wall 5, each of one number an antenna; a
-// polygon its edges (11 numbers each: start r, z, step r, z, 1 over the squared length, normal r, z, that of the edge
-// before and of the edge after), then boxes of its groups (4 numbers each).
+// the body's numbers start in `numbers`. A box has 4 arrays there, a cone's wall 5, a capped cylinder 2, a sector and a
+// rod 4, each of one number an antenna. A polar profile, of as many pieces as its head has corners, has the step of its
+// knots and then coefficients (power, piece, antenna). A polygon has its edges (11 numbers each: start r, z, step r, z,
+// 1 over the squared length, normal r, z, that of the edge before and of the edge after), then boxes of its groups (4
+// numbers each).
 //
-// Compiled without fused multiply-adds, each has the bits of its function in NumPy.
+// Compiled without fused multiply-adds, each has the bits of its function in NumPy. Calls that are not inlined keep the
+// compiler's time short.
 
-enum Kind { BOX, CONE_WALL, POLYGON };
+enum Kind { BOX, CONE_WALL, POLYGON, CAPPED_CYLINDER, POLAR_PROFILE, SECTOR, ROD };
 
 #define HEAD 5        // numbers of a body in heads
 #define EDGE 11       // numbers of an edge
@@ -54,7 +57,27 @@ __device__ inline double depth_in_polygon(
     return nearest < 0 ? NOTHING : depth_at_edge(&edges[EDGE * nearest], r, z);
 }
 
-__device__ inline double depth_in(
+__device__ inline double depth_in_profile(
+    const double* own, int pieces, int antenna, int antennas, double r, double z) {
+    const double step = own[0], theta = fmin(fmax(atan2(r, z), 0.0), 1.5707963267948966);
+    const int piece = min((int)(theta / step), pieces - 1);
+    const double* const at = &own[1 + (size_t)piece * antennas + antenna];
+    const size_t next = (size_t)pieces * antennas;
+    const double t = theta - piece * step, c3 = at[0], c2 = at[next], c1 = at[2 * next], c0 = at[3 * next];
+    const double radius = ((c3 * t + c2) * t + c1) * t + c0, slope = (3 * c3 * t + 2 * c2) * t + c1;
+    const double turn = slope / radius;
+    return fmin((radius - sqrt(r * r + z * z)) / sqrt(1 + turn * turn), z);
+}
+
+// Behind both rays' lines, as in a polygon's corner; all or nothing is 1 m deep.
+__device__ inline double depth_in_sector(double x, double y, double start, double width) {
+    if (width > 2 * 3.141592653589793 - 1e-6) return 1.0;
+    if (width < 1e-6) return -1.0;
+    const double after = y * cos(start) - x * sin(start), before = x * sin(start + width) - y * cos(start + width);
+    return width <= 3.141592653589793 + 1e-6 ? fmin(after, before) : fmax(after, before);
+}
+
+__device__ __noinline__ double depth_in(
     const int* head, const double* numbers, int antenna, int antennas, double r, double z) {
     const double* const own = &numbers[head[4]];
     if (head[0] == POLYGON) {
@@ -63,8 +86,19 @@ __device__ inline double depth_in(
         return depth_in_polygon(
             &own[(size_t)EDGE * corners * of], &boxes[4 * groups * of], corners, groups, r, z);
     }
+    if (head[0] == POLAR_PROFILE) return depth_in_profile(own, head[1], antenna, antennas, r, z);
     const double* const at = &own[antenna];
     const int next = antennas;
+    if (head[0] == SECTOR) return depth_in_sector(r - at[0], z - at[next], at[2 * next], at[3 * next]);
+    if (head[0] == ROD) {
+        const double tip = at[next], below = at[2 * next] - z, slope = (at[0] - tip) / at[3 * next];
+        const double cone = (tip + slope * below - r) / sqrt(1 + slope * slope);
+        return fmin(fmin(at[0] - r, cone), fmin(z, below));
+    }
+    if (head[0] == CAPPED_CYLINDER) {
+        const double above = fmax(z - at[next], 0.0);
+        return fmin(at[0] - sqrt(r * r + above * above), z);
+    }
     if (head[0] == BOX) {
         const double radial = fmin(r - at[0], at[next] - r), axial = fmin(z - at[2 * next], at[3 * next] - z);
         return fmin(radial, axial);
@@ -76,7 +110,7 @@ __device__ inline double depth_in(
 }
 
 // Depth in the nearest of several bodies.
-__device__ inline double deepest(
+__device__ __noinline__ double deepest(
     const int* heads, int bodies, const double* numbers, int antenna, int antennas, double r, double z) {
     double found = depth_in(heads, numbers, antenna, antennas, r, z);
     for (int body = 1; body < bodies; ++body)

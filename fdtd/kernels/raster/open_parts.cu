@@ -28,7 +28,7 @@ struct Metal {
 
 // How far beyond an open node a wall stands that it should take over, along r (dr = 1) or z; `upright` is set where
 // the wall is straight.
-__device__ double straight_wall(
+__device__ __noinline__ double straight_wall(
     const Metal& metal, double node, double r, double z, double dr, double dz, double most, bool& upright) {
     const double step = 1e-3 * metal.cell, gap = -node;
     const double after = metal.depth(r + dr * step, z + dz * step);
@@ -46,7 +46,8 @@ __device__ double straight_wall(
 }
 
 extern "C" __global__ void nodes(
-    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell, double most_r, double most_z, double* node, double* wall_r, double* wall_z, unsigned char* upright) {
+    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell,
+    double most_r, double most_z, double* node, double* wall_r, double* wall_z, unsigned char* upright) {
     PLACE(nz + 1, nr + 1)
     const Metal metal = OWN_METAL;
     const size_t at = antenna * (nz + 1) * (nr + 1) + place;
@@ -80,25 +81,28 @@ extern "C" __global__ void take_over(
 }
 
 // Open length of the edge between two nodes, and whether metal lies between open ends.
-__device__ double open_length(
+__device__ __noinline__ double open_length(
     const Metal& metal, double first, double last, int k, int i, bool along_r, bool& through) {
     const bool both_open = first < 0 && last < 0;
     through = false;
     if ((first < 0) == (last < 0) && !(both_open && first + last > -1.0 - 1e-3)) return both_open ? 1.0 : 0.0;
     double sums[8], a = first;
     bool metal_inside = first >= 0;
-    for (int piece = 0; piece < PIECES; ++piece) {
-        const double step = (piece + 1) / double(PIECES);
-        const double r = (i + (along_r ? step : 0.0)) * metal.cell;
-        const double z = (k + (along_r ? 0.0 : step) - metal.origin) * metal.cell;
-        const double b = piece + 1 == PIECES ? last : metal.depth(r, z);
-        metal_inside = metal_inside || b >= 0;
-        const double gap = a != b ? a - b : 1.0;
-        const double crossing = fmin(fmax(a < 0 ? a / gap : b / -gap, 0.0), 1.0);
-        const double open = a < 0 && b < 0 ? 1.0 : a >= 0 && b >= 0 ? 0.0 : crossing;
-        sums[piece % 8] = piece < 8 ? open : sums[piece % 8] + open;
-        a = b;
-    }
+#pragma unroll 1
+    for (int eight = 0; eight < PIECES; eight += 8)
+        for (int lane = 0; lane < 8; ++lane) {
+            const int piece = eight + lane;
+            const double step = (piece + 1) / double(PIECES);
+            const double r = (i + (along_r ? step : 0.0)) * metal.cell;
+            const double z = (k + (along_r ? 0.0 : step) - metal.origin) * metal.cell;
+            const double b = piece + 1 == PIECES ? last : metal.depth(r, z);
+            metal_inside = metal_inside || b >= 0;
+            const double gap = a != b ? a - b : 1.0;
+            const double crossing = fmin(fmax(a < 0 ? a / gap : b / -gap, 0.0), 1.0);
+            const double open = a < 0 && b < 0 ? 1.0 : a >= 0 && b >= 0 ? 0.0 : crossing;
+            sums[lane] = eight == 0 ? open : sums[lane] + open;
+            a = b;
+        }
     through = both_open && metal_inside;
     if (both_open) return 1.0;
     const double sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
@@ -108,7 +112,8 @@ __device__ double open_length(
 
 // `changed`: whether the pass before took nodes of each antenna, (antennas,); null in the first pass.
 extern "C" __global__ void edges(
-    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell, const int* changed, const double* node, double* e_r, double* e_z, unsigned char* through_r,
+    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell,
+    const int* changed, const double* node, double* e_r, double* e_z, unsigned char* through_r,
     unsigned char* through_z) {
     PLACE(nz + 1, nr + 1)
     if (changed && !changed[antenna]) return;
@@ -135,7 +140,8 @@ extern "C" __global__ void close_walls(
     auto depth = [&](int row, int column) { return own[row * columns + column]; };
     auto wall_r = [&](int row, int column) {
         row = (row + rows) % rows;
-        return through_r[(antenna * rows + row) * nr + column] || depth(row, column) >= 0 || depth(row, column + 1) >= 0;
+        return through_r[(antenna * rows + row) * nr + column] || depth(row, column) >= 0 ||
+               depth(row, column + 1) >= 0;
     };
     auto wall_z = [&](int row, int column) {
         column = (column + columns) % columns;
@@ -155,7 +161,8 @@ extern "C" __global__ void close_walls(
         for (int column = max(i - 1, 0); column <= min(i, nr - 1); ++column) {
             const double here = depth(row, column), right = depth(row, column + 1);
             const double above = depth(row + 1, column), beyond = depth(row + 1, column + 1);
-            const bool across = (here >= 0) == (beyond >= 0) && (above >= 0) == (right >= 0) && (here >= 0) != (right >= 0);
+            const bool diagonal = (here >= 0) == (beyond >= 0) && (above >= 0) == (right >= 0);
+            const bool across = diagonal && (here >= 0) != (right >= 0);
             const bool rising = (row == k) == (column == i);  // this node is `here` or `beyond`
             if (!across || (here >= 0) == rising) continue;
             taken = taken || (rising ? nearer(here, beyond, row == k) : nearer(right, above, row == k));
@@ -193,7 +200,8 @@ extern "C" __global__ void reach(
 
 // A face with one open node that walls leave a rectangle of, not a triangle: metal starts beyond its middle.
 __device__ bool inner_corner(
-    const Metal& metal, bool after, bool above, bool beyond, int k, int i, const double* low, const double* left, int nr) {
+    const Metal& metal, bool after, bool above, bool beyond, int k, int i, const double* low, const double* left,
+    int nr) {
     const int open_right = !after || !beyond, open_above = !above || !beyond;
     const double along_r = low[open_above * nr], along_z = left[open_right];
     const int node_k = k + open_above, node_i = i + open_right;
@@ -214,12 +222,14 @@ __device__ Face face(double area, double least, bool cut, int ahead, int upwards
 
 // Areas of cut faces, raised to the least allowed; areas, made and least are (antennas, 3, nz, nr), ways int8 (.., 2).
 extern "C" __global__ void cut_faces(
-    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell, double most_near, double most_far, const double* node, const double* e_r, const double* e_z, double* area,
+    const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell,
+    double most_near, double most_far, const double* node, const double* e_r, const double* e_z, double* area,
     double* made, double* least, signed char* ways) {
     PLACE(nz, nr)
     const double* const own = &node[(antenna * (nz + 1) + k) * (nr + 1) + i];
     const bool here = own[0] >= 0, after = own[1] >= 0, above = own[nr + 1] >= 0, beyond = own[nr + 2] >= 0;
-    const double *const lows = &e_r[(antenna * (nz + 1) + k) * nr + i], *const lefts = &e_z[(antenna * nz + k) * (nr + 1) + i];
+    const double* const lows = &e_r[(antenna * (nz + 1) + k) * nr + i];
+    const double* const lefts = &e_z[(antenna * nz + k) * (nr + 1) + i];
     const double low = lows[0], high = lows[nr], left = lefts[0], right = lefts[1];
     const double most = i < AXIS_COLUMNS ? most_near : most_far, lowest = 1.0 / (2.0 * most), rest = 1.0 / most;
     const int corners = here + after + above + beyond;
@@ -231,13 +241,15 @@ extern "C" __global__ void cut_faces(
         part = fmax(low, high) * fmax(left, right) / 2;
         if (inner_corner(OWN_METAL, after, above, beyond, k, i, lows, lefts, nr)) part *= 2.0;
     }
-    const bool cut = (corners == 3 || cuts(low) || cuts(high) || cuts(left) || cuts(right)) && corners > 0 && corners < 4;
+    const bool any = corners == 3 || cuts(low) || cuts(high) || cuts(left) || cuts(right);
+    const bool cut = any && corners > 0 && corners < 4;
     const int away = here ? 1 : -1;
     // The flux through h_z grows with the radius: its area counts at the middle of what is open.
     const double middle = (here ? i + 1 - low / 2 : i + low / 2) / (i + 0.5);
     const Face faces[3] = {
         face(left, cuts(left) ? lowest : rest, cuts(left), 0, away),
-        face(part, (low + high + left + right) / (4 * most), cut, here + above - after - beyond, here + after - above - beyond),
+        face(part, (low + high + left + right) / (4 * most), cut, here + above - after - beyond,
+             here + after - above - beyond),
         face(low * middle, cuts(low) ? lowest : rest, cuts(low), away, 0),
     };
     for (int component = 0; component < 3; ++component) {
@@ -249,7 +261,8 @@ extern "C" __global__ void cut_faces(
 
 // Each face gives what its neighbours nearer to the wall were raised by.
 extern "C" __global__ void raise_faces(
-    int nr, int nz, const double* area, const double* made, const double* least, const signed char* ways, double* areas) {
+    int nr, int nz, const double* area, const double* made, const double* least, const signed char* ways,
+    double* areas) {
     PLACE(nz, nr)
     for (int component = 0; component < 3; ++component) {
         const size_t first = (3 * antenna + component) * nz * nr, at = first + place;

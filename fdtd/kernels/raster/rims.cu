@@ -60,8 +60,8 @@ __device__ double to_nine_digits(double length) { return rint(length * 1e9) / 1e
 
 // Flux over voltage of the edges along r and z of each wedge's window, (2, wedges, WINDOW, WINDOW).
 // fields: opening, exponent (wedges each), ends, permittivity, f, g (sectors, wedges each). of: rim and antenna of each
-// wedge, (2, wedges). places: x, y, wall, (3, rims, antennas). first: i0, k0, real, (3, rims, antennas). near: rims that
-// may be nearer, (rims, most).
+// wedge, (2, wedges). places: x, y, wall, (3, rims, antennas). first: i0, k0, real, (3, rims, antennas). near: rims
+// that may be nearer, (rims, most).
 extern "C" __global__ void window_ratios(
     int wedges, int sectors, const double* fields, const int* of, int rims, int antennas, const double* places,
     const int* first, int most, const int* near, int nr, int nz, const unsigned char* conducts, double* ratios) {
@@ -89,7 +89,9 @@ extern "C" __global__ void window_ratios(
         const double along = column + (along_z ? 0.0 : 0.5), across = row + (along_z ? 0.5 : 0.0);
         const double away = hypot(x + along, y + across);
         bool use = first[2 * size + at] && on_row(k0 + row) && on_column(i0 + column) && away < REACH - 1e-9;
-        use = use && (along_z ? row + 1 < WINDOW && on_row(k0 + row + 1) : column + 1 < WINDOW && on_column(i0 + column + 1));
+        const bool to_next = along_z ? row + 1 < WINDOW && on_row(k0 + row + 1)
+                                     : column + 1 < WINDOW && on_column(i0 + column + 1);
+        use = use && to_next;
         for (int other = 0; use && other < most; ++other) {
             const int there = near[rim * most + other] * antennas + antenna;
             const double to_x = first[2 * size + there] ? xs[there] : 1e6;
@@ -97,9 +99,11 @@ extern "C" __global__ void window_ratios(
             use = away <= hypot(off_x, off_y) + 1e-9;
         }
         const double drop = voltage[cell + (along_z ? SIDE : 1)] - voltage[cell];
-        const double through = along_z ? flux[cell + SIDE] - flux[cell + SIDE + 1] : flux[cell + SIDE + 1] - flux[cell + 1];
+        const double corner = flux[cell + SIDE + 1];
+        const double through = along_z ? flux[cell + SIDE] - corner : corner - flux[cell + 1];
         use = use && fabs(drop) > SMALLEST_VOLTAGE;
-        ratios[(((size_t)along_z * wedges + own) * WINDOW + row) * WINDOW + column] = use ? fmax(through / drop, 0.0) : 0.0;
+        const size_t to = (((size_t)along_z * wedges + own) * WINDOW + row) * WINDOW + column;
+        ratios[to] = use ? fmax(through / drop, 0.0) : 0.0;
     }
 }
 
@@ -140,7 +144,8 @@ extern "C" __global__ void correct_areas(
         __syncthreads();
         if (inner) {
             const double face = driving[0][cell] + driving[0][cell + WIDE] + driving[1][cell] + driving[1][cell + 1];
-            const double node = 1 / faces[1][cell] + 1 / faces[1][cell - WIDE] + 1 / faces[0][cell] + 1 / faces[0][cell - 1];
+            const double node =
+                1 / faces[1][cell] + 1 / faces[1][cell - WIDE] + 1 / faces[0][cell] + 1 / faces[0][cell - 1];
             double& own = open_area[(3 * antenna + 1) * plane + place];
             own = fmax(own, inside ? face / allowed : 0.0);
             least_phi[window] = inside ? node / allowed : 0.0;
