@@ -132,6 +132,11 @@ def packed(bodies: tuple[LevelSet, ...], batch: int, xp: Any) -> tuple[np.ndarra
     return xp.asarray(np.array(heads, dtype=np.int32)), xp.concatenate(numbers)
 
 
+def as_float(array: np.ndarray) -> np.ndarray:
+    """Return an array in double precision, itself where it is: what kernels read."""
+    return array if array.dtype == np.float64 else array.astype(np.float64)
+
+
 def _pack(body: LevelSet, batch: int, xp: Any) -> tuple[tuple[int, int, int, bool], list[np.ndarray]] | None:
     """Return a body's kind, corners, groups and whether all share it, and its arrays."""
     if isinstance(body, polygons.Polygons):
@@ -142,7 +147,7 @@ def _pack(body: LevelSet, batch: int, xp: Any) -> tuple[tuple[int, int, int, boo
     kind = _KINDS.get(body.func) if isinstance(body, partial) else None
     if kind is None:
         return None
-    arrays = [one[..., :batch] for one in body.args if not isinstance(one, float)]
+    arrays = [as_float(one[..., :batch]) for one in body.args if not isinstance(one, float)]
     if any(one.shape[-1:] != (batch,) for one in arrays):
         return None
     if kind == _KINDS[_in_profile]:

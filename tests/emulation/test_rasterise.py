@@ -135,6 +135,8 @@ def test_depths_in_polygons_have_the_bits_of_every_edge() -> None:
 def test_level_sets_without_a_kernel_are_left_to_arrays() -> None:
     one = np.ones(1)
     ring = box(one, 2 * one, one, 2 * one)
+    whole = packed((box(*np.array([[1], [2], [1], [2]])),), 1, np)
+    assert whole is not None and whole[1].dtype == np.float64
     assert packed((ring,), 1, np) is not None
     assert packed((ring, partial(_half_space, one)), 1, np) is None
     assert packed((ring,), 2, np) is None

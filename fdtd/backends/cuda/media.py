@@ -11,7 +11,7 @@ import numpy as np
 from fdtd.axisymmetric import media
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.rim_media import DIRECTIONS, Corners
-from fdtd.axisymmetric.scene import Dielectric, Scene, packed
+from fdtd.axisymmetric.scene import Dielectric, Scene, as_float, packed
 from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
 from fdtd.backends.cuda.text import flatten
 
@@ -102,7 +102,7 @@ class Bodies:
             raise ValueError("sectors around rims have a compiled form")
         found = xp.empty((2, rows, size, size))
         self.launch(
-            text(), "over_endless", (-(-2 * size * size // THREADS), rows), THREADS, *self.solids, self.scene.batch,
+            text(), "over_endless", (rows, -(-2 * size * size // THREADS)), THREADS, *self.solids, self.scene.batch,
             *sectors, xp.asarray(np.ascontiguousarray(of, dtype=np.int32)), rows, size, self.grid.origin,
             self.grid.cell, found,
         )  # fmt: skip
@@ -114,5 +114,5 @@ def _numbers(bodies: tuple[Dielectric, ...], batch: int, xp: Any) -> tuple[Any, 
     table = packed(tuple(body.distance for body in bodies), batch, xp)
     if table is None:
         return None
-    materials = [getattr(body, name) for name in ("permittivity", "loss_tangent") for body in bodies]
+    materials = [as_float(getattr(body, name)) for name in ("permittivity", "loss_tangent") for body in bodies]
     return table[0], len(bodies), table[1], xp.concatenate(materials)

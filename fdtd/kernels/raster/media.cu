@@ -189,7 +189,7 @@ extern "C" __global__ void over_endless(
     const int* heads, int bodies, const double* numbers, const double* materials, int antennas,
     const int* sector_heads, int sectors, const double* sector_numbers, const double* sector_materials, const int* of,
     int rows, int side, int origin, double cell, double* ratios) {
-    const int place = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const int place = blockIdx.y * blockDim.x + threadIdx.x, row = blockIdx.x;  // rows may pass 65,535
     const int along_z = place / (side * side), k = place / side % side, i = place % side;
     if (along_z > 1) return;
     const Bodies solids{heads, bodies, numbers, antennas, materials, materials + (size_t)bodies * antennas};
