@@ -64,7 +64,12 @@ def evaluate(
     began = time.time()
     outcomes = solve(family, designs, plan, options=replace(options, stages=spent), **how)
     ended = time.time()
-    line = {"began": began, "ended": ended, "stages": {**spent, "rest": ended - began - sum(spent.values())}}
+    line = {
+        "worker": os.getpid(),
+        "began": began,
+        "ended": ended,
+        "stages": {**spent, "rest": ended - began - sum(spent.values())},
+    }
     with Path(os.environ[_FOLDER], f"{os.getpid()}-{threading.get_ident()}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
     return outcomes
@@ -181,9 +186,10 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
     Returns:
         A row: `wall_seconds` of the command up to now by part (`start`: from the start of this process to the first
         generation, `first_generation`, `search`, `certify`, `finish`: field, files and report); `driver_share` of the
-        search's wall time by part; `worker_share` of the workers' time in it by stage, with `idle`; `antennas`,
-        `antennas_per_s`, `steps` an antenna (mean), `cell_steps_per_s` of a worker while it steps, and next to it
-        `kernel_cell_steps_per_s` of the fastest scheme on that lattice, None where the reference lens does not fit it.
+        search's wall time by part; `worker_share` of the workers' time in it by stage (on a device they overlap), with
+        `idle`; `antennas`, `antennas_per_s`, `steps` an antenna (mean), `cell_steps_per_s` of a worker while it steps,
+        and next to it `kernel_cell_steps_per_s` of the fastest scheme on that lattice, None where the reference lens
+        does not fit it.
     """
     plan = plan_for(experiment)
     marks = _Marks(progress or Progress())
@@ -234,16 +240,25 @@ def _shares(found: Mapping[str, float], names: Sequence[str], whole: float) -> d
 
 
 def _worker_shares(batches: Sequence[Mapping[str, Any]], first: float, last: float, workers: int) -> dict[str, float]:
-    """Return the share of the workers' time by stage; of a batch that began before, as much as came after."""
+    """Return the share of the workers' time by stage; of a batch that began before, as much as came after.
+
+    Stages of a device's batches overlap. `idle` is the time in which a worker has no batch.
+    """
     found: dict[str, float] = defaultdict(float)
-    for one in batches:
+    busy: dict[int, float] = defaultdict(lambda: first)  # up to when, by worker
+    idle = 0.0
+    for one in sorted(batches, key=lambda one: one["began"]):
         within = min(one["ended"], last) - max(one["began"], first)
-        if within > 0:
-            part = within / (one["ended"] - one["began"])
-            for name, seconds in one["stages"].items():
-                found[name] += part * seconds
-    shares = _shares(found, _SOLVED, workers * (last - first))
-    return {**shares, "idle": 1.0 - sum(shares.values())}
+        if within <= 0:
+            continue
+        idle += max(one["began"] - busy[one["worker"]], 0.0)
+        busy[one["worker"]] = max(busy[one["worker"]], min(one["ended"], last))
+        part = within / (one["ended"] - one["began"])
+        for name, seconds in one["stages"].items():
+            found[name] += part * seconds
+    idle += sum(last - until for until in busy.values()) + (workers - len(busy)) * (last - first)
+    whole = workers * (last - first)
+    return {**_shares(found, _SOLVED, whole), "idle": idle / whole}
 
 
 def _kernel(plan: Mapping[str, Any], backend: str) -> dict[str, Any]:

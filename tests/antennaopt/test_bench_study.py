@@ -27,7 +27,7 @@ def test_the_parts_are_the_whole(call):
     assert all(seconds >= 0.0 for seconds in row["wall_seconds"].values()) and row["wall_seconds"]["certify"] == 0.0
     assert row["antennas_per_s"] == pytest.approx(row["antennas"] / row["wall_seconds"]["search"])
     for shares in (row["driver_share"], row["worker_share"]):
-        assert sum(shares.values()) == pytest.approx(1.0, abs=0.2) and min(shares.values()) > -0.05
+        assert sum(shares.values()) == pytest.approx(1.0, abs=0.2) and min(shares.values()) > -0.02
     assert row["driver_share"]["wait"] > 0.5 and row["worker_share"]["step"] > row["worker_share"]["transform"]
     assert row["cell_steps_per_s"] > 0.0 and row["kernel_cell_steps_per_s"] > 0.0
     assert not list(Path.cwd().iterdir()), "a bench leaves nothing behind"
@@ -49,12 +49,17 @@ def test_what_the_driver_does_is_named_by_its_innermost_frame_of_ours(calls, wha
 
 
 def test_a_batch_that_began_before_the_search_counts_in_part():
-    batches = [
-        {"began": 0.0, "ended": 4.0, "stages": {"step": 4.0}},
-        {"began": 5.0, "ended": 6.0, "stages": {"step": 0.5}},
-    ]
+    times = ((0.0, 4.0, 4.0), (5.0, 6.0, 0.5))
+    batches = [{"worker": 1, "began": began, "ended": end, "stages": {"step": spent}} for began, end, spent in times]
     shares = study._worker_shares(batches, 2.0, 12.0, 1)
-    assert shares["step"] == pytest.approx(0.25) and shares["idle"] == pytest.approx(0.75)
+    assert shares["step"] == pytest.approx(0.25) and shares["idle"] == pytest.approx(0.7)
+
+
+def test_batches_that_overlap_leave_no_idle_time():
+    batches = [{"worker": 1, "began": at, "ended": at + 2.0, "stages": {"step": 1.5}} for at in (0.0, 1.0, 2.0)]
+    shares = study._worker_shares(batches, 0.0, 4.0, 1)
+    assert shares["step"] == pytest.approx(4.5 / 4.0) and shares["idle"] == 0.0
+    assert study._worker_shares(batches, 0.0, 4.0, 2)["idle"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
