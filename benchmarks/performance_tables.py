@@ -213,6 +213,37 @@ def study_table() -> str:
     return table([f"{study['evaluations']:,} antennas", "no kernel compiled", "kernels cached"], lines)
 
 
+def split_table() -> str:
+    """Return where the wall time of the study goes, by `bench study`."""
+    (row,) = rows("h200/study")
+    whole = sum(row["wall_seconds"].values())
+    lines = [
+        [f"command: {name.replace('_', ' ')}", f"{seconds:.1f} s", percent(seconds / whole)]
+        for name, seconds in row["wall_seconds"].items()
+    ]
+    for name, part in (("driver", "driver_share"), ("device", "worker_share")):
+        lines += [[f"search, {name}: {what}", "", percent(share)] for what, share in row[part].items() if share > 0.005]
+    rate, kernel = row["cell_steps_per_s"], row["kernel_cell_steps_per_s"]
+    lines.append([f"rate while stepping; `{row['kernel_scheme']}` alone on this lattice {giga(kernel)} G",
+                  f"{giga(rate)} G", percent(rate / kernel)])  # fmt: skip
+    return table([f"commit {row['commit'][:7]}", "", "share"], lines)
+
+
+def families_table() -> str:
+    """Return speed and share of rasterising of populations of each family, and horns against lenses."""
+    *own, both = rows("h200/families")
+    lines = [
+        [f"`{row['family']}`", "{} x {}".format(*row["grid"]), f"{row['antennas_per_s']:.0f}",
+         f"{1e3 * row['stage_seconds']['rasterise']:.1f} ms",
+         percent(row["stage_seconds"]["rasterise"] / row["seconds"])]
+        for row in own if row["batch"] == both["batch"]
+    ]  # fmt: skip
+    horns, lenses = both["cell_steps_per_s"].values()
+    lines.append(["corrugated horns and hemispherical lenses on one lattice", "{} x {}".format(*both["lattice"]),
+                  f"{giga(horns)} and {giga(lenses)} G cell-steps/s, {both['ratio']:.2f}", "", ""])  # fmt: skip
+    return table([f"{both['batch']} different antennas", "cells", "antennas/s", "rasterising", "of the time"], lines)
+
+
 def _span(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
@@ -354,6 +385,8 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "schemes by lattice"): by_lattice,
     (PAGE, "whole antennas"): whole_antennas,
     (PAGE, "study"): study_table,
+    (PAGE, "split"): split_table,
+    (PAGE, "families"): families_table,
     (PAGE, "agreement"): agreement_table,
     (PAGE, "proof"): proof_table,
     (PAGE, "parts"): parts_table,
