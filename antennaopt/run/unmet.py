@@ -79,6 +79,5 @@ class Unmet:
             goal = self._with.objectives[place]
             if place < self._first and not goal.aim and short > OUT_OF_REACH_DB:
                 far.append(Nearest(individual=individual, standing=goal.standing(outcome)))
-                self._with.store.log("goal_far", objective=place, shortfall_db=short)
         if far:
             self._with.progress.note(plain(f"after {GENERATIONS} generations: {reach_line(far)}"))

@@ -239,7 +239,7 @@ def test_a_foreign_state_is_refused():
     [
         ({"population": 4, "elites": 4}, "elites = 4"),
         ({"population": 0}, "population = 0"),
-        ({"algorithm": "nsga2"}, "algorithm"),
+        ({"algorithm": "tabu"}, "algorithm"),
         ({"tournament_size": 0}, "tournament_size"),
     ],
 )

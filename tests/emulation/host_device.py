@@ -113,9 +113,9 @@ def _launcher(name: str, arguments: str) -> str:
     numbers = "".join(f", {kind} {field}" for kind, field in typed)
     return f"""
 struct {name}_arguments {{ {fields}}};
-extern "C" void emulated_{name}(int X, int Y, int Z, int THREADS, int SHARED, int CLUSTER{numbers}) {{
+extern "C" void emulated_{name}(int grid_x_, int grid_y_, int grid_z_, int block_, int bytes_, int cluster_{numbers}) {{
     {name}_arguments packed{{{", ".join(names)}}};
-    host::launch({{X, Y, Z}}, THREADS, SHARED, CLUSTER, [](void *data) {{
+    host::launch({{grid_x_, grid_y_, grid_z_}}, block_, bytes_, cluster_, [](void *data) {{
         const auto &a = *static_cast<{name}_arguments *>(data);
         {name}({", ".join(f"a.{n}" for n in names)});
     }}, &packed);
