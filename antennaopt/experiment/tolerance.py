@@ -53,7 +53,7 @@ def _read(data: Any, info: ValidationInfo) -> Tolerance | None:
         aim, quantile = _aim(data.get("aim", "yield"))
     antenna = info.data.get("antenna")
     if not isinstance(antenna, Antenna):
-        return None  # its own fault is told
+        return None  # the check of the antenna names it
     if "of" not in data:
         text = 'is missing; add a table [tolerance.of], for example "lens.radii" = { sigma = "0.02 mm" }'
         raise EntryError(text, path=("of",), value=MISSING)

@@ -1,4 +1,4 @@
-"""What is said after the first generations: constraints that no antenna has met, goals that none came near."""
+"""Notes after the first generations: constraints that no antenna has met, goals that none came near."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The yield of a run's antenna: exact where the answer is known, repeated to the bit, and what is not solved is said.
+"""The yield of a run's antenna: exact where the answer is known, repeated to the bit, unsolved ones named.
 
 The bowl of `cheap_lens` has 30 dBi at radii of 12, 13, 14, 15 mm, and 1/20 dB less a square millimetre of deviation.
 With independent normal deviations the loss over its scale is chi-squared with four degrees of freedom.

@@ -4,17 +4,13 @@ What is resumed or repaired equals the run that nothing happened to: rows, patte
 """
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import bits
 import cheap_lens
 import pytest
-from waiting import SAFETY_S, wait_until
+from driver_processes import finished, kill_once
 
 HERE = Path(__file__).parent
 AIMS = [{"metric": "directivity_dbi", "aim": "largest"}, {"metric": "diameter_mm", "aim": "least"}]
@@ -30,20 +26,10 @@ RUNS = {
 pytestmark = pytest.mark.slow
 
 
-def command(*arguments):
-    return [sys.executable, str(HERE / "cheap_lens.py"), *map(str, arguments)]
-
-
 def begun(algorithm):
     """Options of a run, without a workshop's farm: `elites` would pass without a new evaluation in none of them."""
     evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 5}
     return "--evolution", json.dumps(evolution), "--goals", json.dumps(RUNS[algorithm])
-
-
-def finished(*arguments):
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=SAFETY_S)
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="module", params=RUNS)
@@ -58,25 +44,12 @@ def test_killed_in_a_generation_it_is_resumed_to_the_same_bits(quiet, tmp_path, 
     algorithm, whole = quiet
     after = POPULATION * generation + 5
     plan, gate = cheap_lens.gated(tmp_path, after)
-    process = subprocess.Popen(
-        command("run", tmp_path, json.dumps(plan), *begun(algorithm)),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        written = f"cheap_lens/*/checkpoint/checkpoint-{generation - 1:06d}.json"
+    written = f"cheap_lens/*/checkpoint/checkpoint-{generation - 1:06d}.json"
 
-        def at_the_gate():
-            assert process.poll() is None
-            return cheap_lens.reached(gate, after) and list(tmp_path.glob(written))
+    def at_the_gate():
+        return cheap_lens.reached(gate, after) and list(tmp_path.glob(written))
 
-        wait_until(at_the_gate)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=SAFETY_S)
-    finally:
-        (gate / "open").touch()
-        process.kill()
-        process.wait()
+    kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(algorithm))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
     assert len(bits.rows(folder)) == POPULATION * generation
     finished("resume", folder)

@@ -5,9 +5,7 @@ again. Without the record both fail.
 """
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +14,9 @@ import bits
 import cheap_lens
 import pandas as pd
 import pytest
+from driver_processes import finished, kill_once
 from steady_replay import replay
 from test_every_write import assert_resumed_is_equal
-from waiting import SAFETY_S, wait_until
 
 from antennaopt.experiment import Experiment
 from antennaopt.search import Candidate, EvolutionSettings, Result, new_search
@@ -32,16 +30,6 @@ TOTAL = 40
 pytestmark = pytest.mark.slow
 
 
-def command(*arguments):
-    return [sys.executable, str(HERE / "cheap_lens.py"), *map(str, arguments)]
-
-
-def finished(*arguments):
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=SAFETY_S)
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.splitlines()[-1])
-
-
 def recorded(folder):
     """Whole lines of the order of completion."""
     path = folder / "logs" / "order.jsonl"
@@ -51,24 +39,11 @@ def recorded(folder):
 def killed(root, after):
     """Start a run and kill its driver once a number of antennas are complete; the workers wait for that."""
     plan, gate = cheap_lens.gated(root, after)
-    process = subprocess.Popen(
-        command("run", root, json.dumps(plan), "--evolution", STEADY),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    try:
 
-        def enough():
-            assert process.poll() is None
-            return any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*"))
+    def enough():
+        return any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*"))
 
-        wait_until(enough)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=SAFETY_S)
-    finally:
-        (gate / "open").touch()
-        process.kill()
-        process.wait()
+    kill_once(enough, gate, "run", root, json.dumps(plan), "--evolution", STEADY)
     (folder,) = (root / "cheap_lens").iterdir()
     return folder
 
