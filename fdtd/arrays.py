@@ -21,3 +21,13 @@ def on_host(array: Any) -> np.ndarray:
     """The array itself, or a copy of a device's."""
     fetch = getattr(array, "get", None)
     return np.asarray(array) if fetch is None else fetch()
+
+
+def together_on_host(*arrays: Any) -> tuple[np.ndarray, ...]:
+    """Return arrays of one library on the host; a device's in one copy, for the host waits for each."""
+    xp = library(arrays[0])
+    if xp is np:
+        return arrays
+    flat = [xp.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in arrays]
+    parts = np.split(on_host(xp.concatenate(flat)), np.cumsum([one.size for one in flat])[:-1])
+    return tuple(part.copy().view(one.dtype).reshape(one.shape) for part, one in zip(parts, arrays, strict=True))

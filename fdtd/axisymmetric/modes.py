@@ -21,7 +21,7 @@ from fdtd.arrays import library, on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.monitors import FieldMap
-from fdtd.axisymmetric.ports import GuideMode, modal_power, te_mode, tm_mode
+from fdtd.axisymmetric.ports import GuideMode, Port, te_mode, tm_mode
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.scene import Scene
 
@@ -246,7 +246,7 @@ def _waves(
                     continue
                 break
             a, b = _split(layout.grid, mode, hz, field[number, :, run], place)
-            unit = math.sqrt(float(modal_power(layout.grid, mode, np.array(hz), np.array(1.0)))) / incident[number]
+            unit = math.sqrt(float(Port.of(layout.grid, mode, np.array(hz)).power(np.array(1.0)))) / incident[number]
             ahead[name], back[name] = complex(a * unit), complex(b * unit)
         forward.append(ahead)
         backward.append(back)

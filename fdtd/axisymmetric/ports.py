@@ -154,34 +154,52 @@ def tm_mode(grid: AxisymmetricGrid, open_length: np.ndarray, number: int) -> Gui
     )
 
 
-def modal_amplitudes(
-    grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray, voltage: np.ndarray, current: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Split a port's spectra into the forward and the backward wave in the port's plane.
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A mode's waves at some frequencies: all that does not depend on their amplitudes.
 
-    With V = a + b on the plane and I = Y (a exp(-j beta d/2) - b exp(+j beta d/2)) half a cell further.
-
-    Args:
-        grid: The lattice.
-        mode: Mode whose transverse field was projected on.
-        frequency: Hz, (F,).
-        voltage: Spectrum of `PortMonitor`'s voltage, (..., F), time convention exp(+jwt).
-        current: The same of its current, with its own times.
-
-    Returns:
-        a and b, (..., F).
+    Attributes:
+        admittance: See `GuideMode.admittance`, (F,).
+        turn: exp(j beta d/2), half a cell's phase, (F,).
+        both: turn + 1/turn.
+        flux: Power of a wave of amplitude 1, see `power`, (F,).
 
     References:
         Pozar, Microwave Engineering, 4th ed., sec. 3.1 and 4.1 (forward and backward modal waves).
     """
-    beta = mode.phase_per_cell(grid, frequency)
-    scaled = current / mode.admittance(grid, frequency)
-    turn = np.exp(0.5j * beta)
-    forward = (scaled + voltage * turn) / (turn + 1 / turn)
-    return forward, voltage - forward
 
+    admittance: np.ndarray
+    turn: np.ndarray
+    both: np.ndarray
+    flux: np.ndarray
 
-def modal_power(grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray, amplitude: np.ndarray) -> np.ndarray:
-    """Power of a wave of this amplitude in units of pi d^2 / (2 eta0), W V^-2: the lattice's own conserved flux."""
-    beta = mode.phase_per_cell(grid, frequency)
-    return mode.norm * mode.admittance(grid, frequency) * np.cos(beta / 2) * np.abs(amplitude) ** 2
+    @classmethod
+    def of(cls, grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray) -> Port:
+        """Return a mode's waves at frequencies, Hz, (F,).
+
+        Raises:
+            ConfigError: One is below cutoff.
+        """
+        beta, admittance = mode.phase_per_cell(grid, frequency), mode.admittance(grid, frequency)
+        turn = np.exp(0.5j * beta)
+        flux = mode.norm * admittance * np.cos(beta / 2)
+        return cls(admittance=admittance, turn=turn, both=turn + 1 / turn, flux=flux)
+
+    def split(self, voltage: np.ndarray, current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split a port's spectra into the forward and the backward wave in the port's plane.
+
+        With V = a + b on the plane and I = Y (a exp(-j beta d/2) - b exp(+j beta d/2)) half a cell further.
+
+        Args:
+            voltage: Spectrum of `PortMonitor`'s voltage, (..., F), time convention exp(+jwt).
+            current: The same of its current, with its own times.
+
+        Returns:
+            a and b, (..., F).
+        """
+        forward = (current / self.admittance + voltage * self.turn) / self.both
+        return forward, voltage - forward
+
+    def power(self, amplitude: np.ndarray) -> np.ndarray:
+        """Power of a wave of this amplitude in units of pi d^2 / (2 eta0), W V^-2: the lattice's own conserved flux."""
+        return self.flux * np.abs(amplitude) ** 2

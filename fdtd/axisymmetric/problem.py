@@ -74,8 +74,7 @@ class Problem:
     initial: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        layered = self.media.open_area[..., self.grid.nr - self.radial_layer.cells :]
-        if (layered != 1.0).any():
+        if self.media.spans.cut_columns[self.grid.nr - self.radial_layer.cells :].any():
             raise ConfigError("a conductor cuts cells inside the radial absorbing layer; widen the grid (pml_distance)")
 
     @property

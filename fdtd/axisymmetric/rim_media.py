@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.arrays import library, on_host
+from fdtd.arrays import library
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.media import OFFSETS, Compiled, mixed
 from fdtd.axisymmetric.scene import Dielectric, Scene, sector
@@ -72,7 +72,7 @@ class Corners:
         """
         some = slice(_EVERY // 2, None, _EVERY)
         seen = self.seen(grid, scene, _ENDS_LOOKED_AT, some, compiled)
-        return on_host((seen != around[..., some]).any(axis=(0, 3)))
+        return (seen != around[..., some]).any(axis=(0, 3))
 
     def seen(
         self,
@@ -122,14 +122,13 @@ class Sectors:
         """Return the sectors of some rims.
 
         Args:
-            around: Permittivity in directions around the rims, (rims, batch, directions).
+            around: Permittivity in directions around the rims, (rims, batch, directions), on the host.
             opening: Angle between the walls, rad, (rims, antennas).
             which: The rims and members, (rims, batch).
         """
         rim, member = np.nonzero(which)
         antenna = member if opening.shape[1] == which.shape[1] else 0 * member
-        here = library(around).asarray(rim), library(around).asarray(member)
-        rows, width = on_host(around[here]), opening[rim, antenna]
+        rows, width = around[rim, member], opening[rim, antenna]
         changes = np.diff(rows, axis=1) != 0
         most = int(changes.sum(axis=1).max()) + 1
         ends, permittivity = np.tile(width, (most, 1)), np.tile(rows[:, -1], (most, 1))

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fdtd.arrays import library, on_host
+from fdtd.arrays import library, on_host, together_on_host
 from fdtd.axisymmetric import media
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS, headroom
 from fdtd.axisymmetric.grid import AxisymmetricGrid
@@ -361,9 +361,13 @@ class _Media:
         """
         xp = library(scene.dielectrics[0].permittivity)
         corners = Corners.of(scene)
-        around = corners.around(grid, scene, bodies)
-        several, first = (on_host(one) for one in ((np.diff(around, axis=2) != 0).any(axis=2), around[:, :, 0]))
-        several = several & windows.real
+        whole = corners.all_around()
+        seen = corners.around(grid, scene, bodies)
+        looks = [seen, corners.ended(grid, scene, seen, bodies)]
+        if bodies is not None:  # a look that may not be needed costs less than to wait for another copy
+            looks.append(whole.around(grid, scene, bodies))
+        around, ended, *beyond = together_on_host(*looks)
+        several, ended = (np.diff(around, axis=2) != 0).any(axis=2) & windows.real, ended & windows.real
         item, mixed = np.full(several.shape, -1), None
         if several.any():
             sectors = Sectors.of(around, windows.opening, several)
@@ -373,13 +377,13 @@ class _Media:
             wedges = Wedges.of(sectors.ends[:, where], sectors.permittivity[:, where])
             item[sectors.rim, sectors.member] = row.ravel()
             mixed = find(wedges, sectors.rim[where], sectors.antenna[where])
-        ended = corners.ended(grid, scene, around, bodies) & windows.real
         local, factors = np.full(several.shape, -1), None
         if ended.any():
-            corners = corners.all_around()
-            sectors = Sectors.of(corners.around(grid, scene, bodies), corners.opening, ended)
+            everywhere = beyond[0] if beyond else on_host(whole.around(grid, scene))
+            sectors = Sectors.of(everywhere, whole.opening, ended)
             local[sectors.rim, sectors.member] = np.arange(len(sectors.rim))
-            factors = sectors.over_endless(grid, scene, corners, (windows.i0, windows.k0), WINDOW, bodies)
+            factors = sectors.over_endless(grid, scene, whole, (windows.i0, windows.k0), WINDOW, bodies)
+        first = around[:, :, 0]
         return cls(first=first, item=item, mixed=mixed, local=local, factors=factors, xp=xp)
 
     def ratios(self, in_air: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fdtd import backends
-from fdtd.arrays import library, on_host
+from fdtd.arrays import library, together_on_host
 from fdtd.axisymmetric.conductors import open_parts
 from fdtd.axisymmetric.layout import Layout, check_bodies
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
@@ -141,8 +141,9 @@ def _feed_modes(layout: Layout, media: Media) -> tuple[GuideMode, ...]:
     """Return the mode of each antenna's feed; one object for feeds that are the same on the lattice."""
     xp, plane = library(media.open_length), layout.source_plane
     seen = slice(None) if layout.own_feeds else slice(1)
-    rows = on_host(xp.stack([part[seen, :, plane] for part in (media.open_length, media.open_area)], axis=1))
-    filled = on_host(media.permittivity[seen, 0, plane, 0]).tolist()
+    shown = xp.stack([part[seen, :, plane] for part in (media.open_length, media.open_area)], axis=1)
+    rows, fillings = together_on_host(shown, media.permittivity[seen, 0, plane, 0])
+    filled = fillings.tolist()
     known: dict[tuple[bytes, float], GuideMode] = {}
     for row, permittivity in zip(rows, filled, strict=True):
         if (row.tobytes(), permittivity) not in known:

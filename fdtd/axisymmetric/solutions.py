@@ -19,7 +19,7 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
 from fdtd.axisymmetric.monitors import HuygensContour, Snapshots
-from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes, modal_power
+from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.farfield import polar_weights
 from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
@@ -82,11 +82,17 @@ def _transform(
     return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(equal_angles(intervals)))
 
 
+@lru_cache(maxsize=32)
+def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
+    """cos(wt), then -sin(wt), (2 F, samples), in an array library; a device keeps them from batch to batch."""
+    phase = 2 * np.pi * np.frombuffer(frequencies)[:, None] * np.frombuffer(times)
+    return xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)]))
+
+
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
-    phase = 2 * np.pi * frequencies[:, None] * times
-    waves = xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)]))
+    waves = _waves(xp, times.tobytes(), frequencies.tobytes())
     if xp is np:  # one antenna at a time: products of other shapes and layouts may round differently
         sums = np.stack([waves @ np.ascontiguousarray(one, dtype=float) for one in samples])
     else:
@@ -94,14 +100,70 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
 
 
-def _reflection(
-    layout: Layout, mode: GuideMode, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Forward amplitude and S11 at z = 0 from one antenna's spectra at the port, each (F,)."""
-    grid = layout.grid
-    forward, backward = modal_amplitudes(grid, mode, frequencies, voltage, current)
-    travel = mode.phase_per_cell(grid, frequencies) * (layout.origin - layout.port_plane)
-    return forward * np.exp(-1j * travel), backward / forward * np.exp(2j * travel)
+@dataclass(frozen=True, kw_only=True)
+class _FeedPort:
+    """An antenna's port, and the way from there to z = 0, at some frequencies."""
+
+    waves: Port
+    forth: np.ndarray
+    back_and_forth: np.ndarray
+
+    @classmethod
+    def of(cls, layout: Layout, mode: GuideMode, frequencies: np.ndarray) -> _FeedPort:
+        travel = mode.phase_per_cell(layout.grid, frequencies) * (layout.origin - layout.port_plane)
+        waves = Port.of(layout.grid, mode, frequencies)
+        return cls(waves=waves, forth=np.exp(-1j * travel), back_and_forth=np.exp(2j * travel))
+
+    def reflection(self, voltage: np.ndarray, current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Forward amplitude and S11 at z = 0 from one antenna's spectra at the port, each (F,)."""
+        forward, backward = self.waves.split(voltage, current)
+        return forward * self.forth, backward / forward * self.back_and_forth
+
+
+class _Answers:
+    """Turns rows of `_figures` into solutions; what depends on a feed and the frequencies alone is computed once."""
+
+    def __init__(
+        self, layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, band: np.ndarray,
+        *, fields: bool,
+    ) -> None:  # fmt: skip
+        self._layout, self._problem, self._records, self._fields = layout, problem, records, fields
+        self._feeds, self._band = feeds, band
+        each = {id(mode): mode for mode in feeds}
+        wanted = np.array(layout.frequencies)
+        self._ports = {name: _FeedPort.of(layout, mode, wanted) for name, mode in each.items()}
+        self._sweeps = {name: _FeedPort.of(layout, mode, band) for name, mode in each.items()} if len(band) else {}
+
+    def one(self, index: int, row: np.ndarray) -> Solution:
+        """One antenna's answer from its row.
+
+        On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
+        """
+        layout, records, mode = self._layout, self._records, id(self._feeds[index])
+        count, points, angles = len(layout.frequencies), len(self._band), layout.theta_intervals + 1
+        spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
+        ends = [count, 2 * count, 2 * count + points, 2 * (count + points), 2 * (count + points) + count * angles]
+        v, i, band_v, band_i, a, b = (spectra[slice(*each)] for each in zip([0, *ends], [*ends, None], strict=True))
+        a, b = a.reshape(count, -1), b.reshape(count, -1)
+        forward, s11 = self._ports[mode].reflection(v, i)
+        power = self._ports[mode].waves.power(forward)
+        return Solution(
+            steps=int(records.steps[index]),
+            energy=float(records.energy[index]),
+            finite=bool(records.finite[index]),
+            residual=float(records.energy[index]),
+            s11=s11,
+            incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
+            e_plane=a,
+            h_plane=b,
+            accepted=power * (1 - np.abs(s11) ** 2),
+            radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(angles),
+            through_contour=powers[:count],
+            dissipated=powers[count:],
+            sweep_frequency=self._band,
+            sweep_s11=self._sweeps[mode].reflection(band_v, band_i)[1] if points else np.zeros(0, dtype=complex),
+            **_near_field(self._problem, records, index, self._fields),
+        )
 
 
 def solutions(
@@ -127,9 +189,8 @@ def solutions(
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     kept = [_figures(layout, problem, records, group, band, losses=losses) for group in groups]
     rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
-    found = [
-        _one(layout, problem, feeds[index], records, index, row, band, fields=fields) for index, row in enumerate(rows)
-    ]
+    answers = _Answers(layout, problem, feeds, records, band, fields=fields)
+    found = [answers.one(index, row) for index, row in enumerate(rows)]
     for group in groups:
         ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
         if ringing:
@@ -137,10 +198,7 @@ def solutions(
                 on_host(_figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
             ]
             for index in ringing:
-                late, early = (
-                    _one(layout, problem, feeds[index], records, index, rows[index - group.start], band, fields=fields)
-                    for rows in faded
-                )
+                late, early = (answers.one(index, rows[index - group.start]) for rows in faded)
                 found[index] = replace(late, residual=min(late.energy, _change(early, late)))
     if guides is None:
         return found
@@ -220,9 +278,11 @@ def _figures(
     through = contour_power(layout.contour, spectrum)
     lost = _dissipated(problem, records, group) if losses else None
     if lost is None:
-        lost = xp.zeros((len(through), len(frequencies)))
+        lossy = xp.zeros(len(through), dtype=bool)
         if not losses and problem.media.spans.lossy_rows.any():
-            lost[:count][problem.media.conductivity[group].any(axis=(1, 2, 3))] = xp.nan
+            lossy[:count] = problem.media.conductivity[group].any(axis=(1, 2, 3))
+        # Not by the mask as an index: a device would count its entries, and the host would wait for all it is doing.
+        lost = np.broadcast_to(np.where(lossy, xp.nan, 0.0)[:, None], (len(through), len(frequencies)))
     spectra = [
         _spectrum(port[..., place : place + 1], times, wanted)
         for wanted in (frequencies, band)
@@ -231,40 +291,6 @@ def _figures(
     ]
     flat = [xp.ascontiguousarray(part.reshape(len(part), -1)).view(float) for part in (*spectra, a, b)]
     return xp.concatenate([*flat, through, lost], axis=1)[:count]
-
-
-def _one(
-    layout: Layout, problem: Problem, mode: GuideMode, records: Records, index: int, row: np.ndarray, band: np.ndarray,
-    *, fields: bool,
-) -> Solution:  # fmt: skip
-    """One antenna's answer from its row of `_figures`.
-
-    On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
-    """
-    frequencies = np.array(layout.frequencies)
-    count, points, angles = len(frequencies), len(band), layout.theta_intervals + 1
-    spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
-    v, i, band_v, band_i, a, b = np.split(spectra, np.cumsum([count, count, points, points, count * angles]))
-    a, b = a.reshape(count, -1), b.reshape(count, -1)
-    forward, s11 = _reflection(layout, mode, v, i, frequencies)
-    power = modal_power(layout.grid, mode, frequencies, forward)
-    return Solution(
-        steps=int(records.steps[index]),
-        energy=float(records.energy[index]),
-        finite=bool(records.finite[index]),
-        residual=float(records.energy[index]),
-        s11=s11,
-        incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
-        e_plane=a,
-        h_plane=b,
-        accepted=power * (1 - np.abs(s11) ** 2),
-        radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(angles),
-        through_contour=powers[:count],
-        dissipated=powers[count:],
-        sweep_frequency=band,
-        sweep_s11=_reflection(layout, mode, band_v, band_i, band)[1] if points else np.zeros(0, dtype=complex),
-        **_near_field(problem, records, index, fields),
-    )
 
 
 def _stacked(part: Any, group: slice) -> Any:

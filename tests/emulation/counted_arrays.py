@@ -34,6 +34,10 @@ def _count(name: str, waits: bool = False) -> None:
         WAITS[name] += 1
 
 
+def _parts(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
 def host(value: Any) -> Any:
     """Return NumPy's arrays in place of this library's."""
     if isinstance(value, ndarray):
@@ -67,12 +71,12 @@ class ndarray(np.ndarray):  # noqa: N801 - as array libraries call it
         return _ours(function(*host(list(arguments)), **host(options)))
 
     def __getitem__(self, key: Any) -> Any:
-        if any(isinstance(one, (np.ndarray, list)) for one in (key if isinstance(key, tuple) else (key,))):
+        if any(isinstance(one, (np.ndarray, list)) for one in _parts(key)):
             _count("take", isinstance(key, np.ndarray) and key.dtype == np.bool_)
         return _ours(host(self)[host(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _count("put")
+        _count("put", any(isinstance(one, np.ndarray) and one.dtype == np.bool_ for one in _parts(key)))
         host(self)[host(key)] = host(value)
 
     def __bool__(self) -> bool:

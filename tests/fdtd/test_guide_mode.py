@@ -22,7 +22,7 @@ from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 from straight_guide import FREQUENCIES, RADIUS, guide_mode, matched_guide
 
-from fdtd.axisymmetric.ports import modal_amplitudes
+from fdtd.axisymmetric.ports import Port
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cpu
 from fdtd.errors import ConfigError
@@ -83,7 +83,7 @@ def test_matched_guide_reflects_nothing(cell: float) -> None:
     _, mode = matched_guide(cell)
     at_e, at_h = problem.sampling.sample_times(problem.grid, len(records.port[0]))
     voltage, current = spectrum(records.port[0][:, 0], at_e), spectrum(records.port[0][:, 1], at_h)
-    forward, backward = modal_amplitudes(problem.grid, mode, FREQUENCIES, voltage, current)
+    forward, backward = Port.of(problem.grid, mode, FREQUENCIES).split(voltage, current)
     assert (20 * np.log10(np.abs(backward / forward))).max() < -80
 
 

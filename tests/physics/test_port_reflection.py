@@ -30,7 +30,7 @@ import pytest
 from antennaopt.experiment import load_experiment
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
-from fdtd.axisymmetric.ports import GuideMode, modal_amplitudes
+from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.scene import LevelSet, Scene, box
 from fdtd.axisymmetric.simulation import Keep, fill, pose, solve
@@ -88,7 +88,7 @@ def amplitudes(
     voltage, current = (
         np.exp(-2j * np.pi * frequencies[:, np.newaxis] * times) @ samples[:, c] for c, times in enumerate((at_e, at_h))
     )
-    return modal_amplitudes(layout.grid, mode, frequencies, voltage, current)
+    return Port.of(layout.grid, mode, frequencies).split(voltage, current)
 
 
 def short(layout: Layout, conductors: tuple[LevelSet, ...], band: np.ndarray) -> np.ndarray:
