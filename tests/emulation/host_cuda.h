@@ -208,6 +208,12 @@ inline void __syncwarp(unsigned = ~0u) {
     host::arrive_and_wait(host::warp_barriers[host::now->warp], host::warp_size(host::now));
 }
 template <class T> T __shfl_sync(unsigned, T value, int from) { return host::shuffle(value, from); }
+inline unsigned __ballot_sync(unsigned, bool value) {
+    unsigned all = 0;
+    for (int lane = 0; lane < 32; ++lane) all |= unsigned(host::shuffle(value ? 1 : 0, lane)) << lane;
+    return all;
+}
+inline int __ffs(unsigned bits) { return __builtin_ffs(int(bits)); }
 template <class T> T __shfl_up_sync(unsigned, T value, int by) { return host::shuffle(value, host::now->lane - by); }
 template <class T> T __shfl_down_sync(unsigned, T value, int by) { return host::shuffle(value, host::now->lane + by); }
 template <class T> T __shfl_xor_sync(unsigned, T value, int by) { return host::shuffle(value, host::now->lane ^ by); }

@@ -7,6 +7,8 @@
 // Order of launches: nodes, take_over, then (edges, close_walls) for each closing pass, reach, cut_faces, raise_faces.
 #include "kernels/raster/level_sets.cuh"
 
+#define ALL_LANES 0xffffffffu
+
 struct Metal {
     const int* heads;
     int bodies;
@@ -80,34 +82,51 @@ extern "C" __global__ void take_over(
     beyond_r[at] = along_r, beyond_z[at] = along_z;
 }
 
-// Open length of the edge between two nodes, and whether metal lies between open ends.
+// Open length of the edge between two nodes where the nodes say it; else -1: metal may lie between them.
+__device__ double plain_length(double first, double last) {
+    const bool both_open = first < 0 && last < 0;
+    const bool plain = (first < 0) == (last < 0) && !(both_open && first + last > -1.0 - 1e-3);
+    return plain ? (both_open ? 1.0 : 0.0) : -1.0;
+}
+
+static_assert(PIECES == 32, "each lane of a warp looks at one piece of an edge");
+
+// Open length of an edge, and whether metal lies between open ends: by a whole warp, for few edges meet a wall, and a
+// lane that walked along one by itself would keep 31 others waiting.
 __device__ __noinline__ double open_length(
     const Metal& metal, double first, double last, int k, int i, bool along_r, bool& through) {
+    const int lane = threadIdx.x % 32;
+    const double step = (lane + 1) / double(PIECES);
+    const double r = (i + (along_r ? step : 0.0)) * metal.cell;
+    const double z = (k + (along_r ? 0.0 : step) - metal.origin) * metal.cell;
+    const double b = lane + 1 == PIECES ? last : metal.depth(r, z);
+    const double before = __shfl_up_sync(ALL_LANES, b, 1), a = lane == 0 ? first : before;
     const bool both_open = first < 0 && last < 0;
+    through = both_open && __ballot_sync(ALL_LANES, b >= 0);
+    const double gap = a != b ? a - b : 1.0;
+    const double crossing = fmin(fmax(a < 0 ? a / gap : b / -gap, 0.0), 1.0);
+    const double open = a < 0 && b < 0 ? 1.0 : a >= 0 && b >= 0 ? 0.0 : crossing;
+    double sum = open;  // in the order in which NumPy adds up rows of a multiple of 8 numbers
+    for (int eight = 8; eight < PIECES; eight += 8) sum += __shfl_down_sync(ALL_LANES, open, eight);
+    for (int by = 1; by < 8; by *= 2) sum += __shfl_down_sync(ALL_LANES, sum, by);
+    const double part = __shfl_sync(ALL_LANES, sum, 0) / PIECES;
+    return both_open ? 1.0 : part > 1 - 2 * ON_WALL ? 1.0 : part;
+}
+
+// The same of each lane's own edge; all lanes of a warp take part.
+__device__ double own_length(
+    const Metal& metal, bool there, double first, double last, int k, int i, bool along_r, bool& through) {
+    double length = there ? plain_length(first, last) : 0.0;
     through = false;
-    if ((first < 0) == (last < 0) && !(both_open && first + last > -1.0 - 1e-3)) return both_open ? 1.0 : 0.0;
-    double sums[8], a = first;
-    bool metal_inside = first >= 0;
-#pragma unroll 1
-    for (int eight = 0; eight < PIECES; eight += 8)
-        for (int lane = 0; lane < 8; ++lane) {
-            const int piece = eight + lane;
-            const double step = (piece + 1) / double(PIECES);
-            const double r = (i + (along_r ? step : 0.0)) * metal.cell;
-            const double z = (k + (along_r ? 0.0 : step) - metal.origin) * metal.cell;
-            const double b = piece + 1 == PIECES ? last : metal.depth(r, z);
-            metal_inside = metal_inside || b >= 0;
-            const double gap = a != b ? a - b : 1.0;
-            const double crossing = fmin(fmax(a < 0 ? a / gap : b / -gap, 0.0), 1.0);
-            const double open = a < 0 && b < 0 ? 1.0 : a >= 0 && b >= 0 ? 0.0 : crossing;
-            sums[lane] = eight == 0 ? open : sums[lane] + open;
-            a = b;
-        }
-    through = both_open && metal_inside;
-    if (both_open) return 1.0;
-    const double sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    const double part = sum / PIECES;  // pairs added as NumPy does
-    return part > 1 - 2 * ON_WALL ? 1.0 : part;
+    for (unsigned left = __ballot_sync(ALL_LANES, length < 0); left; left &= left - 1) {
+        const int from = __ffs(left) - 1;
+        const double start = __shfl_sync(ALL_LANES, first, from), end = __shfl_sync(ALL_LANES, last, from);
+        const int row = __shfl_sync(ALL_LANES, k, from), column = __shfl_sync(ALL_LANES, i, from);
+        bool passed;
+        const double found = open_length(metal, start, end, row, column, along_r, passed);
+        if (int(threadIdx.x % 32) == from) length = found, through = passed;
+    }
+    return length;
 }
 
 // `changed`: whether the pass before took nodes of each antenna, (antennas,); null in the first pass.
@@ -115,18 +134,23 @@ extern "C" __global__ void edges(
     const int* heads, int bodies, const double* numbers, int nr, int nz, int origin, double cell,
     const int* changed, const double* node, double* e_r, double* e_z, unsigned char* through_r,
     unsigned char* through_z) {
-    PLACE(nz + 1, nr + 1)
+    const int place = blockIdx.x * blockDim.x + threadIdx.x, k = place / (nr + 1), i = place % (nr + 1);
+    const size_t antenna = blockIdx.y;
     if (changed && !changed[antenna]) return;
     const Metal metal = OWN_METAL;
+    const bool has_r = k <= nz && i < nr, has_z = k < nz;
     const double* const own = &node[antenna * (nz + 1) * (nr + 1) + place];
+    const double here = k <= nz ? own[0] : 0.0;
     bool through;
-    if (i < nr) {
+    double length = own_length(metal, has_r, here, has_r ? own[1] : 0.0, k, i, true, through);
+    if (has_r) {
         const size_t at = (antenna * (nz + 1) + k) * nr + i;
-        e_r[at] = open_length(metal, own[0], own[1], k, i, true, through), through_r[at] = through;
+        e_r[at] = length, through_r[at] = through;
     }
-    if (k < nz) {
+    length = own_length(metal, has_z, here, has_z ? own[nr + 1] : 0.0, k, i, false, through);
+    if (has_z) {
         const size_t at = (antenna * nz + k) * (nr + 1) + i;
-        e_z[at] = open_length(metal, own[0], own[nr + 1], k, i, false, through), through_z[at] = through;
+        e_z[at] = length, through_z[at] = through;
     }
 }
 
