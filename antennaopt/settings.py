@@ -271,6 +271,54 @@ class EvolutionSettings:
         return cls(**known)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """How a search goes from coarse cells to fine ones.
+
+    Attributes:
+        cells: Cell of each level, m, the coarsest first.
+        promote: Share of a level's distinct individuals that the next level begins with, at most a population.
+        finish: Share of the generations, and of `stop.evaluations` and `stop.wall_time`, that each finer level has.
+    """
+
+    cells: tuple[float, ...]
+    promote: float = 0.1
+    finish: float = 0.15
+
+    @property
+    def levels(self) -> int:
+        """Number of lattices."""
+        return len(self.cells)
+
+    def reserved(self, generations: int) -> int:
+        """Return the number of generations of each finer level: one that is promoted, and at least one that is bred."""
+        return max(round(self.finish * generations), 2)
+
+    def generations(self, planned: int, level: int) -> int:
+        """Return after how many of a run's generations a level ends."""
+        return planned - (self.levels - 1 - level) * self.reserved(planned)
+
+    def stop(self, stop: Stop, level: int) -> Stop:
+        """Return when a level ends, of when the run does."""
+        above = self.levels - 1 - level
+        evaluations, wall_time = stop.evaluations, stop.wall_time
+        if evaluations is not None:
+            evaluations -= above * max(round(self.finish * evaluations), 1)
+        if wall_time is not None:
+            wall_time *= 1.0 - above * self.finish
+        return replace(stop, evaluations=evaluations, wall_time=wall_time)
+
+    def budget(self, settings: EvolutionSettings) -> list[int]:
+        """Return the evaluations of each level, at most, the coarsest first."""
+        counts, before = [], 0
+        for level in range(self.levels):
+            generations = self.generations(settings.generations, level)
+            most = replace(settings, generations=generations, stop=self.stop(settings.stop, level)).most_evaluations
+            counts.append(most - before)
+            before = most
+        return counts
+
+
 TRUNCATED_AT = 3.0
 """A normal tolerance ends here, in standard deviations."""
 

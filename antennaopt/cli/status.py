@@ -83,6 +83,7 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
         ResumeRefusedError: It is damaged.
     """
     from antennaopt.report.goals import findings_of, reused
+    from antennaopt.store.levels import finest_rows
     from antennaopt.store.reading import crowned_best, damage_lines, stepping_of
     from antennaopt.store.run_folder import RunFolder
 
@@ -90,7 +91,7 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
     folder = RunFolder.open(path, whole=False)
     origin = ["origin"] if folder.columns.origin else []
     rows = folder.all_rows(["individual", "fitness", "status", "cached", *origin]).to_pylist()
-    scores = {row["individual"]: row["fitness"] for row in rows if row["status"] == "ok"}
+    scores = {row["individual"]: row["fitness"] for row in finest_rows(folder, ["individual", "fitness", "status"])}
     first = min(scores, key=lambda name: (scores[name], name), default=None)
     best = crowned_best(folder, first) if first is not None else None
     best = best if best in scores else first  # the file of the crowned one may be damaged

@@ -106,6 +106,7 @@ def report_lines(summary: RunSummary) -> list[str]:
     Args:
         summary: From `antennaopt.run.run`.
     """
+    from antennaopt.store.levels import account_lines
     from antennaopt.store.reading import rate_text
 
     share = f"{summary.solver_fraction:.0%} of the workers' time was solving"
@@ -115,6 +116,7 @@ def report_lines(summary: RunSummary) -> list[str]:
         share += f" at {rate_text(summary.cell_steps_per_s)} a worker"
     generations = f"{summary.generations} generation{'' if summary.generations == 1 else 's'}"
     lines = [f"stopped: {summary.reason}", f"{generations}, {antennas_line(summary)}; {share}"]
+    lines += account_lines(summary.levels)
     lines += outcome_lines(summary)
     if summary.cache_dropped:
         lines.append(f"evaluation cache: {summary.cache_dropped} damaged entries dropped, their antennas solved again")

@@ -44,8 +44,9 @@ def describe(experiment: Experiment) -> list[str]:
         ConfigError: No grid can be laid out for it.
         ConfigurationError: Its grid takes more memory than this machine has.
     """
-    from antennaopt.run.planning import first_designs
+    from antennaopt.run.planning import coarser_plans_for, first_designs, levels_of
     from antennaopt.solve.plan import lowest_in_feed, plan
+    from antennaopt.store.levels import level_lines, measured_lines
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
     lines = [
@@ -88,6 +89,10 @@ def describe(experiment: Experiment) -> list[str]:
     most = evolution.settings.most_evaluations
     search = f"{evolution.algorithm}, population {evolution.population}, {evolution.generations} generations"
     lines.append(f"search       {search}, at most {most} antennas")
+    levels = levels_of(experiment, grid)
+    lines += level_lines([one for one, _ in levels], [count for _, count in levels])
+    if experiment.fidelity is not None and experiment.fidelity.is_measured:
+        lines += measured_lines(coarser_plans_for(experiment, grid))
     buildable, refusals = first_designs(experiment)
     if refusals:
         lines.append(

@@ -221,13 +221,15 @@ def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> 
 
 def cell_size(experiment: Experiment) -> float:
     """Return the cell before it is fitted to the feed, m: as given, or from the cells per wavelength."""
+    solver = experiment.solver
+    return solver.cell if solver.cell is not None else wavelength(experiment) / (solver.cells_per_wavelength or 1.0)
+
+
+def wavelength(experiment: Experiment) -> float:
+    """Return the wavelength in the densest medium at the highest frequency, m."""
     from scipy.constants import c
 
-    solver = experiment.solver
-    if solver.cell is not None:
-        return solver.cell
-    densest = math.sqrt(_densest(experiment))
-    return c / (max(solver.frequencies) * densest * (solver.cells_per_wavelength or 1.0))
+    return c / (max(experiment.solver.frequencies) * math.sqrt(_densest(experiment)))
 
 
 def _densest(experiment: Experiment) -> float:

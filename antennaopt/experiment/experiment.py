@@ -19,6 +19,7 @@ from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
+from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Required
@@ -67,6 +68,7 @@ class Experiment(Table):
         limits: What a workshop cannot make; None where the file has no such table.
         solver: Frequencies, cell, steps.
         tolerance: How made antennas differ from their design; None where the file has no such table.
+        fidelity: The coarser cells that the search breeds on first; None where the file has no such table.
         evolution: The search.
         objectives: Goals in the file's order; `[[objective]]` in the file.
         constraints: Goals that come before them; `[[constraint]]` in the file.
@@ -82,6 +84,7 @@ class Experiment(Table):
     limits: Limits | None = None
     solver: Solver
     tolerance: ToleranceTable = None
+    fidelity: FidelityOrAuto | None = None
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     constraints: tuple[Required, ...] = Field(default=(), alias="constraint")
@@ -108,6 +111,7 @@ class Experiment(Table):
     def _check(self) -> Experiment:
         check(self)
         check_tolerance(self)
+        check_fidelity(self)
         return self
 
     @classmethod
@@ -138,7 +142,8 @@ class Experiment(Table):
 
     def resolved(self) -> dict[str, Any]:
         """Return everything with its defaults as JSON-able data, SI; `genes` and `warnings` are derived."""
-        data = self.model_dump(mode="json", exclude=set() if self.constraints else {"constraints"})
+        later = {name for name in ("constraints", "fidelity") if not getattr(self, name)}
+        data = self.model_dump(mode="json", exclude=later)
         data["genes"] = [{**asdict(gene), "choices": list(gene.choices)} for gene in self.genes]
         data["warnings"] = list(self.warnings)
         return data
@@ -264,7 +269,7 @@ class Experiment(Table):
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
         parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
         parts |= {"tolerance"} if self.tolerance else set()
-        parts |= {"constraints"} if self.constraints else set()
+        parts |= {name for name in ("constraints", "fidelity") if getattr(self, name)}
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}

@@ -30,13 +30,14 @@ from antennaopt.report.canvas import (
 )
 from antennaopt.report.goals import goal_text
 from antennaopt.report.patterns import middle_cut
-from antennaopt.report.record import Frame, RunRecord, is_number
+from antennaopt.report.record import Frame, Row, RunRecord, is_number
 from antennaopt.report.summary import gene_title
-from antennaopt.store.schema import GeneColumn
+from antennaopt.store.schema import LEVEL, GeneColumn
 from antennaopt.terminal import one_line
 
 LONG_LABEL = 36
 """Goals with longer texts stand one below the other in the legend."""
+GENERATION = "generation (0 is the first)"
 QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9, "best": 0.0}
 
 
@@ -49,11 +50,35 @@ def fitness_by_generation(ok: Frame) -> Frame:
 
 
 def convergence_figure(record: RunRecord) -> Figure:
-    """Draw fitness over the generations: best so far, median, spread, and the first generation's best as a line."""
-    table = fitness_by_generation(record.ok)
+    """Draw fitness over the generations: best so far, median, spread, and the first generation's best as a line.
+
+    Of a run on several lattices each level has a panel with a scale of its own.
+    """
+    if not record.cells:
+        figure = new_figure(5.6, 3.4)
+        axes = dress(figure.add_subplot(), x_label=GENERATION, y_label="fitness (dB, lower is better)")
+        _draw_fitness(axes, record.ok, record.first_best)
+        add_legend(axes, columns=2, above=True)
+        return figure
+    shown = [one for one in range(len(record.cells)) if (record.all_ok[LEVEL] == one).any()]
+    figure = new_figure(5.6, 3.6)
+    for axes, level in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        dress(
+            axes,
+            x_label="generation",
+            y_label="fitness (dB, lower is better)" if level == shown[0] else "",
+            title=f"level {level + 1}: {1e3 * record.cells[level]:.4g} mm",
+        )
+        _draw_fitness(axes, record.all_ok[record.all_ok[LEVEL] == level], None)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8, frameon=False)
+    return figure
+
+
+def _draw_fitness(axes: Axes, ok: Frame, first_best: Row | None) -> None:
+    """Draw the fitness of one level's rows; a line at that of the first generation's best, where it is given."""
+    table = fitness_by_generation(ok)
     generations = table.index.to_numpy()
-    figure = new_figure(5.6, 3.4)
-    axes = dress(figure.add_subplot(), x_label="generation (0 is the first)", y_label="fitness (dB, lower is better)")
     lone = len(generations) == 1
     if lone:
         low, high = table["median"] - table["q10"], table["q90"] - table["median"]
@@ -74,17 +99,13 @@ def convergence_figure(record: RunRecord) -> Figure:
     )
     draw_steps(axes, generations.tolist(), table["best_so_far"].tolist(), color=BEST, lw=2.0, label="best so far")
     axes.scatter(generations, table["best"], s=9, color=BEST, alpha=0.55, zorder=3)
-    if record.first_best is not None:
-        axes.axhline(
-            record.first_best["fitness"], color=GREY, lw=1.1, ls=DASHES[2], label="best of the first generation"
-        )
+    if first_best is not None:
+        axes.axhline(first_best["fitness"], color=GREY, lw=1.1, ls=DASHES[2], label="best of the first generation")
     top = max(float(table["q90"].max()), float(table["best_so_far"].max()))
     bottom = min(float(table["best_so_far"].min()), 0.0 if table["best_so_far"].min() < 0.35 * top else top)
     margin = 0.05 * max(top - bottom, 1e-3)
     axes.set_ylim(bottom - margin, top + margin)
     _number_generations(axes, generations)
-    add_legend(axes, columns=2, above=True)
-    return figure
 
 
 def hypervolumes(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
@@ -259,10 +280,11 @@ def compared(record: RunRecord) -> dict[str, Any]:
 def history(record: RunRecord) -> list[tuple[int, float]]:
     """Return antennas evaluated and best fitness so far after each generation that has an `ok` antenna by then."""
     points: list[tuple[int, float]] = []
+    ok = record.ok
     solved, best = 0, np.inf
     for _, group in record.frame.groupby("generation", sort=True):
         solved += int((~group["cached"].astype(bool)).sum())
-        fitness = group.loc[group["status"] == "ok", "fitness"]
+        fitness = ok.loc[ok.index.intersection(group.index), "fitness"]
         best = min(best, float(fitness.min()) if len(fitness) else np.inf)
         if np.isfinite(best):
             points.append((solved, best))

@@ -12,6 +12,7 @@ from antennaopt.errors import ResumeRefusedError
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import frequency_span, general, gigahertz, number
 from antennaopt.search.objectives import Objective, Standing, build, standings
+from antennaopt.store.levels import finest_rows
 
 if TYPE_CHECKING:
     from antennaopt.store.run_folder import RunFolder
@@ -138,8 +139,7 @@ def findings_of(folder: RunFolder, best: str, resolved: Mapping[str, Any] | None
         ResumeRefusedError: `resolved.json` is damaged.
     """
     columns = folder.columns
-    table = folder.all_rows(["individual", "status", *columns.shortfall_columns])
-    rows = [row for row in table.to_pylist() if row["status"] == "ok"]
+    rows = finest_rows(folder, ["individual", "status", *columns.shortfall_columns])
     names = {
         column: min(rows, key=lambda row: row[column])["individual"]
         for column in columns.shortfall_columns

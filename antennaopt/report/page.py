@@ -35,6 +35,7 @@ from antennaopt.report.simulation import field_map_figure, in_decibels
 from antennaopt.report.tolerance import yields_of
 from antennaopt.report.trade_offs import extremes, extremes_table
 from antennaopt.store.files import write_text
+from antennaopt.store.levels import level_accounts
 from antennaopt.store.reading import damage_lines, stepping_of
 from antennaopt.terminal import visible
 
@@ -193,6 +194,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
         best=str(record.best["individual"]) if record.best is not None else None,
         first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
         figures=drawn,
+        finest=f"{1e3 * record.cells[-1]:.4g} mm" if record.cells else None,
         yields=yields_of(record.folder.path),
         genes=summary.gene_table(record),
         influence=influence_table(record),
@@ -305,6 +307,9 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
     seconds = float(record.frame.loc[~record.frame["cached"].astype(bool), "seconds"].fillna(0.0).sum())
     if seconds > 0.0:
         lines.append(("Solver time, all workers", duration(seconds, tenths=True)))
+    for place, one in enumerate(level_accounts(record.folder) if record.cells else ()):
+        about = f"{one['antennas']} antennas, {duration(one['seconds'], tenths=True)} of solving"
+        lines.append((f"Level {place + 1}, cells of {1e3 * one['cell']:.4g} mm", about))
     stepping = stepping_of(record.folder)
     if stepping is not None:
         lines.append(("Stepping fields", f"{stepping}, first generation to last"))

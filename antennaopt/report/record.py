@@ -24,8 +24,10 @@ from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import load, pattern
 from antennaopt.store.files import read_events
+from antennaopt.store.levels import coarser_plans
 from antennaopt.store.reading import certificate_mode, certified, damage_lines
 from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.schema import LEVEL
 
 Row = Mapping[str, Any]
 
@@ -70,8 +72,20 @@ class RunRecord:
 
     @cached_property
     def ok(self) -> Frame:
-        """The evaluations that succeeded."""
+        """The evaluations that succeeded; of a run on several lattices those on the finest that has any."""
+        ok = self.all_ok
+        return ok[ok[LEVEL] == ok[LEVEL].max()] if self.cells else ok
+
+    @property
+    def all_ok(self) -> Frame:
+        """The evaluations that succeeded, of all levels: fitness is compared within a level only."""
         return self.frame[self.frame["status"] == "ok"]
+
+    @cached_property
+    def cells(self) -> tuple[float, ...]:
+        """Cell of each level, m, the coarsest first; empty of a run on one lattice."""
+        coarser = coarser_plans(self.folder.manifest) if LEVEL in self.frame else []
+        return tuple(float(one["cell"]) for one in (*coarser, self.folder.manifest["plan"])) if coarser else ()
 
     @cached_property
     def best(self) -> Row | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
-from antennaopt.run.planning import search_of
+from antennaopt.run.levels import search_on
 from antennaopt.search import Scored, Search, decode, encode
 from antennaopt.solve.outcome import fault_of
 from antennaopt.store.checkpoint import Checkpoint, canonical, digest
@@ -264,7 +264,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
     experiment = changed_experiment(folder, overrides) or original
     if not any(one.replace(" ", "").startswith("name=") for one in overrides):
         experiment = experiment.changed(name=original.name)
-    generation, population = _population(folder, search_of(original))
+    generation, population = _population(folder, search_on(original, folder.manifest))
     genomes = tuple(_carried_over(original.genes, experiment.genes, one.candidate.genome) for one in population)
     if not any(gene is not None for genome in genomes for gene in genome):
         raise ResumeRefusedError(

@@ -55,6 +55,7 @@ class Driver:
         self._block: dict[str, Evaluation] = {}
         self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
         self._partial: dict[str, Outcome] = {}
+        self._level = 0  # of `_partial`
         self._values: dict[str, dict[str, float]] = {}
         self._digests: dict[str, bytes] = {}
         self._sent: dict[str, bytes] = {}
@@ -85,6 +86,7 @@ class Driver:
             return self._restore_block(state["block"], state["partial"])
         self.memory.read_again()
         self._partial = {name: Outcome.of(plain) for name, plain in state["partial"].items()}
+        self._level = self.search.level_of(self.search.generation)
         number, genome = self.search.generation, (0.5,) * len(self.search.genes)
         slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
         values = decode(self.search.genes, genome)
@@ -162,7 +164,8 @@ class Driver:
             self._first = {}
             candidates = search.ask()
             # With a smaller budget than when they were solved, not all of them are asked for.
-            self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
+            held = self._partial.items() if search.level_of(search.generation) == self._level else ()
+            self._partial = {one: outcome for one, outcome in held if one in search.under_way}
             self._set_to_work(candidates)
             return self._outcomes or iter(())
         self._batch, self._capacity = self._sizes()
@@ -196,7 +199,8 @@ class Driver:
         copies: list[tuple[str, str]] = []
         for one in candidates:
             self._values[one.individual] = decode(self.search.genes, one.genome)
-        digests = [design_digest(self._values[one.individual]) for one in candidates]
+        level_of = self.search.level_of
+        digests = [design_digest(self._values[one.individual], level_of(one.generation)) for one in candidates]
         self._digests |= {one.individual: digest for one, digest in zip(candidates, digests, strict=True)}
         for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
             name, first = one.individual, self._first.get(digest)

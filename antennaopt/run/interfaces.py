@@ -39,6 +39,7 @@ class Evaluation:
         cached: The outcome is copied from an equal design.
         violation: Of all constraints; None without any, and unless `ok`.
         copy_of: Id of the equal design of an earlier generation, where the pattern of both is stored; else None.
+        level: Of the cells that it was solved on, 0 the coarsest.
     """
 
     candidate: Candidate
@@ -49,19 +50,24 @@ class Evaluation:
     cached: bool
     copy_of: str | None = None
     violation: float | None = None
+    level: int = 0
 
     @classmethod
-    def of(cls, search: Search, objectives: Sequence[Objective], *, outcome: Outcome, **about: Any) -> Evaluation:
+    def of(
+        cls, search: Search, objectives: Sequence[Objective], *, candidate: Candidate, outcome: Outcome, **about: Any
+    ) -> Evaluation:
         """Return an outcome as a search ranks it.
 
         Args:
             search: Whose.
             objectives: With the constraints.
+            candidate: Whose outcome it is.
             outcome: With the figures of the objectives.
             about: Other attributes.
         """
         missed = shortfalls(outcome, objectives)
         about |= {"cached": about.get("cached", False), "violation": search.violation_of(missed)}
+        about |= {"candidate": candidate, "level": search.level_of(candidate.generation)}
         return cls(outcome=outcome, shortfalls=missed, fitness=search.fitness_of(outcome.status, missed), **about)
 
     @property
@@ -75,6 +81,7 @@ class Evaluation:
             fitness=self.fitness,
             cached=self.cached,
             violation=self.violation,
+            level=self.level,
         )
 
     @property

@@ -16,6 +16,7 @@ from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Recalled, Store
 from antennaopt.run.progress import GenerationReport
 from antennaopt.search import Scored, Search, decode, individual_id
 from antennaopt.solve.outcome import REPEATABLE, Outcome
+from antennaopt.store.generations import generation_of
 
 MOST_LOOSE = 8192
 """Entries that are kept loose, some 250 bytes each, before they are sorted into the table."""
@@ -28,14 +29,15 @@ REST = np.dtype([("low", np.uint64), ("generation", np.uint32), ("slot", np.uint
 Digest = bytes
 
 
-def design_digest(values: Mapping[str, float]) -> Digest:
+def design_digest(values: Mapping[str, float], level: int = 0) -> Digest:
     """Return what two genomes share exactly when they stand for the same antenna: 16 bytes of a design's values.
 
     Args:
         values: Gene values, SI, by name, always in the order of the genes.
+        level: Of the cells: an antenna on finer ones is another one.
     """
     packed = np.fromiter(values.values(), "<f8", len(values)) + 0.0  # -0.0 is 0.0
-    return hashlib.blake2b(packed.tobytes(), digest_size=16).digest()
+    return hashlib.blake2b(packed.tobytes() + b"+" * level, digest_size=16).digest()
 
 
 class KnownDesigns:
@@ -167,7 +169,8 @@ class Memory:
             one = wanted.pop(individual, None)
             if one is not None and (one.candidate.genome, one.ok) != (genome, status == "ok"):
                 raise ValueError(f"{individual} has another genome or status in its row")
-            self.note(individual, design_digest(decode(search.genes, genome)), status)
+            level = search.level_of(generation_of(individual))
+            self.note(individual, design_digest(decode(search.genes, genome), level), status)
         for scored in block:
             if wanted.pop(scored.candidate.individual, scored) != scored:
                 raise ValueError(f"{scored.candidate.individual} is not the one of the block under way")
@@ -206,6 +209,7 @@ def generation_report(
         seconds_left=left / rate if rate > 0.0 else None,
         seconds=seconds,
         hypervolume=search.hypervolume,
+        level=None if search.climb is None else search.climb.name_of(number),
     )
 
 

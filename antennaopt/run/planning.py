@@ -13,11 +13,12 @@ from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.quantities import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
 from antennaopt.search.objectives import Ranking
-from antennaopt.settings import SolverSettings
+from antennaopt.settings import Ladder, SolverSettings
 from antennaopt.solve.device import usable_cores
-from antennaopt.solve.figures import with_figures
+from antennaopt.solve.figures import planned, with_figures
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
+from antennaopt.store.levels import level_lines, measured_lines
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -88,12 +89,46 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, lo
     return table if losses else {**table, "losses": False}
 
 
-def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] = ()) -> Search:
+def coarser_plans_for(
+    experiment: Experiment, plan: Mapping[str, Any], given: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Return the plans of the levels below the finest, the coarsest first; of `auto` those of all candidates.
+
+    Args:
+        experiment: From `load_experiment`.
+        plan: Of the finest level.
+        given: The same where it was not planned here: then the others differ from it in the cell alone.
+    """
+    from antennaopt.experiment.fidelity import coarser_settings
+
+    found = coarser_settings(experiment)
+    if given is not None:
+        return [{**plan, "cell": one.cell or plan["cell"] * 2.0} for one in found]
+    return [planned(plan_for(experiment, one), experiment.figures) for one in found]
+
+
+def ladder_of(experiment: Experiment, cells: Sequence[float]) -> Ladder | None:
+    """Return how a search goes from coarse cells to fine ones; None where there is one level.
+
+    Args:
+        experiment: From `load_experiment`.
+        cells: Of each level, m, the coarsest first.
+    """
+    given = experiment.fidelity
+    if given is None or len(cells) < 2:
+        return None
+    return Ladder(cells=tuple(cells), promote=given.promote, finish=given.finish)
+
+
+def search_of(
+    experiment: Experiment, genomes: Sequence[Sequence[float | None]] = (), cells: Sequence[float] = ()
+) -> Search:
     """Return an experiment's search, before its first generation.
 
     Args:
         experiment: From `load_experiment`.
         genomes: What the first generation begins with; a gene that is None is drawn.
+        cells: Of several levels, m, the coarsest first.
     """
     return new_search(
         experiment.evolution.settings,
@@ -102,6 +137,7 @@ def search_of(experiment: Experiment, genomes: Sequence[Sequence[float | None]] 
         order=Ranking.of(experiment.goals),
         planted=experiment.evolution.start,
         genomes=genomes,
+        ladder=ladder_of(experiment, cells),
     )
 
 
@@ -144,6 +180,8 @@ class DryRun:
         workers: Cores or devices, each of which solves by itself.
         cell_steps_per_s: Measured on one worker: one antenna on a core, a wave of them on a device; with devices and
             cores, of a device.
+        levels: Of a search on several lattices: plan, evaluations at most and seconds at most of each.
+        measured: Plans of the coarser lattices that are compared at the start, of `fidelity = "auto"`.
         kinds: With devices and cores: of each backend its number of workers and what one of them does a second.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
@@ -156,6 +194,8 @@ class DryRun:
     cell_steps_per_s: float
     seconds: float
     kinds: dict[str, tuple[int, float]] = field(default_factory=dict)
+    levels: Sequence[tuple[Mapping[str, Any], int, float]] = ()
+    measured: Sequence[Mapping[str, Any]] = ()
 
     def lines(self) -> list[str]:
         """Return the estimate as lines for people."""
@@ -165,11 +205,16 @@ class DryRun:
             f"time step    {plan['time_step'] * 1e12:.4g} ps, at most {plan['max_steps']} steps an antenna",
             grid_lines(plan)[1],
             f"evaluations  at most {self.evaluations}, {self.workers} at a time",
+            *level_lines([one for one, _, _ in self.levels], [count for _, count, _ in self.levels], self._times()),
+            *measured_lines(self.measured),
             *self._certificate_lines(),
             *self._speed_lines(),
             f"time         at most {duration(self.seconds)}; "
             "antennas whose energy has left stop earlier, usually by a factor of 2 or more",
         ]
+
+    def _times(self) -> list[str]:
+        return [f", at most {duration(seconds)}" for _, _, seconds in self.levels]
 
     def _speed_lines(self) -> list[str]:
         if not self.kinds:
@@ -231,8 +276,12 @@ def estimate(
     evaluations = experiment.evolution.settings.most_evaluations
     finer = halved_plan(experiment, plan) if experiment.certificate.mode != "off" else None
     certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
-    seconds = _seconds(timed, evaluations, plan["max_steps"])
     cells = plan["nr"] * plan["nz"]
+    levels = [
+        (one, count, _seconds(timed, count, one["max_steps"], growth=one["nr"] * one["nz"] / cells))
+        for one, count in levels_of(experiment, plan)
+    ]
+    seconds = sum(each for _, _, each in levels) or _seconds(timed, evaluations, plan["max_steps"])
     if finer:
         seconds += _seconds(timed, certified, finer["max_steps"], growth=finer["nr"] * finer["nz"] / cells)
     return DryRun(
@@ -243,8 +292,25 @@ def estimate(
         workers=sum(one.workers for one in timed),
         cell_steps_per_s=cells / timed[0].step,
         seconds=seconds,
+        levels=levels,
+        measured=coarser_plans_for(experiment, plan) if experiment.fidelity and experiment.fidelity.is_measured else (),
         kinds={one.backend: (one.workers, cells / one.step) for one in timed} if len(timed) > 1 else {},
     )
+
+
+def levels_of(experiment: Experiment, plan: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
+    """Return plan and antennas, at most, of each level that a file lists; empty for one level, and for `auto`.
+
+    Args:
+        experiment: From `load_experiment`.
+        plan: Of the finest.
+    """
+    if experiment.fidelity is None or experiment.fidelity.is_measured:
+        return []
+    plans = [*coarser_plans_for(experiment, plan), plan]
+    ladder = ladder_of(experiment, [one["cell"] for one in plans])
+    counts = ladder.budget(experiment.evolution.settings) if ladder else []
+    return list(zip(plans, counts, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ class GenerationReport:
         seconds_left: Until the last generation at this pace, or None.
         seconds: Wall time of this generation.
         hypervolume: Of the front, where the search is for one.
+        level: Of the cells, for people, where there are several.
     """
 
     generation: int
@@ -53,6 +54,7 @@ class GenerationReport:
     seconds: float
     reused: int = 0
     hypervolume: float | None = None
+    level: str | None = None
 
     def line(self) -> str:
         """Return the report as one line of text."""
@@ -61,7 +63,7 @@ class GenerationReport:
             f"median {number(self.median)}",
         ]
         parts = [
-            f"generation {self.generation + 1}/{self.generations}",
+            f"generation {self.generation + 1}/{self.generations}" + (f" ({self.level})" if self.level else ""),
             *(came_to if self.hypervolume is None else [f"hypervolume {self.hypervolume:.5g}"]),
             f"{self.evaluations} evaluations",
             f"{self.evaluations_per_s:.3g}/s",

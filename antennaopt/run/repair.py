@@ -19,6 +19,7 @@ from antennaopt.farm.interface import ForwardingFarm, Known, Solving
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
+from antennaopt.run.levels import at_levels, cells_of, plans_of
 from antennaopt.run.planning import figuring, search_of
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
@@ -120,12 +121,15 @@ class _Replay(Store):
         self, checkpoint: Checkpoint, *, farm: Solving, signals: StopSignals
     ) -> dict[int, Sequence[Evaluation]]:
         """Replay all generations that are done; return those of damaged files."""
-        search = search_of(self._experiment, genomes_of(self._folder))
+        plans = plans_of(self._folder.manifest, self._folder.manifest["plan"])
+        search = search_of(self._experiment, genomes_of(self._folder), cells_of(plans))
+        if search.climb is not None:
+            search.climb.recorded = checkpoint.state["evolution"]["climb"]["begins"]
         interfaces = Interfaces(
             objectives=self._experiment.goals,
             design=self._experiment.design,
             figured=figuring(self._experiment),
-            farm=_RecordedFarm(farm, self._recorded),
+            farm=_RecordedFarm(at_levels(farm, plans, search), self._recorded),
             store=self,
             progress=Progress(),
             signals=signals,

@@ -6,7 +6,7 @@ import logging
 import shlex
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
+from antennaopt.run.levels import at_levels, cells_of
 from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
@@ -32,6 +33,7 @@ from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
 from antennaopt.store.checkpoint import Checkpoint
+from antennaopt.store.levels import level_accounts
 from antennaopt.store.reading import stepping_of
 from antennaopt.store.run_folder import RunFolder
 
@@ -46,6 +48,7 @@ MIXED = (
 
 LOGGED = (
     "reason", "search_seconds", "solver_fraction", "stepping_fraction", "cell_steps_per_s", "counts", "cache_dropped",
+    "levels",
 )  # fmt: skip
 """Entries of a summary that the log's event `stopped` has."""
 
@@ -59,6 +62,7 @@ class Workplace:
         cache: Of evaluations, open; None to solve everything.
         backend: What solves.
         plan: What all antennas share.
+        coarser: The same of the levels below the finest, the coarsest first; empty with one level.
         progress: Tells people.
     """
 
@@ -67,6 +71,7 @@ class Workplace:
     backend: str
     plan: Mapping[str, Any]
     progress: Progress
+    coarser: Sequence[Mapping[str, Any]] = ()
 
 
 class Session:
@@ -100,18 +105,20 @@ class Session:
             self._solving = ReusingFarm(
                 farm, cache, family=experiment.family, plan=place.plan, backend=place.backend, told=self._warn_of_cache
             )
+        plans = [*place.coarser, place.plan]
+        search = search_of(experiment, genomes_of(folder), cells_of(plans))
         interfaces = Interfaces(
             objectives=experiment.goals,
             design=experiment.design,
             figured=figuring(experiment),
-            farm=self._solving,
+            farm=at_levels(self._solving, plans, search),
             store=self._store,
             progress=progress,
             signals=signals,
             batch_size=experiment.cluster.batch_size,
             seconds_before=self._store.seconds_before(),
         )
-        self.driver = Driver(search_of(experiment, genomes_of(folder)), interfaces)
+        self.driver = Driver(search, interfaces)
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = incidents(folder, progress)
         if farm.dashboard_link:
@@ -192,6 +199,7 @@ class Session:
             search_seconds=time.monotonic() - began,
             worker_count=self._farm.worker_count,
         )
+        summary = replace(summary, levels=level_accounts(self._folder))
         if stepping is None:
             return summary
         return replace(summary, stepping_fraction=stepping.share, cell_steps_per_s=stepping.cell_steps_per_s)

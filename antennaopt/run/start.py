@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from antennaopt.farm.interface import Farm
 from antennaopt.run.continuation import Ancestry, experiment_to_resume, plan_digest, plan_to_resume, restore, written
+from antennaopt.run.levels import choose, plans_of
 from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
@@ -195,12 +196,17 @@ def run(
         StopSignals(opening=True) as signals,
         means.workplace(experiment, shared, means.backend or "cpu", told) as place,
     ):
+        levels = choose(experiment, place.farm, shared, plan)
+        place = replace(place, coarser=levels.plans)
+        for line in levels.lines():
+            told.note(line)
         files, lineage = written(ancestry)
         about = {
             "overrides": list(overrides),
             "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
             **_about(experiment, place),
             **lineage,
+            **levels.entries(),
         }
         record = ExperimentRecord(
             name=experiment.name,
@@ -210,7 +216,12 @@ def run(
         )
         texts = {**files, **experiment.antenna.profiles}
         with RunFolder.create(
-            root, record, columns=_columns(experiment), manifest=about, texts=texts, now=now
+            root,
+            record,
+            columns=_columns(experiment, levels=1 + len(levels.plans)),
+            manifest=about,
+            texts=texts,
+            now=now,
         ) as folder:
             told.note(f"run folder {folder.path}")
             for line in ancestry.lines(experiment.evolution.population) if ancestry else ():
@@ -245,7 +256,9 @@ def resume(
         for note in checkpoint.notes if checkpoint else ():
             told.note(note)
         plan, recorded = plan_to_resume(folder)
+        coarser = plans_of(folder.manifest, plan)[:-1]
         with means.workplace(experiment, plan, means.backend or recorded, told) as place:
+            place = replace(place, coarser=coarser)
             session = Session(experiment, folder, place, signals)
             changes = class_changes(
                 folder.manifest.get("arithmetic"), _class_of(place, folder.manifest.get("precision"))
@@ -272,7 +285,7 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
     return run_class(place.farm.ask(arithmetic_class, backend, precision))
 
 
-def _columns(experiment: Experiment) -> RunColumns:
+def _columns(experiment: Experiment, levels: int) -> RunColumns:
     bounds = experiment.reach()
     narrowest, widest = (bound["feed.inner_radius"] for bound in bounds)
     thinnest, filled = (bound.get("feed.permittivity", 1.0) for bound in bounds)
@@ -287,6 +300,7 @@ def _columns(experiment: Experiment) -> RunColumns:
         modes=bool(planes_of(experiment.solver.settings, widest, filled)),
         constraints=len(experiment.constraints),
         aims=Ranking.of(experiment.goals).aims,
+        fidelity=levels > 1,
     )
 
 

@@ -16,6 +16,7 @@ from antennaopt.run.interfaces import Evaluation, Recalled, Store
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
+from antennaopt.store.levels import finest_rows, plan_of_row
 from antennaopt.store.reading import crowned_best, damage_lines
 from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
@@ -269,7 +270,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         individual=row["individual"],
         experiment=experiment,
         design=experiment.design(decode(experiment.genes, row["genome"])),
-        plan=plan,
+        plan=plan_of_row(folder.manifest, row, plan),
         backend=backend,
         outcome=outcome,
         fitness=row["fitness"],
@@ -292,11 +293,8 @@ def _row(folder: RunFolder, individual: str) -> dict[str, Any]:
 
 
 def _best(folder: RunFolder) -> str:
-    ok = [
-        (row["fitness"], row["individual"])
-        for row in folder.all_rows(("fitness", "individual", "status")).to_pylist()
-        if row["status"] == "ok"
-    ]
+    rows = finest_rows(folder, ("fitness", "individual", "status"))
+    ok = [(row["fitness"], row["individual"]) for row in rows]
     if not ok:
         raise ConfigurationError(f"--individual best: no antenna of {folder.path} is ok yet")
     return crowned_best(folder, min(ok)[1])

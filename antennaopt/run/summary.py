@@ -198,14 +198,14 @@ class RunSummary:
         stepping_fraction: Share of the workers' time, over all generations, that they stepped fields, from the rows;
             None where these do not say.
         cell_steps_per_s: Mean rate of a worker while it stepped, over the same; None where that is not known.
-        solver_fraction: Share of the workers' time, while generations ran in this session, that solving took; at most
-            1, also where a device's batches overlap.
+        solver_fraction: Share of the workers' time in this session's generations that solving took, at most 1.
         certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
             the one that they crown.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
         front: Number of antennas on the front, and its hypervolume; None of a search for none.
         cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
+        levels: Of a run on several lattices what each took, the coarsest first.
     """
 
     folder: Path
@@ -229,6 +229,7 @@ class RunSummary:
     findings: Findings | None = None
     front: tuple[int, float] | None = None
     cache_dropped: int = 0
+    levels: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
@@ -260,11 +261,11 @@ def summarise(
     """
     best = driver.search.best()
     available = search_seconds * worker_count
-    first, drawn = _first_best(driver, experiment)
+    first, drawn = _first_best(driver, experiment) if driver.search.climb is None else (None, False)
     return RunSummary(
         folder=folder,
         reason=reason,
-        best=finalist(driver, experiment, best.candidate.individual) if best else None,
+        best=finalist(driver, experiment, best.candidate.individual) if best and driver.search.at_top else None,
         first_best=first,
         first_drawn=drawn,
         generations=driver.search.generation,

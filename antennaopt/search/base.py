@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.search.candidate import Candidate, Result, Scored, counted, encode, require_finite
+from antennaopt.search.climb import Climb
 from antennaopt.search.objectives import Ranking
 from antennaopt.search.operators import seeded, uniform_genome
-from antennaopt.settings import ALGORITHMS, EvolutionSettings
+from antennaopt.settings import ALGORITHMS, EvolutionSettings, Ladder, Stop
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
@@ -46,6 +47,7 @@ class Search(ABC):
         births: How many have been asked.
         completed: How many have been told.
         hypervolume: Of a search for a front: that of the last generation's; else None.
+        climb: From coarse cells to fine ones; None of a search that stays on the same.
     """
 
     by_order: ClassVar[bool] = False
@@ -59,6 +61,7 @@ class Search(ABC):
         order: Ranking | None = None,
         planted: Sequence[Mapping[str, float]] = (),
         genomes: Sequence[Sequence[float | None]] = (),
+        ladder: Ladder | None = None,
     ) -> None:
         """Start before the first generation.
 
@@ -70,6 +73,7 @@ class Search(ABC):
             planted: Known designs as gene values (SI) by name, for the first slots of the first generation; genes
                 that a design leaves out are drawn at random.
             genomes: Genomes to plant before those, to the bit; genes that are None are drawn at random.
+            ladder: How to go from coarse cells to fine ones; None to stay on the same.
 
         Raises:
             ConfigurationError: A planted design names no gene or leaves its range.
@@ -89,6 +93,7 @@ class Search(ABC):
         self.births = 0
         self.completed = 0
         self._best_before: float | None = None
+        self.climb = None if ladder is None else Climb(ladder, settings)
 
     @abstractmethod
     def ask(self, count: int | None = None) -> list[Candidate]:
@@ -142,6 +147,16 @@ class Search(ABC):
         """Return the total violation of the constraints; None without any, and without shortfalls."""
         return self._order.violation(shortfalls) if self._order.constraints and shortfalls else None
 
+    def level_of(self, generation: int) -> int:
+        """Return the level of the cells that a generation is solved on, 0 the coarsest."""
+        return 0 if self.climb is None else self.climb.level_of(generation)
+
+    @property
+    def at_top(self) -> bool:
+        """Whether the hall of fame is of the finest cells."""
+        climb = self.climb
+        return climb is None or (climb.at_top and not climb.promotes_in(self.generation))
+
     def close(self) -> None:  # noqa: B027 - only a search without generations has anything to do
         """Count a last generation that will not be filled."""
 
@@ -159,15 +174,22 @@ class Search(ABC):
         Returns:
             A short reason for people.
         """
-        stop, best = self.settings.stop, self.best()
         if self.generation == 0:
             return None
+        if self.climb is not None:
+            climb = self.climb
+            return climb.step(self.generation, self._over(climb.stop, climb.generations, wall_seconds))
+        return self._over(self.settings.stop, self.settings.generations, wall_seconds)
+
+    def _over(self, stop: Stop, generations: int, wall_seconds: float) -> str | None:
+        """Return why a search, or a level of it, is over, or None."""
+        best = self.best()
         if stop.goals and best is not None and best.fitness <= 0.0:
             return ALL_GOALS_MET
         if stop.fitness is not None and best is not None and best.fitness <= stop.fitness:
             return f"fitness {best.fitness:.4g} reached the target {stop.fitness:.4g}"
-        if self.generation >= self.settings.generations:
-            return f"all {self.settings.generations} generations done"
+        if self.generation >= generations:
+            return f"all {generations} generations done"
         if stop.evaluations is not None and self.evaluations >= stop.evaluations:
             return f"{self.evaluations} evaluations done"
         if stop.stagnation is not None and self.stagnation >= stop.stagnation:
@@ -212,17 +234,21 @@ class Search(ABC):
     def _close_generation(self) -> None:
         """Count a generation that is complete, and whether it came to a better best."""
         best = self.best()
+        if self.climb is not None and self.climb.promotes_in(self.generation):
+            self.stagnation, self._best_before = 0, None  # values of another level
         better = best is not None and (self._best_before is None or best.fitness < self._best_before)
         self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
         self._best_before = best.fitness if best else None
         self.generation += 1
 
     def _shared_state(self) -> dict[str, Any]:
+        climb = {} if self.climb is None else {"climb": self.climb.state()}
         return {
             "version": STATE_VERSION,
             "seed": self.seed,
             **{name: getattr(self, name) for name in COUNTS},
             **{name: [one.to_dict() for one in getattr(self, name)] for name in ("population", "hall_of_fame")},
+            **climb,
         }
 
     def _restore_shared(self, state: Mapping[str, Any]) -> None:
@@ -243,6 +269,8 @@ class Search(ABC):
             raise ResumeRefusedError(f"the checkpoint's genomes do not have the {len(self.genes)} genes of this run")
         self.population, self.hall_of_fame = population, hall_of_fame
         self.generation, self.evaluations, self.stagnation = (counted(state[name]) for name in COUNTS)
+        if self.climb is not None:
+            self.climb.restore(state["climb"], self.generation)
         self.under_way = {}
 
     def _refuse_impossible(self, complete: int, sizes: range) -> None:

@@ -118,7 +118,7 @@ MOST = 2**63 - 1
 
 
 INDIVIDUAL = re.compile(r"g[0-9]{4,}-s[0-9]{3,}")
-OPERATORS = frozenset({"random", "planted", "clone", *CROSSOVERS, *MUTATIONS})
+OPERATORS = frozenset({"random", "planted", "clone", "promoted", *CROSSOVERS, *MUTATIONS})
 
 
 def individual_id(generation: int, slot: int) -> str:
@@ -137,7 +137,8 @@ class Candidate:
         slot: Its place in that generation's population.
         genome: Genes, each in [0, 1].
         parents: Ids of the individuals that it came from; empty in the first generation.
-        operator: What made it: `random`, `planted`, `clone`, or the operators that changed it joined by `+`.
+        operator: What made it: `random`, `planted`, `clone`, `promoted` (from coarser cells), or the operators that
+            changed it joined by `+`.
         birth: In a steady state, its number in order of birth.
         bred_after: In a steady state, how many individuals were complete when it was bred.
     """

@@ -84,6 +84,15 @@ class CovarianceAdaptation(Survivors):
             self._begin(np.full(len(self.genes), 0.5))
         return list(told)
 
+    def promoted(self, told: list[Scored]) -> list[Scored]:
+        """Keep the distribution on finer cells; one that was about to start again goes to the best there."""
+        best = min(told, key=lambda one: one.rank)
+        if not self._since:
+            self._begin(np.array(best.candidate.genome))
+            self._since = 1
+        self._best, self._waiting = best.fitness, 0
+        return told
+
     def _move(self, slots: Sequence[int]) -> None:
         """Update mean, paths, covariance and step length by the samples of slots, the best first."""
         weights = self._weights[: len(slots)] / self._weights[: len(slots)].sum()

@@ -68,6 +68,16 @@ class Differential(Survivors):
         names = dict.fromkeys(each.candidate.individual for each in parents)
         return tuple(genome), tuple(names), "current_to_pbest"
 
+    def promoted(self, told: list[Scored]) -> list[Scored]:
+        """Forget the archive, which is of coarser cells."""
+        self._archive = []
+        return told
+
+    @property
+    def _children(self) -> int:
+        """One a place: on finer cells there may be fewer than a population."""
+        return self.settings.population if not self.level_of(self.generation) else len(self.population)
+
     def _drawn(self) -> tuple[float, float]:
         """Draw a step length and a crossover rate around a remembered pair."""
         place = random.randrange(_MEMORY)

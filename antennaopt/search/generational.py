@@ -78,13 +78,16 @@ class Generational(Search):
             raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
 
     def _new_generation(self) -> list[Candidate]:
+        first, most = 0, self.settings.stop.evaluations if self.climb is None else self.climb.stop.evaluations
         if not self.generation:
             made = self.first_generation()
+        elif self.climb is not None and self.climb.promotes_in(self.generation):
+            made = self.climb.promoted()
         else:
             count = self._children
             with seeded(self.seed, self.generation):
                 made = self.breed(count)[:count]
-        first, most = self.settings.population - len(made), self.settings.stop.evaluations
+            first = self._passing
         if most is not None:
             made = made[: max(most - self.evaluations, 0)]
         return [
@@ -100,19 +103,36 @@ class Generational(Search):
         ]
 
     @property
+    def _passing(self) -> int:
+        """Number of individuals that pass to the next generation as they are; its first slots are theirs."""
+        return min(self.settings.elites, len(self.population))
+
+    @property
     def _children(self) -> int:
         """Number of individuals bred for a generation but the first."""
-        return self.settings.population - min(self.settings.elites, len(self.population))
+        return self.settings.population - self._passing
 
     def _next_population(self, told: list[Scored]) -> list[Scored]:
         return self.ranking()[: self.settings.elites] + told
 
+    def promoted(self, told: list[Scored]) -> list[Scored]:
+        """Return the first population on finer cells: those solved there, in order of slots."""
+        return told
+
     def _close(self, told: list[Scored]) -> None:
-        self.population = self._next_population(told)
+        climb = self.climb
+        if climb is not None:
+            climb.take(told, self.generation)
+        if climb is not None and climb.promotes_in(self.generation):
+            self.population, self.hall_of_fame = self.promoted(told), []
+        else:
+            self.population = self._next_population(told)
         self.evaluations += sum(not one.cached for one in told)
         self._honour(told)
         self._close_generation()
         self._bred = None
+        if climb is not None:
+            self.stopped()  # whether the next generation is the first one of a level is a part of the state
 
 
 class Genetic(Generational):
@@ -159,8 +179,8 @@ class Survivors(Generational):
         self.restore_own(state["own"])
 
     @property
-    def _children(self) -> int:
-        return self.settings.population
+    def _passing(self) -> int:
+        return 0
 
     def _next_population(self, told: list[Scored]) -> list[Scored]:
         return self.survivors(told)

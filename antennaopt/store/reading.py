@@ -28,9 +28,10 @@ from antennaopt.store.generations import (
     generation_file,
     generation_of,
 )
+from antennaopt.store.levels import cell_steps
 from antennaopt.store.rows import certificate_cells, pattern_frame
 from antennaopt.store.run_folder import RunFolder
-from antennaopt.store.schema import CERTIFICATE
+from antennaopt.store.schema import CERTIFICATE, LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,7 +252,7 @@ def stepping_of(folder: RunFolder) -> Stepping | None:
     if not paths or not all(one.issuperset(COLUMNS) for one in names):
         return None
     walls = _generation_seconds(folder)
-    rows = folder.all_rows(COLUMNS)
+    rows = folder.all_rows([*COLUMNS, *([LEVEL] if folder.columns.fidelity else [])])
     solved = rows.filter(
         pc.and_(  # type: ignore[attr-defined]
             pc.and_(pc.invert(rows["cached"]), pc.equal(rows["origin"], "solved")),  # type: ignore[attr-defined]
@@ -260,7 +261,6 @@ def stepping_of(folder: RunFolder) -> Stepping | None:
     )
     if not solved.num_rows or not walls:
         return None
-    cells = _cells(folder)
     by_worker = solved.group_by(["generation", "worker"]).aggregate([("stepping_seconds", "sum")])
     busiest = by_worker.group_by("generation").aggregate([("stepping_seconds_sum", "max")])
     stepped = {row["generation"]: row["stepping_seconds_sum_max"] for row in busiest.to_pylist()}
@@ -269,7 +269,7 @@ def stepping_of(folder: RunFolder) -> Stepping | None:
         wall_seconds=sum(walls.values()),
         workers=len(solved["worker"].unique()),
         beside={generation: wall - stepped.get(generation, 0.0) for generation, wall in sorted(walls.items())},
-        cell_steps=None if cells is None else cells * (pc.sum(solved["steps"]).as_py() or 0),  # type: ignore[attr-defined]
+        cell_steps=cell_steps(folder, solved),
     )
 
 
@@ -283,13 +283,6 @@ def rate_text(cell_steps_per_s: float) -> str:
     """Write a rate as people compare it: 61.5 G cell-steps/s, 647 M cell-steps/s."""
     scale, prefix = (1e9, "G") if cell_steps_per_s >= 1e9 else (1e6, "M")
     return f"{cell_steps_per_s / scale:.3g} {prefix} cell-steps/s"
-
-
-def _cells(folder: RunFolder) -> int | None:
-    """Cells of the lattice that all antennas of the run were searched on."""
-    plan = folder.manifest.get("plan")
-    columns, rows = (plan.get("nr"), plan.get("nz")) if isinstance(plan, Mapping) else (None, None)
-    return columns * rows if isinstance(columns, int) and isinstance(rows, int) else None
 
 
 def _generation_seconds(folder: RunFolder) -> dict[int, float]:
@@ -344,15 +337,18 @@ def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) 
     if not folder.columns.certificate:
         return
 
+    level = [LEVEL] if folder.columns.fidelity else []
+    names = [*(gene.column for gene in folder.columns.genes), *level]
+
     def genes(row: Mapping[str, Any]) -> tuple[float, ...]:
-        return tuple(row[gene.column] for gene in folder.columns.genes)
+        return tuple(row[name] for name in names)
 
     cells: dict[tuple[float, ...], dict[str, Any]] = {}
     for number in {generation_of(name) for name in certificates}:
         for row in folder.read_generation(number, certificates.keys()):
             cells[genes(row)] = certificate_cells(certificates[row["individual"]])
     for number, table in folder.generation_tables():
-        designs = zip(*(table[gene.column].to_pylist() for gene in folder.columns.genes), strict=True)
+        designs = zip(*(table[name].to_pylist() for name in names), strict=True)
         if not any(design in cells for design in designs):
             continue
         rows = table.to_pylist()

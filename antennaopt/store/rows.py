@@ -19,6 +19,7 @@ from antennaopt.store.generations import damaged
 from antennaopt.store.schema import (
     CERTIFICATE,
     CUT_COLUMNS,
+    LEVEL,
     MODES,
     OLDER_CUT_COLUMNS,
     OUTLINE,
@@ -192,6 +193,7 @@ class Row:
         violation: Of all constraints; None without any, or where the outcome is not `ok`.
         fitness: What is minimised.
         cached: The outcome is copied from an equal design of this run.
+        level: Of the cells, 0 the coarsest; 0 in a run with one level.
     """
 
     individual: str
@@ -208,6 +210,7 @@ class Row:
     fitness: float
     cached: bool = False
     violation: float | None = None
+    level: int = 0
 
 
 def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Sequence[Any]]:
@@ -261,6 +264,8 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         table[OUTLINE] = [columns.outline] * len(rows)
     if columns.modes:
         table[MODES] = [_waves(outcome) for outcome in outcomes]
+    if columns.fidelity:
+        table[LEVEL] = [one.level for one in rows]
     return table
 
 

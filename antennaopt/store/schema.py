@@ -88,6 +88,7 @@ class RunColumns:
         outline: SHA-256 of the sections that the file draws, hexadecimal, a column; empty where the family draws none.
         modes: Whether there is a column of the waves of modes.
         constraints: Number of constraints, the last of `objectives`; with any there is the column `violation`.
+        fidelity: Whether there is a column of the level, of a run on several lattices.
         aims: One an objective, `largest`, `least` or empty; empty without any aim.
     """
 
@@ -105,6 +106,7 @@ class RunColumns:
     modes: bool = False
     constraints: int = 0
     aims: tuple[str, ...] = ()
+    fidelity: bool = False
 
     @classmethod
     def of(
@@ -150,13 +152,14 @@ class RunColumns:
             modes=bool(table.get("modes", False)),
             constraints=int(table.get("constraints", 0)),
             aims=tuple(str(one) for one in table.get("aims", ())),
+            fidelity=bool(table.get("fidelity", False)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
         data = asdict(self) | {"figures": [one.to_dict() for one in self.figures]}
         plain = {"figures": [], "outline": "", "modes": False, "feed_permittivity": 1.0,
-                 "constraints": 0, "aims": ()}  # fmt: skip
+                 "constraints": 0, "aims": (), "fidelity": False}  # fmt: skip
         return {name: value for name, value in data.items() if name not in plain or value != plain[name]}
 
     @property
@@ -213,6 +216,7 @@ class RunColumns:
             *(pa.field(name, kind) for name, kind in ORIGIN if self.origin),
             *([pa.field(OUTLINE, pa.string())] if self.outline else []),
             *([pa.field(MODES, WAVES)] if self.modes else []),
+            *([pa.field(LEVEL, pa.int64())] if self.fidelity else []),
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
@@ -225,6 +229,9 @@ OUTLINE = "outline_sha256"
 
 MODES = "modes"
 """Column of the waves of modes in planes, one entry a frequency and wave; see `antennaopt.solve.modes`."""
+
+LEVEL = "level"
+"""Column of the level of a run on several lattices, 0 the coarsest; `fidelity` of the manifest has their plans."""
 
 WAVES = pa.list_(
     pa.struct([

@@ -46,13 +46,14 @@ def bowl(family, designs, plan, *, backend, fields=False):
         if "gate" in plan:
             pass_through(Path(plan["gate"]["folder"]), plan["gate"]["after"])
         time.sleep(plan["sleep_s"])
-        outcomes.append(misbehaved(design, plan.get("fault")) or solved(design))
+        outcomes.append(misbehaved(design, plan.get("fault")) or solved(design, plan["cell"] / PLAN["cell"] - 1.0))
     return outcomes
 
 
-def solved(design):
-    miss = sum((1e3 * design[f"lens.radii.{place}"] - 12.0 - place) ** 2 for place in range(4))
-    directivity = 30.0 - miss / 20.0
+def solved(design, coarse=0.0):
+    """Return an outcome; coarse cells move the bowl and lower it."""
+    miss = sum((1e3 * design[f"lens.radii.{place}"] - 12.0 - place - 0.3 * coarse) ** 2 for place in range(4))
+    directivity = 30.0 - miss / 20.0 - coarse
     cut = [directivity * math.cos(math.radians(theta)) for theta in THETA]
     return {
         **{name: [miss / (3.0 + place)] for place, name in enumerate(METRICS)},

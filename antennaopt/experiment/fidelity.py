@@ -1,0 +1,152 @@
+"""The table `fidelity`: the coarser cells that a search breeds on before it finishes on those of [solver]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, Strict
+
+from antennaopt.experiment.checks import FEWEST_CELLS_IN_GUIDE, FEWEST_CELLS_PER_WAVELENGTH, cell_size, wavelength
+from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
+from antennaopt.quantities import format_length
+from antennaopt.settings import ALGORITHMS, Ladder, SolverSettings
+
+if TYPE_CHECKING:
+    from antennaopt.experiment.experiment import Experiment
+
+SAME = 1.1
+"""Cells whose sizes differ by a smaller factor are the same level."""
+
+CANDIDATES = (3.0, 2.5, 2.0, 1.5)
+"""Of `auto`: coarse cells over the solver's, the coarsest first."""
+
+
+class Fidelity(Table):
+    """Cells of a search, the coarsest first; `fidelity = "auto"` is short for the table without cells.
+
+    Attributes:
+        cells: m; the solver's cell is the last level, whether it is listed or not. None to give the next.
+        cells_per_wavelength: In the densest medium at the highest frequency. None for both: measured at the start.
+        promote: Share of a level's distinct individuals that the next one begins with, at most a population.
+        finish: Share of the budget of each finer level.
+    """
+
+    cells: tuple[Length, ...] | None = None
+    cells_per_wavelength: tuple[Number, ...] | None = None
+    promote: Annotated[float, Strict(), Field(gt=0.0, le=1.0)] = Ladder.promote
+    finish: Annotated[float, Strict(), Field(gt=0.0, lt=1.0)] = Ladder.finish
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the cells are chosen at the start of a run."""
+        return self.cells is None and self.cells_per_wavelength is None
+
+
+def _word_alone(value: Any) -> Any:
+    if isinstance(value, str):
+        if value != "auto":
+            text = 'is not "auto" or a table; write for example { cells = ["0.6 mm", "0.3 mm"], promote = 0.1 }'
+            raise EntryError(text, value=value)
+        return {}
+    if isinstance(value, Mapping) and value.get("cells") is not None and value.get("cells_per_wavelength") is not None:
+        raise EntryError("has cells and cells_per_wavelength, which exclude each other; remove one")
+    return value
+
+
+FidelityOrAuto = Annotated[Fidelity, BeforeValidator(_word_alone)]
+
+
+def coarser_settings(experiment: Experiment) -> list[SolverSettings]:
+    """Return the solver's settings of each level below the finest, the coarsest first.
+
+    Args:
+        experiment: With `fidelity`; of `auto` all candidates are returned.
+    """
+    fidelity, own = experiment.fidelity, cell_size(experiment)
+    if fidelity is None:
+        return []
+    if fidelity.is_measured:
+        return [at_cell(experiment, cell) for cell in map(own.__mul__, CANDIDATES) if _fault(experiment, cell) is None]
+    if fidelity.cells is not None:
+        return [at_cell(experiment, cell) for cell in fidelity.cells if cell > own * SAME]
+    return [
+        replace(at_cell(experiment, cell), cell=None, cells_per_wavelength=density)
+        for density in fidelity.cells_per_wavelength or ()
+        if (cell := wavelength(experiment) / density) > own * SAME
+    ]
+
+
+def at_cell(experiment: Experiment, cell: float) -> SolverSettings:
+    """Return the solver's settings with another cell, m; numbers of steps that are given last as long."""
+    settings = experiment.solver.settings
+    ratio = cell_size(experiment) / cell
+    steps = {name: max(round(count * ratio), 1) for name, count in settings.step_counts().items()}
+    return replace(settings.with_cell(cell), **steps)
+
+
+def check_fidelity(experiment: Experiment) -> None:
+    """Refuse levels that are not in order, too coarse or too fine, and searches that cannot go from one to the next.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    fidelity, evolution = experiment.fidelity, experiment.evolution
+    if fidelity is None:
+        return
+    if ALGORITHMS[evolution.algorithm].front or evolution.algorithm == "steady_state":
+        why = "ranks by several numbers" if ALGORITHMS[evolution.algorithm].front else "has no generations"
+        refuse(f'fidelity and evolution.algorithm = "{evolution.algorithm}", which {why}, exclude each other; use "ga"')
+    if experiment.tolerance is not None and experiment.tolerance.samples > 0:
+        refuse(
+            f"fidelity and tolerance.samples = {experiment.tolerance.samples} exclude each other: samples are taken on "
+            "one lattice only; write samples = 0 or remove fidelity"
+        )
+    if not fidelity.is_measured:
+        _check_cells(experiment, fidelity)
+    levels = 2 if fidelity.is_measured else len(coarser_settings(experiment)) + 1
+    ladder = Ladder(cells=(0.0,) * levels, promote=fidelity.promote, finish=fidelity.finish)
+    if ladder.generations(evolution.generations, 0) < 1 or fidelity.finish * (levels - 1) >= 1.0:
+        refuse(
+            f"fidelity.finish = {fidelity.finish:g} leaves the coarsest of {levels} levels nothing of "
+            f"evolution.generations = {evolution.generations} (each finer level takes "
+            f"{ladder.reserved(evolution.generations)}); lower it or raise evolution.generations"
+        )
+
+
+def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
+    own = cell_size(experiment)
+    if fidelity.cells is not None:
+        entries = [(f"fidelity.cells.{place} = {format_length(x)}", x) for place, x in enumerate(fidelity.cells)]
+    else:
+        entries = [
+            (f"fidelity.cells_per_wavelength.{place} = {x:g}", wavelength(experiment) / x if x > 0.0 else 1e3)
+            for place, x in enumerate(fidelity.cells_per_wavelength or ())
+        ]
+    if not any(cell > own * SAME for _, cell in entries):
+        refuse(f"fidelity has no level that is coarser than the solver's cells of {format_length(own)}; add one")
+    before = None
+    for entry, cell in entries:
+        if cell * SAME < own:
+            refuse(
+                f"{entry} is finer than the solver's cells of {format_length(own)}, which certificates halve; "
+                "remove it or make the solver's cells finer"
+            )
+        fault = _fault(experiment, cell)
+        if fault is not None:
+            refuse(f"{entry} is too coarse: {fault}; use finer cells")
+        if before is not None and cell * SAME > before:
+            refuse(f"{entry} is not finer than the one before it by a factor of {SAME:g}; list the coarsest first")
+        before = cell
+
+
+def _fault(experiment: Experiment, cell: float) -> str | None:
+    """Return what is wrong with coarse cells, m."""
+    density = wavelength(experiment) / cell
+    if density < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
+        return f"{density:.3g} cells per wavelength (needs >= {FEWEST_CELLS_PER_WAVELENGTH:g})"
+    across = experiment.reach()[0]["feed.inner_radius"] / cell
+    if across < FEWEST_CELLS_IN_GUIDE * (1.0 - 1e-9):
+        return f"{across:.3g} cells across antenna.feed.inner_radius (needs >= {FEWEST_CELLS_IN_GUIDE:g})"
+    return None

@@ -1,0 +1,117 @@
+"""What `fidelity` saves: `ka_band_lens` on fine cells alone, and bred on coarse cells first, at equal budgets.
+
+`python benchmarks/fidelity.py --seeds 11 --backend cuda` runs both for each seed and prints a line a run and the
+medians: final fitness (both with the fine cells), seconds of solving summed over the workers (column `seconds`), wall
+time. The evaluation cache is off, so that nothing is saved by it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from antennaopt.experiment import load_experiment
+from antennaopt.run.start import run
+from antennaopt.settings import Ladder
+from antennaopt.store.levels import level_accounts
+from antennaopt.store.run_folder import RunFolder
+
+EXPERIMENT = Path(__file__).parent.parent / "experiments" / "ka_band_lens.toml"
+
+
+def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path) -> dict[str, Any]:
+    """Return what a run came to.
+
+    Args:
+        given: The command's options.
+        seed: Of the search.
+        fidelity: The file's entry; None to search on the fine cells alone.
+        root: For the run folder.
+    """
+    changes = [
+        f"seed={seed}",
+        f"solver.cell={given.cell} mm",
+        f"evolution.population={given.population}",
+        f"evolution.generations={given.generations}",
+        f"evolution.algorithm={given.algorithm}",
+        "evolution.stop.stagnation=100000",
+        "certificate.mode=off",
+        f"cluster.workers={given.workers}",
+    ]
+    if fidelity is not None:
+        changes.append(f"fidelity={fidelity}")
+    summary = run(
+        load_experiment(EXPERIMENT, changes), root=root, source=EXPERIMENT.read_text(), overrides=changes,
+        backend=given.backend, cache="off", report=False,
+    )  # fmt: skip
+    folder = RunFolder.open(summary.folder)
+    rows = folder.all_rows(["seconds", "cached"]).to_pylist()
+    solving = sum(row["seconds"] or 0.0 for row in rows if not row["cached"])
+    measured = (folder.manifest.get("fidelity") or {}).get("measured") or {}
+    return {
+        "seed": seed,
+        "fidelity": fidelity,
+        "fitness": summary.best.fitness if summary.best else None,
+        "evaluations": summary.evaluations,
+        "solver_seconds": solving + measured.get("seconds", 0.0),
+        "wall_seconds": summary.wall_seconds,
+        "levels": level_accounts(folder),
+    }
+
+
+def table(arms: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the runs side by side, and what the coarse cells changed in the medians."""
+    lines = [
+        f"{'seed':>6}" + "".join(f"  {name + ' fitness':>18} {'solving (s)':>12} {'wall (s)':>9}" for name in arms)
+    ]
+    for each in zip(*arms.values(), strict=True):
+        cells = (f"  {one['fitness']:18.3f} {one['solver_seconds']:12.1f} {one['wall_seconds']:9.1f}" for one in each)
+        lines.append(f"{each[0]['seed']:6d}" + "".join(cells))
+    middle = {
+        name: [median(one[key] for one in runs) for key in ("fitness", "solver_seconds", "wall_seconds")]
+        for name, runs in arms.items()
+    }
+    lines.append("median" + "".join(f"  {one[0]:18.3f} {one[1]:12.1f} {one[2]:9.1f}" for one in middle.values()))
+    plain, ladder = middle.values()
+    lines.append(
+        f"fidelity: median fitness {ladder[0] - plain[0]:+.3f} (negative is better), "
+        f"{ladder[1] / plain[1]:.0%} of the solver's seconds, {ladder[2] / plain[2]:.0%} of the wall time"
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run both arms and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--cell", type=float, default=0.2, help="fine cells, mm")
+    parser.add_argument("--coarse", default='["0.6 mm"]', help='coarser cells, as in the file; or "auto"')
+    parser.add_argument("--promote", type=float, default=Ladder.promote)
+    parser.add_argument("--finish", type=float, default=Ladder.finish)
+    parser.add_argument("--population", type=int, default=64)
+    parser.add_argument("--generations", type=int, default=40)
+    parser.add_argument("--algorithm", default="ga")
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--workers", default="auto")
+    parser.add_argument("--json", type=Path, help="file for the figures of all runs")
+    given = parser.parse_args()
+    ladder = f"{{cells = {given.coarse}, promote = {given.promote}, finish = {given.finish}}}"
+    entries = {"plain": None, "fidelity": '"auto"' if given.coarse == "auto" else ladder}
+    arms: dict[str, list[dict[str, Any]]] = {name: [] for name in entries}
+    with tempfile.TemporaryDirectory() as root:
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
+            for name, fidelity in entries.items():
+                arms[name].append(one_run(given, seed, fidelity, Path(root)))
+                print(json.dumps({"arm": name, **arms[name][-1]}), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(arms, indent=1) + "\n")
+    print(table(arms))
+
+
+if __name__ == "__main__":
+    main()
