@@ -141,17 +141,13 @@ extern "C" __global__ void edges(
     const bool has_r = k <= nz && i < nr, has_z = k < nz;
     const double* const own = &node[antenna * (nz + 1) * (nr + 1) + place];
     const double here = k <= nz ? own[0] : 0.0;
-    bool through;
-    double length = own_length(metal, has_r, here, has_r ? own[1] : 0.0, k, i, true, through);
-    if (has_r) {
-        const size_t at = (antenna * (nz + 1) + k) * nr + i;
-        e_r[at] = length, through_r[at] = through;
-    }
-    length = own_length(metal, has_z, here, has_z ? own[nr + 1] : 0.0, k, i, false, through);
-    if (has_z) {
-        const size_t at = (antenna * nz + k) * (nr + 1) + i;
-        e_z[at] = length, through_z[at] = through;
-    }
+    auto put = [&](bool there, double last, bool along_r, size_t at, double* lengths, unsigned char* passed) {
+        bool through;
+        const double length = own_length(metal, there, here, last, k, i, along_r, through);
+        if (there) lengths[at] = length, passed[at] = through;
+    };
+    put(has_r, has_r ? own[1] : 0.0, true, (antenna * (nz + 1) + k) * nr + i, e_r, through_r);
+    put(has_z, has_z ? own[nr + 1] : 0.0, false, (antenna * nz + k) * (nr + 1) + i, e_z, through_z);
 }
 
 // Nodes that conduct so that no field gets past walls thinner than a cell; each looks at the edges and faces round it.
