@@ -8,12 +8,13 @@ there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fdtd.arrays import library
+from fdtd.arrays import library, on_host, together_on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.media import OFFSETS, Compiled, mixed
 from fdtd.axisymmetric.scene import Dielectric, Scene, sector
@@ -23,6 +24,7 @@ _LOOKED_AT = 0.2  # cells from the rim at which its sectors are looked at
 _ENDS_LOOKED_AT = (0.8, 1.6, 2.4, 3.2)  # cells from the rim at which a sector may have ended
 _EVERY = 10  # of the directions, there
 _AT_A_TIME = 1 << 13  # cells, so that a host's cache holds their parts
+MOST_BORDERS = 12  # around a rim that a device keeps; of more, the host looks at every direction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,60 @@ class Corners:
         return xp.stack(each)
 
 
+@dataclass(frozen=True)
+class Borders:
+    """Directions in which the medium around rims changes, on the host.
+
+    Attributes:
+        counts: How often it does, (rims, batch).
+        last: The last direction before each change, (rims, batch, most); beyond the count the last of all.
+        permittivity: Before, between and after the changes, (rims, batch, most + 1).
+    """
+
+    counts: np.ndarray
+    last: np.ndarray
+    permittivity: np.ndarray
+
+    @classmethod
+    def of(cls, around: np.ndarray) -> Borders:
+        """Return the borders in what `Corners.around` returned, on the host."""
+        changes = around[..., 1:] != around[..., :-1]
+        counts = np.count_nonzero(changes, axis=2)
+        most = int(counts.max(initial=0))
+        last = np.full((*counts.shape, most), DIRECTIONS - 1)
+        permittivity = np.repeat(around[..., -1:], most + 1, axis=2)
+        permittivity[..., 0] = around[..., 0]
+        rim, member, at = np.nonzero(changes)
+        place = (np.cumsum(changes, axis=2) - 1)[rim, member, at]
+        last[rim, member, place] = at
+        permittivity[rim, member, place + 1] = around[rim, member, at + 1]
+        return cls(counts=counts, last=last, permittivity=permittivity)
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is a place for every change."""
+        return int(self.counts.max(initial=0)) <= self.last.shape[2]
+
+
+def borders_on_host(ended: np.ndarray, looks: Sequence[np.ndarray], compiled: Compiled | None) -> tuple[Any, ...]:
+    """Fetch what was found around rims; from a device in one copy, unless a rim has more borders than it keeps.
+
+    Args:
+        ended: What `Corners.ended` returned.
+        looks: Each what `Corners.around` returned.
+        compiled: Kernels of the scene's dielectrics, or None.
+
+    Returns:
+        `ended`, and the borders of each look.
+    """
+    if compiled is None:
+        ended, *seen = together_on_host(ended, *looks)
+        return ended, *map(Borders.of, seen)
+    ended, *parts = together_on_host(ended, *(part for look in looks for part in compiled.borders(look)))
+    found = [Borders(*three) for three in zip(*[iter(parts)] * 3, strict=True)]
+    return ended, *(one if one.whole else Borders.of(on_host(look)) for one, look in zip(found, looks, strict=True))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sectors:
     """Media that meet at rims; sectors without width fill the arrays up.
@@ -118,25 +174,23 @@ class Sectors:
     permittivity: np.ndarray
 
     @classmethod
-    def of(cls, around: np.ndarray, opening: np.ndarray, which: np.ndarray) -> Sectors:
+    def of(cls, borders: Borders, opening: np.ndarray, which: np.ndarray) -> Sectors:
         """Return the sectors of some rims.
 
         Args:
-            around: Permittivity in directions around the rims, (rims, batch, directions), on the host.
+            borders: Of the media around the rims.
             opening: Angle between the walls, rad, (rims, antennas).
             which: The rims and members, (rims, batch).
         """
         rim, member = np.nonzero(which)
         antenna = member if opening.shape[1] == which.shape[1] else 0 * member
-        rows, width = around[rim, member], opening[rim, antenna]
-        changes = np.diff(rows, axis=1) != 0
-        most = int(changes.sum(axis=1).max()) + 1
-        ends, permittivity = np.tile(width, (most, 1)), np.tile(rows[:, -1], (most, 1))
-        row, at = np.nonzero(changes)
-        number = (np.cumsum(changes, axis=1) - 1)[row, at]
-        ends[number, row] = np.round((at + 1) * (width[row] / DIRECTIONS), 9)
-        permittivity[number, row] = rows[row, at]
-        return cls(rim=rim, member=member, antenna=antenna, ends=ends, permittivity=permittivity)
+        width, counts = opening[rim, antenna], borders.counts[rim, member]
+        most = int(counts.max(initial=0))
+        last, permittivity = borders.last[rim, member, :most], borders.permittivity[rim, member, : most + 1]
+        ends = np.round((last + 1) * (width / DIRECTIONS)[:, None], 9)
+        ends = np.where(np.arange(most) < counts[:, None], ends, width[:, None])
+        ends = np.concatenate([ends, width[:, None]], axis=1)
+        return cls(rim=rim, member=member, antenna=antenna, ends=ends.T.copy(), permittivity=permittivity.T.copy())
 
     def over_endless(
         self,

@@ -26,11 +26,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fdtd.arrays import library, on_host, together_on_host
+from fdtd.arrays import library, on_host
 from fdtd.axisymmetric import media
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS, headroom
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.rim_media import Corners, Sectors
+from fdtd.axisymmetric.rim_media import Borders, Corners, Sectors, borders_on_host
 from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.wedges import Wedges
 
@@ -363,11 +363,11 @@ class _Media:
         corners = Corners.of(scene)
         whole = corners.all_around()
         seen = corners.around(grid, scene, bodies)
-        looks = [seen, corners.ended(grid, scene, seen, bodies)]
-        if bodies is not None:  # a look that may not be needed costs less than to wait for another copy
-            looks.append(whole.around(grid, scene, bodies))
-        around, ended, *beyond = together_on_host(*looks)
-        several, ended = (np.diff(around, axis=2) != 0).any(axis=2) & windows.real, ended & windows.real
+        ended = corners.ended(grid, scene, seen, bodies)
+        # A look that may not be needed costs less than to wait for another copy.
+        looks = [seen] if bodies is None else [seen, whole.around(grid, scene, bodies)]
+        ended, around, *beyond = borders_on_host(ended, looks, bodies)
+        several, ended = (around.counts > 0) & windows.real, ended & windows.real
         item, mixed = np.full(several.shape, -1), None
         if several.any():
             sectors = Sectors.of(around, windows.opening, several)
@@ -379,11 +379,11 @@ class _Media:
             mixed = find(wedges, sectors.rim[where], sectors.antenna[where])
         local, factors = np.full(several.shape, -1), None
         if ended.any():
-            everywhere = beyond[0] if beyond else on_host(whole.around(grid, scene))
+            everywhere = beyond[0] if beyond else Borders.of(on_host(whole.around(grid, scene)))
             sectors = Sectors.of(everywhere, whole.opening, ended)
             local[sectors.rim, sectors.member] = np.arange(len(sectors.rim))
             factors = sectors.over_endless(grid, scene, whole, (windows.i0, windows.k0), WINDOW, bodies)
-        first = around[:, :, 0]
+        first = around.permittivity[:, :, 0]
         return cls(first=first, item=item, mixed=mixed, local=local, factors=factors, xp=xp)
 
     def ratios(self, in_air: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,7 @@ class Wedges:
             ends: Where each sector ends, rad from the first wall, (sectors, wedges); the last one at the second wall.
             permittivity: Of each sector, relative, the same shape.
         """
-        exponent = _smallest_exponent(ends, permittivity)
-        starts = _join(exponent, ends, permittivity)[:-1]
-        f, g = (np.stack(one) for one in zip(*starts, strict=True))
-        found = cls(opening=ends[-1], exponent=exponent, ends=ends, permittivity=permittivity, f=f, g=g)
-        angles = np.linspace(0.0, 1.0, _LOOKED_AT) * ends[-1][:, None]
-        largest = np.abs(found.angular(angles)[0]).max(axis=1)
-        return cls(opening=ends[-1], exponent=exponent, ends=ends, permittivity=permittivity, f=f / largest,
-                   g=g / largest)  # fmt: skip
+        return _joined(ends.tobytes(), permittivity.tobytes(), len(ends))
 
     def moved(self, xp: Any) -> Wedges:
         """Return the same with the arrays of a library."""
@@ -109,6 +103,19 @@ class Wedges:
         ends = self.angular(library(x).stack([0 * self.opening, self.opening], axis=1))[1]
         at_wall = np.where(on_second, _along(ends[:, 1], x), _along(ends[:, 0], x))
         return -(np.where(in_metal, foot, away) ** exponent * np.where(in_metal, at_wall, g))
+
+
+@lru_cache(maxsize=32)
+def _joined(ends: bytes, permittivity: bytes, sectors: int) -> Wedges:
+    """Return wedges with several media; kept, for in most studies all batches have the same media around the feed."""
+    borders, eps = (np.frombuffer(one).reshape(sectors, -1) for one in (ends, permittivity))
+    exponent = _smallest_exponent(borders, eps)
+    starts = _join(exponent, borders, eps)[:-1]
+    f, g = (np.stack(one) for one in zip(*starts, strict=True))
+    found = Wedges(opening=borders[-1], exponent=exponent, ends=borders, permittivity=eps, f=f, g=g)
+    angles = np.linspace(0.0, 1.0, _LOOKED_AT) * borders[-1][:, None]
+    largest = np.abs(found.angular(angles)[0]).max(axis=1)
+    return replace(found, f=f / largest, g=g / largest)
 
 
 def _along(one: np.ndarray, points: np.ndarray) -> np.ndarray:

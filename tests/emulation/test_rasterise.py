@@ -182,6 +182,34 @@ def test_launches_do_not_grow_with_the_batch(counted: Any, family: str) -> None:
     assert found[0][1] <= most[1]
 
 
+def test_more_media_meet_at_a_rim_than_are_kept(counted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come in a copy of their own."""
+    layout, scene = batch("dielectric_rod", 2)
+    expected = host(fill(layout, scene))
+    waits = []
+    for most in (12, 0):
+        counted.reset()
+        monkeypatch.setattr(media, "MOST_BORDERS", most)
+        ours = host(fill(layout, scene, counted))
+        waits.append(counted.WAITS.total())
+        assert all(np.abs(ours[name] - part).max() < TOLERANCE for name, part in expected.items())
+    assert waits == [1, 3]
+
+
+def test_spans_come_in_one_copy(counted: Any) -> None:
+    for surfaces in ("diagonal", "full"):
+        layout, scene = batch("shaped_lens", 3, surfaces)
+        ours, theirs = fill(layout, scene, counted), fill(layout, scene)
+        counted.reset()
+        spans = ours.spans
+        assert counted.WAITS == {"get": 1}
+        assert sum(counted.COUNTS.values()) < 16
+        for one in fields(spans):
+            assert np.array_equal(getattr(spans, one.name), getattr(theirs.spans, one.name)), one.name
+        assert spans.coupled == (surfaces == "full")
+        assert spans.cut_columns.any() and not spans.cut_columns.all()
+
+
 def test_figures_of_a_lossy_batch_come_in_one_copy(counted: Any) -> None:
     """More antennas than are transformed at a time, without a field map, as in a search.
 

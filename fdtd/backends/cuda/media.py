@@ -10,10 +10,12 @@ import numpy as np
 
 from fdtd.axisymmetric import media
 from fdtd.axisymmetric.grid import AxisymmetricGrid
-from fdtd.axisymmetric.rim_media import DIRECTIONS, Corners
+from fdtd.axisymmetric.rim_media import DIRECTIONS, MOST_BORDERS, Corners
 from fdtd.axisymmetric.scene import Dielectric, Scene, as_float, packed
 from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
 from fdtd.backends.cuda.text import flatten
+
+WARP = 32  # lanes
 
 
 @lru_cache(maxsize=1)
@@ -84,6 +86,26 @@ class Bodies:
             *corners.r.shape, away, len(distances), DIRECTIONS, start, every, count, found,
         )  # fmt: skip
         return found
+
+    def borders(self, seen: Any) -> tuple[Any, Any, Any]:
+        """Return the arrays of `fdtd.axisymmetric.rim_media.Borders`, of what `seen` returned for one distance."""
+        xp, (*shape, directions), most = self.launch.arrays, seen.shape, MOST_BORDERS
+        counts, last = xp.empty(shape, dtype=np.int32), xp.empty((*shape, most), dtype=np.int32)
+        values, rows = xp.empty((*shape, most + 1)), int(np.prod(shape))
+        self.launch(
+            text(),
+            "borders",
+            (-(-rows * WARP // THREADS), 1),
+            THREADS,
+            seen,
+            rows,
+            directions,
+            most,
+            counts,
+            last,
+            values,
+        )
+        return counts, last, values
 
     def over_endless(self, endless: Scene, of: np.ndarray, size: int) -> Any:
         """Return the permittivity of edges over that of sectors.

@@ -16,6 +16,7 @@ enum Kind { BOX, CONE_WALL, POLYGON, CAPPED_CYLINDER, POLAR_PROFILE, SECTOR, ROD
 #define EDGE 11       // numbers of an edge
 #define SHARP -0.5    // dot product of the normals at a corner of 60 degrees
 #define NOTHING -1.0  // depth in a polygon without edges
+#define ALL_LANES 0xffffffffu
 
 __device__ inline double depth_at_edge(const double* at, double r, double z) {
     double x = r - at[0], y = z - at[1];

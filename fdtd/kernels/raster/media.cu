@@ -183,6 +183,30 @@ extern "C" __global__ void seen_from_rims(
     found[(((size_t)away * rims + rim) * antennas + antenna) * directions + direction] = value;
 }
 
+// Where what is seen, (rims and antennas, directions), changes: how many times, the last direction before each change,
+// (.., most), and what is seen before and after, (.., most + 1). Of more than `most`, the first.
+// One warp a row. Places beyond the count have the last direction and what is seen there.
+extern "C" __global__ void borders(
+    const double* seen, int rows, int directions, int most, int* counts, int* last, double* values) {
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (row >= rows) return;
+    const double* const own = &seen[(size_t)row * directions];
+    int* const places = &last[(size_t)row * most];
+    double* const found = &values[(size_t)row * (most + 1)];
+    int count = 0;
+    for (int first = 0; first + 1 < directions; first += 32) {
+        const int here = first + lane;
+        const bool changes = here + 1 < directions && own[here + 1] != own[here];
+        const unsigned all = __ballot_sync(ALL_LANES, changes);
+        const int place = count + __popc(all & ((1u << lane) - 1));
+        if (changes && place < most) places[place] = here, found[place + 1] = own[here + 1];
+        count += __popc(all);
+    }
+    for (int place = count + lane; place < most; place += 32)
+        places[place] = directions - 1, found[place + 1] = own[directions - 1];
+    if (lane == 0) counts[row] = count, found[0] = own[0];
+}
+
 // Permittivity of the edges along r and z round rims over what endless sectors would make of it, (2, rows, side, side):
 // without metal. of: antenna, first column and first row of each row's window, (3, rows).
 extern "C" __global__ void over_endless(

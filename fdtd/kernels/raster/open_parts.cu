@@ -7,8 +7,6 @@
 // Order of launches: nodes, take_over, then (edges, close_walls) for each closing pass, reach, cut_faces, raise_faces.
 #include "kernels/raster/level_sets.cuh"
 
-#define ALL_LANES 0xffffffffu
-
 struct Metal {
     const int* heads;
     int bodies;
