@@ -10,15 +10,15 @@ import click
 
 from antennaopt.cli.bench_farm import farm
 from antennaopt.cli.bench_kernels import kernels, sweep
-from antennaopt.cli.bench_runner import Figure, Sink, bench_options, watch, with_source
-from antennaopt.cli.options import backend_option, check_writable, json_option, scheduler_option, set_option, write_json
+from antennaopt.cli.bench_runner import Sink, bench_options, watch
+from antennaopt.cli.bench_search import search
+from antennaopt.cli.options import backend_option, check_writable, json_option, set_option, write_json
 from antennaopt.cli.run import example, quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
 REFERENCE = "reference_lens.toml"
-WAITING = Figure(module="bench_farm", function="plot_waiting")
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
@@ -56,6 +56,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
 
 bench.add_command(farm)
 bench.add_command(kernels)
+bench.add_command(search)
 bench.add_command(sweep)
 
 
@@ -83,70 +84,6 @@ def evaluate(
     from antennaopt.bench.evaluate import bench_evaluate
 
     out.finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat))
-
-
-@bench.command(short_help="Algorithms against each other, with the same budget.")
-@click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
-@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Searches of each algorithm.")
-@click.option(
-    "--workers",
-    "workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    multiple=True,
-    help="The generational search against the steady state, with N workers on a clock of their own; may be repeated.",
-)
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="With --workers: draw it (.png, .svg, .pdf)."
-)
-@backend_option()
-@scheduler_option
-@set_option
-@bench_options(WAITING)
-def search(
-    out: Sink,
-    file: Path | None,
-    seeds: int,
-    workers: tuple[int, ...],
-    backend: str,
-    scheduler: str | None,
-    overrides: tuple[str, ...],
-) -> None:
-    """Let the genetic algorithm compete with random search, with the same budget and over several seeds.
-
-    With --workers it competes with the search without generations instead: how much of their time N workers
-    solve, and what is found. Every antenna is solved here, and takes as long as its steps on a clock of its own, so
-    that the figures are the same on every machine; sending and storing cost nothing on that clock.
-
-    \b
-    Examples:
-      antennaopt bench search --seeds 10 --json search.json
-      antennaopt bench search --workers 2 --workers 8 --workers 24 --json waiting.json --plot waiting.png
-    """  # noqa: D301 - \b is click's
-    if workers and scheduler is not None:
-        raise ConfigurationError("--workers and --scheduler exclude each other: the workers of --workers are made up")
-    if out.plot is not None and not workers:
-        raise ConfigurationError("--plot draws what --workers measures; add --workers N")
-    name = chosen_backend(backend, remote=scheduler is not None, quiet=out.quiet)
-    from antennaopt.experiment import load_experiment
-
-    experiment = load_experiment(file or quickstart(), overrides)
-    from antennaopt.bench.search import bench_search, bench_waiting, waiting_summary
-    from antennaopt.run.progress import for_terminal
-
-    progress = for_terminal(quiet=out.quiet)
-    numbers = tuple(range(1, seeds + 1))
-    if workers:
-        rows = bench_waiting(experiment, workers=workers, seeds=numbers, backend=name, progress=progress)
-        progress.close()
-        summary = waiting_summary(rows)
-        out.store({"summary": summary, "searches": with_source(rows)})
-        out.draw(rows)
-        out.show(lambda: _waiting_table(summary))
-        return
-    rows = bench_search(experiment, seeds=numbers, backend=name, scheduler=scheduler, progress=progress)
-    progress.close()
-    out.finish(rows)
 
 
 @bench.command(short_help="A whole study: where its wall time goes.")
@@ -200,15 +137,3 @@ def _study_table(rows: Sequence[Mapping[str, Any]]) -> str:
         f"{row['antennas_per_s']:.4g} antennas/s, {row['steps']:.0f} steps an antenna on {row['shape'][0]} x "
         f"{row['shape'][1]} cells, {row['workers']} workers\n{rate}",
     ])  # fmt: skip
-
-
-def _waiting_table(summary: Sequence[Mapping[str, Any]]) -> str:
-    table = [["workers", "algorithm", "best fitness", "its quartiles", "wins", "solving", "time (antennas)"]]
-    steps = max(row["steps"] * row["workers"] * row["utilisation"] / row["evaluations"] for row in summary)
-    for row in summary:
-        low, high = row["best_fitness_quartiles"]
-        table.append([
-            str(row["workers"]), row["algorithm"], f"{row['best_fitness_median']:.3f}", f"{low:.3f} to {high:.3f}",
-            f"{row['wins']} of {row['searches']}", f"{row['utilisation']:.1%}", f"{row['steps'] / steps:.1f}",
-        ])  # fmt: skip
-    return aligned(table)
