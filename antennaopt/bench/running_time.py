@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.settings import ALGORITHMS
+from antennaopt.bench.suite import NAMES
 
 Row = Mapping[str, Any]
 
-ORDER = tuple(ALGORITHMS)
 ENDS = {
     "dual_mode_horn": (30.0, 10.0),
     "quickstart": (10.0, 2.0),
@@ -32,13 +31,25 @@ ENDS = {
 GAPS = tuple(10.0 ** (-2.0 * place / 40) for place in range(41))
 """Targets: shares of the way from the best known fitness to the usual first one that are left, 1 to 0.01."""
 
+FIRST = 32
+"""Evaluations of a random first generation."""
+
 SHOWN_GAPS = (0.3, 0.1, 0.03)
 """Targets of tables."""
 
 
-def targets(problem: str, gaps: Sequence[float] = GAPS) -> np.ndarray:
-    """Return the fitness of a problem's targets, one a gap."""
-    first, best = ENDS[problem]
+def ends_of(problem: str, rows: Iterable[Row]) -> tuple[float, float]:
+    """Return the usual first fitness and the best: of a frozen problem `ENDS`, of another those of its rows."""
+    if problem in ENDS:
+        return ENDS[problem]
+    mine = [row for row in rows if row["problem"] == problem]
+    first = float(np.median([min(best_at(row, FIRST), row["history"][0][1]) for row in mine]))
+    return first, min(row["best_fitness"] for row in mine)
+
+
+def targets(ends: tuple[float, float], gaps: Sequence[float] = GAPS) -> np.ndarray:
+    """Return the fitness of a problem's targets, one a gap, between its `ends_of`."""
+    first, best = ends
     return best + np.asarray(gaps) * (first - best)
 
 
@@ -60,17 +71,20 @@ def expected_running_time(rows: Iterable[Row], target: float) -> float:
     return spent / reached if reached else math.inf
 
 
-def shares(rows: Iterable[Row], *, by_gene: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def shares(
+    rows: Iterable[Row], ends: Mapping[str, tuple[float, float]], *, by_gene: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the ECDF of running times.
 
     Args:
         rows: Of one algorithm.
+        ends: Of each problem.
         by_gene: Whether evaluations are divided by the number of genes.
 
     Returns:
         Evaluations, ascending, and the share of all pairs of search and target that is reached by then.
     """
-    times = [(hit(row, target), row["genes"]) for row in rows for target in targets(row["problem"])]
+    times = [(hit(row, target), row["genes"]) for row in rows for target in targets(ends[row["problem"]])]
     reached = np.sort([count / (genes if by_gene else 1) for count, genes in times if count is not None])
     return reached, np.arange(1, len(reached) + 1) / max(len(times), 1)
 
@@ -87,19 +101,19 @@ def panels(rows: Sequence[Row]) -> list[dict[str, Any]]:
         `title`, `most` (evaluations of a search, over the number of genes in the last panel), `axis`, and `curves`: by
         name of the algorithm, numbers of evaluations and shares reached.
     """
-    found = []
+    found, ends = [], {problem: ends_of(problem, rows) for problem in grouped(rows)}
     for problem, groups in grouped(rows).items():
         genes = next(iter(groups.values()))[0]["genes"]
         found.append({
             "title": f"{problem}, {genes} genes",
             "axis": "evaluations",
             "most": max(row["evaluations"] for mine in groups.values() for row in mine),
-            "curves": {name: shares(mine) for name, mine in groups.items()},
+            "curves": {name: shares(mine, ends) for name, mine in groups.items()},
         })  # fmt: skip
     if len(found) > 1:
         everywhere = set.intersection(*(set(groups) for groups in grouped(rows).values()))
         names = [name for name in found[0]["curves"] if name in everywhere]
-        together = {name: shares([row for row in rows if label(row) == name], by_gene=True) for name in names}
+        together = {name: shares([row for row in rows if label(row) == name], ends, by_gene=True) for name in names}
         most = max(row["evaluations"] / row["genes"] for row in rows)
         found.append({"title": "all problems", "axis": "evaluations a gene", "most": most, "curves": together})
     return found
@@ -134,9 +148,9 @@ def label(row: Row) -> str:
 def grouped(rows: Iterable[Row]) -> dict[str, dict[str, list[Row]]]:
     """Return rows by problem and name of the algorithm, each in the order of seeds."""
     found: dict[str, dict[str, list[Row]]] = {}
-    for row in sorted(rows, key=lambda one: (ORDER.index(one["algorithm"]), one["overrides"], one["seed"])):
+    for row in sorted(rows, key=lambda one: (NAMES.index(one["algorithm"]), one["overrides"], one["seed"])):
         found.setdefault(row["problem"], {}).setdefault(label(row), []).append(row)
-    return {name: found[name] for name in ENDS if name in found}
+    return {name: found[name] for name in sorted(found, key=lambda one: (one not in ENDS, [*ENDS, one].index(one)))}
 
 
 def summary(rows: Sequence[Row], against: str = "ga") -> list[dict[str, Any]]:
@@ -151,7 +165,11 @@ def summary(rows: Sequence[Row], against: str = "ga") -> list[dict[str, Any]]:
         `expected_running_time` to `SHOWN_GAPS` (None where no search came there), `wins` (seeds with a better end than
         `against`), and `p`, of the rank sums against it, Holm's correction over the problems.
     """
-    found = [_summed(name, mine) for groups in grouped(rows).values() for name, mine in groups.items()]
+    found = [
+        _summed(name, mine, ends_of(mine[0]["problem"], rows))
+        for groups in grouped(rows).values()
+        for name, mine in groups.items()
+    ]
     for name in {row["algorithm"] for row in found}:
         mine = [row for row in found if row["algorithm"] == name != against]
         compared = [row for row in mine if _finals(rows, row["problem"], against)]
@@ -172,12 +190,11 @@ def _wins(rows: Sequence[Row], problem: str, name: str, against: str) -> int:
     return sum(end < ends.get((against, seed), -math.inf) for (mine, seed), end in ends.items() if mine == name)
 
 
-def _summed(name: str, mine: Sequence[Row]) -> dict[str, Any]:
+def _summed(name: str, mine: Sequence[Row], ends: tuple[float, float]) -> dict[str, Any]:
     best, low, middle, high = np.quantile([row["best_fitness"] for row in mine], (0.0, 0.25, 0.5, 0.75)).tolist()
-    problem = mine[0]["problem"]
-    times = [expected_running_time(mine, target) for target in targets(problem, SHOWN_GAPS)]
+    times = [expected_running_time(mine, target) for target in targets(ends, SHOWN_GAPS)]
     return {
-        "problem": problem,
+        "problem": mine[0]["problem"],
         "genes": mine[0]["genes"],
         "algorithm": name,
         "searches": len(mine),

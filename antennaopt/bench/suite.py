@@ -22,7 +22,7 @@ from antennaopt.machine import read_regular
 from antennaopt.run.memory import design_digest
 from antennaopt.run.planning import figuring, plan_for
 from antennaopt.run.start import open_farm
-from antennaopt.search import ALGORITHMS, Candidate, Stop, decode, new_search
+from antennaopt.search import ALGORITHMS, Candidate, EvolutionSettings, Mutation, Stop, decode, new_search
 from antennaopt.search.candidate import Result
 from antennaopt.search.objectives import Ranking, shortfalls
 from antennaopt.solve.figures import planned
@@ -39,6 +39,15 @@ PROBLEMS = ("dual_mode_horn", "quickstart", "ka_band_lens", "spline_horn", "corr
 """Files of `antennaopt/bench/frozen`, by number of genes but for the one with whole numbers and choices."""
 
 COMPARED = ("ga", "cmaes", "de", "random")
+VARIANTS: dict[str, Callable[[EvolutionSettings, int], EvolutionSettings]] = {
+    "ga_1/n": lambda own, genes: replace(own, mutation=replace(own.mutation, probability=1.0 / genes)),
+    "ga_wide": lambda own, _: replace(own, crossover=replace(own.crossover, eta=5.0), mutation=_wide(own.mutation)),
+}
+"""The genetic algorithm with other settings: mutation of one gene on average; children farther from their parents."""
+
+NAMES = (*(name for name, one in ALGORITHMS.items() if not one.front and name != "steady_state"), *VARIANTS)
+"""What can be compared."""
+
 KEY = ("problem", "algorithm", "seed", "evaluations", "overrides")
 """What names a search: a store has one row of each."""
 
@@ -49,14 +58,34 @@ _SPARE = 4
 """Generations that a search may take over those of its budget: copies of known designs are no evaluations."""
 
 
+def _wide(own: Mutation) -> Mutation:
+    return replace(own, eta=8.0)
+
+
+def settings_of(name: str, own: EvolutionSettings, genes: int) -> EvolutionSettings:
+    """Return the settings of one of `NAMES` for a problem.
+
+    Args:
+        name: Which.
+        own: Of the problem's file.
+        genes: How many it has.
+    """
+    if name in VARIANTS:
+        return VARIANTS[name](replace(own, algorithm="ga"), genes)
+    return replace(own, algorithm=name)
+
+
 def frozen(name: str) -> Path:
-    """Return the file of a problem.
+    """Return the file of a problem: of a name, or the one that a path ending in `.toml` names.
 
     Raises:
         ConfigurationError: There is no such problem.
     """
+    if name.endswith(".toml"):
+        return Path(name)
     if name not in PROBLEMS:
-        raise ConfigurationError(f"--problem {name} is unknown; it is all or one of {', '.join(PROBLEMS)}")
+        names = ", ".join(PROBLEMS)
+        raise ConfigurationError(f"--problem {name} is unknown; it is all, a file.toml or one of {names}")
     return Path(str(files("antennaopt").joinpath("bench", "frozen", f"{name}.toml")))
 
 
@@ -94,7 +123,8 @@ class Task:
         stepped = any(gene.kind != "real" for gene in self.experiment.genes)
         for seed in self.seeds:
             for algorithm in self.algorithms:
-                if ALGORITHMS[algorithm].steps or not stepped:
+                own = settings_of(algorithm, self.experiment.evolution.settings, len(self.experiment.genes))
+                if ALGORITHMS[own.algorithm].steps or not stepped:
                     about = (self.problem, algorithm, seed, self.evaluations, list(self.overrides))
                     yield {**dict(zip(KEY, about, strict=True)), "genes": len(self.experiment.genes)}
 
@@ -115,10 +145,9 @@ class Running:
 
     def __init__(self, experiment: Experiment, row: Row) -> None:
         self.row = row
-        own = experiment.evolution.settings
+        own = settings_of(row["algorithm"], experiment.evolution.settings, len(experiment.genes))
         settings = replace(
             own,
-            algorithm=row["algorithm"],
             generations=_SPARE * (-(-row["evaluations"] // max(own.population - own.elites, 1)) + 1),
             stop=Stop(evaluations=row["evaluations"], goals=False),
         )

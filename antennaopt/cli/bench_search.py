@@ -13,7 +13,6 @@ from antennaopt.cli.options import backend_option, check_writable, scheduler_opt
 from antennaopt.cli.run import quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
-from antennaopt.settings import ALGORITHMS
 from antennaopt.solve.device import chosen_backend
 
 if TYPE_CHECKING:
@@ -44,15 +43,17 @@ SUITE_ONLY = {name: f"--{name}" for name in ("evaluations", "store")} | {
     "problems",
     metavar="NAME",
     multiple=True,
-    help="Search a frozen problem, or all, with several algorithms; may be repeated.",
+    help="Search a frozen problem, all, or an experiment.toml, with several algorithms; may be repeated.",
 )
 @click.option(
     "--algorithm",
     "algorithms",
-    type=click.Choice([name for name, one in ALGORITHMS.items() if not one.front and name != "steady_state"]),
+    metavar="NAME",
     multiple=True,
-    help="With --problem: may be repeated.  [default: ga, cmaes, de, random]",
+    help="With --problem: may be repeated; ga_1/n is ga with that mutation probability.  [default: ga, cmaes, de, "
+    "random]",
 )
+@click.option("--first-seed", type=click.IntRange(min=1), default=1, help="With --problem: of the seeds.  [default: 1]")
 @click.option(
     "--evaluations", type=click.IntRange(min=32), metavar="N", help="With --problem: of each search; the problem's own."
 )
@@ -179,19 +180,23 @@ def _suite(
 
 
 def _tasks(given: Mapping[str, Any], seeds: int, overrides: tuple[str, ...]) -> list[Task]:
-    from antennaopt.bench.suite import COMPARED, PROBLEMS, Task, frozen
+    from antennaopt.bench.suite import COMPARED, NAMES, PROBLEMS, Task, frozen
     from antennaopt.experiment import load_experiment
 
+    strange = next((name for name in given["algorithms"] if name not in NAMES), None)
+    if strange is not None:
+        raise ConfigurationError(f"--algorithm {strange} is not one of {', '.join(NAMES)}; use one of them")
+    first = given["first_seed"]
     names = PROBLEMS if "all" in given["problems"] else tuple(dict.fromkeys(given["problems"]))
     tasks = []
     for name in names:
         experiment = load_experiment(frozen(name), overrides)
         evaluations = given["evaluations"] or experiment.evolution.settings.stop.evaluations
         tasks.append(Task(
-            problem=name,
+            problem=Path(name).stem if name.endswith(".toml") else name,
             experiment=experiment,
             algorithms=given["algorithms"] or COMPARED,
-            seeds=tuple(range(1, seeds + 1)),
+            seeds=tuple(range(first, first + seeds)),
             evaluations=evaluations or experiment.evolution.settings.most_evaluations,
             overrides=overrides,
         ))  # fmt: skip

@@ -4,6 +4,8 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from antennaopt.bench import suite
 from antennaopt.bench.running_time import (
     ENDS,
     best_at,
+    ends_of,
     expected_running_time,
     holm,
     panels,
@@ -19,7 +22,7 @@ from antennaopt.bench.running_time import (
     summary,
     targets,
 )
-from antennaopt.bench.suite import COMPARED, PROBLEMS, Task, bench_suite, frozen, key_of, stored
+from antennaopt.bench.suite import COMPARED, PROBLEMS, Task, bench_suite, frozen, key_of, settings_of, stored
 from antennaopt.cli import main
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_experiment
@@ -33,6 +36,7 @@ from antennaopt.search import EvolutionSettings, Stop, new_search
 from antennaopt.search.objectives import Ranking
 
 CALLS = []
+RULE = Path(__file__).parents[2] / "benchmarks" / "search_rule"
 
 
 def bowl(family, designs, plan, *, backend="cpu", **how):
@@ -132,6 +136,16 @@ def test_whole_numbers_and_choices_are_not_for_cmaes():
     assert [row["algorithm"] for row in task("corrugated_horn", seeds=(1,)).rows()] == ["ga", "de", "random"]
 
 
+def test_variants_of_the_genetic_algorithm():
+    own = load_experiment(frozen("ka_band_lens")).evolution.settings
+    assert settings_of("cmaes", own, 10) == replace(own, algorithm="cmaes")
+    assert settings_of("ga_1/n", own, 10).mutation.probability == 0.1
+    wide = settings_of("ga_wide", own, 10)
+    assert (wide.algorithm, wide.crossover.eta, wide.mutation.eta) == ("ga", 5.0, 8.0)
+    found = searched(task(seeds=(1,), algorithms=("ga", "ga_1/n", "ga_wide")))
+    assert len({row["best_fitness"] for row in found}) == 3
+
+
 FROZEN = {
     "dual_mode_horn": (5, "69fbcad0925ca4f3"),
     "quickstart": (6, "b0e21a523bc4f1c7"),
@@ -152,6 +166,13 @@ def test_problems_are_frozen(problem):
     assert 0.0 <= best < first
 
 
+def test_rules_are_made_on_other_problems():
+    files = sorted(RULE.glob("*.toml"))
+    assert len(files) == 7
+    assert not {file.stem for file in files} & set(PROBLEMS)
+    assert all(len(load_experiment(file).genes) == int(file.stem.split("_")[-1]) for file in files)
+
+
 def made(seed, *history, solved=100, algorithm="ga", problem="quickstart"):
     about = {"problem": problem, "algorithm": algorithm, "seed": seed, "evaluations": 100, "overrides": [], "genes": 6}
     return {**about, "solved": solved, "best_fitness": history[-1][1], "history": [list(pair) for pair in history]}
@@ -167,10 +188,18 @@ def test_expected_running_time_counts_searches_that_failed():
 
 def test_the_share_of_targets():
     first, best = ENDS["quickstart"]
-    assert targets("quickstart")[[0, -1]] == pytest.approx([first, best + 0.01 * (first - best)])
-    times, reached = shares([made(1, (10, first), (50, best)), made(2, (40, first))])
+    assert targets(ENDS["quickstart"])[[0, -1]] == pytest.approx([first, best + 0.01 * (first - best)])
+    times, reached = shares([made(1, (10, first), (50, best)), made(2, (40, first))], ENDS)
     assert (times[0], times[1], times[-1]) == (10, 40, 50)
     assert reached[[0, -1]] == pytest.approx([1 / 82, 42 / 82])
+
+
+def test_the_ends_of_a_file_are_those_of_its_rows():
+    some = [made(1, (3, 9.0), (60, 4.0), problem="mine"), made(2, (40, 7.0), (50, 3.0), problem="mine")]
+    assert ends_of("mine", some) == (8.0, 3.0)
+    assert ends_of("quickstart", some) == ENDS["quickstart"]
+    (row,) = summary(some)
+    assert row["expected_running_time"][0] == (60 + 50) / 2
 
 
 def test_differences_that_are_no_chance():
@@ -217,10 +246,14 @@ def test_the_command_goes_on_where_it_ended(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--problem", "cube"], "--problem cube is unknown; it is all or one of dual_mode_horn, quickstart"),
+        (
+            ["--problem", "cube"],
+            "--problem cube is unknown; it is all, a file.toml or one of dual_mode_horn",
+        ),
         (["--problem", "all", "--workers", "2"], "--problem and --workers exclude each other"),
         (["--problem", "all", "lens.toml"], "--problem and lens.toml exclude each other"),
         (["--algorithm", "ga"], "--algorithm goes with --problem; add --problem NAME or leave it out"),
+        (["--problem", "all", "--algorithm", "gaa"], "--algorithm gaa is not one of ga, de, cmaes, random, ga_1/n"),
         (["--time-limit", "9"], "--time-limit goes with --problem"),
         (["--problem", "all", "--store", "s.json", "--json", "s.json"], "give each output a file of its own"),
     ],
