@@ -364,12 +364,14 @@ class Tolerance:
         samples: Perturbed copies of a candidate in a search, at most; 0 for none.
         aim: Fitness over the samples: `yield`, `worst`, `mean`, or `quantile`.
         quantile: Of the aim `quantile`; None for the others.
+        final_samples: Perturbed copies of each of the best antennas after a search with samples; 0 for none.
         of: One a parameter.
     """
 
     samples: int = 0
     aim: str = "yield"
     quantile: float | None = None
+    final_samples: int = 1000
     of: tuple[Spread, ...] = ()
 
     @property
@@ -385,4 +387,5 @@ class Tolerance:
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a resolved file writes it."""
         aim = self.aim if self.quantile is None else {"quantile": self.quantile}
-        return {"samples": self.samples, "aim": aim, "of": {one.name: one.to_dict() for one in self.of}}
+        of = {one.name: one.to_dict() for one in self.of}
+        return {"samples": self.samples, "aim": aim, "final_samples": self.final_samples, "of": of}

@@ -163,6 +163,7 @@ def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
 
 def outcome_lines(summary: RunSummary) -> list[str]:
     """Return the results of a run: the best antenna next to the first one, the goals, the certificate."""
+    from antennaopt.run.yields import yield_lines
     from antennaopt.search import ALL_GOALS_MET
 
     lines: list[str] = []
@@ -173,6 +174,7 @@ def outcome_lines(summary: RunSummary) -> list[str]:
         lines.append("")
     if summary.findings is not None and summary.findings.goals:
         lines += [*findings_lines(summary.findings), ""]
+    lines += [*map(filled, yield_lines(summary.yields)), *([""] if summary.yields else [])]
     lines += certificate_lines(summary)
     if summary.reason == ALL_GOALS_MET and summary.findings and not all(one.met for one in summary.findings.goals):
         lines.append(filled("The search ended with an antenna that meets all goals, but is not trusted. To go on:"))

@@ -24,7 +24,7 @@ from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, writ
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
-from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance, tolerance_warnings
+from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance
 from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
@@ -210,7 +210,7 @@ class Experiment(Table):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may surprise, one line each."""
-        return (*find_warnings(self), *tolerance_warnings(self.tolerance))
+        return find_warnings(self)
 
     def design(self, values: Mapping[str, float] | None = None) -> dict[str, float]:
         """Return a full design.
@@ -273,6 +273,7 @@ class Experiment(Table):
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}
+        data.get("tolerance", {}).pop("final_samples", None)
         return _digest(data)
 
 

@@ -23,7 +23,7 @@ from antennaopt.experiment.fields import (
 )
 from antennaopt.families import SHARED, Parameter, parameter_of
 from antennaopt.quantities import format_length
-from antennaopt.settings import Spread, Tolerance
+from antennaopt.settings import ALGORITHMS, Spread, Tolerance
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 AIMS = ("yield", "worst", "mean")
 KINDS = ("normal", "uniform")
 CORRELATED = "correlated"
-MOST_SAMPLES = 100_000
+MOST_SAMPLES = 10_000
+MOST_FINAL_SAMPLES = 1_000_000
 
 
 def _read(data: Any, info: ValidationInfo) -> Tolerance | None:
@@ -44,11 +45,9 @@ def _read(data: Any, info: ValidationInfo) -> Tolerance | None:
         return data
     if not isinstance(data, Mapping):
         raise EntryError("is not a table; write its keys below [tolerance]", value=data)
-    check_keys(data, ["samples", "aim", "of"])
-    samples = data.get("samples", 0)
-    if type(samples) is not int or not 0 <= samples <= MOST_SAMPLES:
-        text = f"must be a whole number from 0 (the search takes no samples) to {MOST_SAMPLES}"
-        raise EntryError(text, path=("samples",), value=samples)
+    check_keys(data, ["samples", "aim", "final_samples", "of"])
+    samples = _count(data, "samples", 0, "the search takes no samples", MOST_SAMPLES)
+    final = _count(data, "final_samples", Tolerance.final_samples, "none after the search", MOST_FINAL_SAMPLES)
     with below("aim"):
         aim, quantile = _aim(data.get("aim", "yield"))
     antenna = info.data.get("antenna")
@@ -59,7 +58,14 @@ def _read(data: Any, info: ValidationInfo) -> Tolerance | None:
         raise EntryError(text, path=("of",), value=MISSING)
     with below("of"):
         spreads = _spreads(data["of"], antenna, si=is_resolved(info))
-    return Tolerance(samples=samples, aim=aim, quantile=quantile, of=spreads)
+    return Tolerance(samples=samples, aim=aim, quantile=quantile, final_samples=final, of=spreads)
+
+
+def _count(data: Mapping[str, Any], name: str, default: int, none: str, most: int) -> int:
+    count = data.get(name, default)
+    if type(count) is not int or not 0 <= count <= most:
+        raise EntryError(f"must be a whole number from 0 ({none}) to {most}", path=(name,), value=count)
+    return count
 
 
 def _aim(value: Any) -> tuple[str, float | None]:
@@ -204,13 +210,15 @@ ToleranceTable = Annotated[
 
 
 def check_tolerance(experiment: Experiment) -> None:
-    """Refuse a tolerance that is wider than the range of the gene that it is about.
+    """Refuse a tolerance that is wider than the range of its gene, and samples in a search that cannot take them.
 
     Raises:
         ConfigurationError: One line.
     """
     if experiment.tolerance is None:
         return
+    if experiment.tolerance.samples > 0:
+        _check_samples(experiment, experiment.tolerance)
     genes = {gene.name: gene for gene in experiment.genes}
     for one in experiment.tolerance.of:
         for gene in (genes[entry] for entry in one.entries if entry in genes):
@@ -223,14 +231,13 @@ def check_tolerance(experiment: Experiment) -> None:
                 )
 
 
-def tolerance_warnings(tolerance: Tolerance | None) -> tuple[str, ...]:
-    """Return what a search makes of the table, where that may surprise."""
-    if tolerance is None or tolerance.samples == 0:
-        return ()
-    return (
-        f"tolerance.samples = {tolerance.samples}: the search takes no samples yet, and its fitness is that of the "
-        "design; `antennaopt tolerance RUN` computes the yield of what it finds",
-    )
+def _check_samples(experiment: Experiment, tolerance: Tolerance) -> None:
+    """Refuse samples in a search that cannot take them."""
+    algorithm, samples = experiment.evolution.algorithm, f"tolerance.samples = {tolerance.samples}"
+    if ALGORITHMS[algorithm].front or algorithm == "steady_state":
+        front = "ranks by several numbers, and a yield is one"
+        why = front if ALGORITHMS[algorithm].front else "has no generations, in which samples are taken by rank"
+        refuse(f'{samples} and evolution.algorithm = "{algorithm}", which {why}, exclude each other; use "ga"')
 
 
 def widened(

@@ -112,13 +112,14 @@ def yields_of(run: Path) -> list[dict[str, Any]]:
 
 
 def _for_the_page(path: Path, one: Data) -> dict[str, Any]:
-    share = one["yield"]
+    share, inside = one["yield"], one.get("in_the_search")
+    search = f"; in the search {100 * inside['share']:.0f} % of {inside['samples']:d}" if inside else ""
     header, *rows = spread_rows(one)
     drawing = path.with_suffix(".svg")
     small = drawing.is_file() and drawing.stat().st_size <= LARGEST_PICTURE
     picture = base64.b64encode(drawing.read_bytes()).decode("ascii") if small else None
     return {
-        "title": f"{path.stem}: {share['text']}, {share['met']:d} of {share['judged']:d}, seed {one['seed']:d}",
+        "title": f"{path.stem}: {share['text']}, {share['met']:d} of {share['judged']:d}, seed {one['seed']:d}{search}",
         "table": {"header": header, "rows": [[str(text) for text in row] for row in rows]},
         "picture": f"data:image/svg+xml;base64,{picture}" if picture else None,
     }

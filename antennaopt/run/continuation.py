@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 DECIDING = ("antenna", "solver", "tolerance", "objectives", "constraints", "polarisation", "seed", "evolution")
-BUDGET = ("evolution.generations", "evolution.stop")
+BUDGET = ("evolution.generations", "evolution.stop", "tolerance.final_samples")
 MOST_SHOWN = 8
 
 

@@ -87,6 +87,8 @@ class Driver:
         self.memory.read_again()
         self._partial = {name: Outcome.of(plain) for name, plain in state["partial"].items()}
         self._level = self.search.level_of(self.search.generation)
+        if self._with.sampling is not None:
+            self._with.sampling.restore(state.get("samples", {}))
         number, genome = self.search.generation, (0.5,) * len(self.search.genes)
         slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
         values = decode(self.search.genes, genome)
@@ -123,14 +125,10 @@ class Driver:
         return self._reason is not None
 
     def _round(self) -> bool:
-        """Carry on until nothing is under way: a generation, or all that is left where there are none.
-
-        Returns:
-            Whether there was anything to do.
-        """
+        """Solve a generation, or all that is left where there are none; return whether there was anything to do."""
         by_order = self.search.by_order
         self._began, self._outcomes = self._clock(), None
-        done = self.search.completed
+        done, whole = self.search.completed, False
         try:
             outcomes = self._send_first()
             self._proceed()
@@ -139,23 +137,34 @@ class Driver:
             if by_order and not self._signals.requested:
                 self._leave_record()
                 self._proceed()
+            whole = by_order or self._take_samples()
         except KeyboardInterrupt:
             self._signals.request()
         except ClusterError:
             self.save_part()
             raise
-        missing = self.search.under_way.keys() - self._block.keys()
-        if by_order or (missing and self._signals.requested):
+        if by_order or (not whole and self._signals.requested):
             self.save_part()
             if self._signals.requested:
                 raise self._interrupted()
             self.search.close()
-        elif missing:
-            raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {sorted(missing)[:5]}")
+        elif not whole:
+            missing = sorted(self.search.under_way.keys() - self._block.keys())
+            raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {missing[:5]}")
         elif self._block:
             self.search.tell([one.result for one in self._block.values()])
             self._close_block()
         return self.search.completed > done
+
+    def _take_samples(self) -> bool:
+        """Solve made copies of a generation that is complete; return whether all that were needed are solved."""
+        if self._with.sampling is None or self._block.keys() != self.search.under_way.keys():
+            return self._block.keys() == self.search.under_way.keys()
+        if self._signals.requested:
+            return False
+        sampled = self._with.sampling.carry_out(self._block, self._farm, self._with.batch_size, self._progress)
+        self._block, self.solver_seconds = sampled or self._block, self.solver_seconds + self._with.sampling.spent()
+        return sampled is not None
 
     def _send_first(self) -> Iterator[tuple[str, Outcome]]:
         """Set the farm to work: on a generation, or on what a search without them begins with."""
@@ -347,7 +356,8 @@ class Driver:
             outcomes = {name: one.outcome for name, one in self._block.items() if not one.cached}
             plain = ((name, for_checkpoint(outcome)) for name, outcome in (self._partial | outcomes).items())
             kept = {name: outcome for name, outcome in plain if outcome is not None}
-            self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept})
+            held = {} if self._with.sampling is None else {"samples": self._with.sampling.held()}
+            self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept, **held})
         elif self._block:
             block = list(self._block.values())
             self._store.write_generation(self.search.generation, block)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,11 @@ from antennaopt.search import Candidate, Result, Scored, Search
 from antennaopt.search.objectives import Objective, shortfalls
 from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
+from antennaopt.store.made import MadeCopy
 from antennaopt.store.rows import Row
+
+if TYPE_CHECKING:
+    from antennaopt.run.sampling import Sampling
 
 Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
@@ -40,6 +44,8 @@ class Evaluation:
         violation: Of all constraints; None without any, and unless `ok`.
         copy_of: Id of the equal design of an earlier generation, where the pattern of both is stored; else None.
         level: Of the cells that it was solved on, 0 the coarsest.
+        nominal_fitness: In a search with samples that of the design itself; else None.
+        samples: Made copies that `fitness` is of; empty where that is the design's own.
     """
 
     candidate: Candidate
@@ -51,6 +57,8 @@ class Evaluation:
     copy_of: str | None = None
     violation: float | None = None
     level: int = 0
+    nominal_fitness: float | None = None
+    samples: tuple[MadeCopy, ...] = ()
 
     @classmethod
     def of(
@@ -82,13 +90,16 @@ class Evaluation:
             cached=self.cached,
             violation=self.violation,
             level=self.level,
+            nominal_fitness=self.nominal_fitness,
+            samples=self.samples,
         )
 
     @property
     def result(self) -> Result:
         """What a search is told of it."""
         name, status = self.candidate.individual, self.outcome.status
-        return Result(individual=name, shortfalls=self.shortfalls, status=status, cached=self.cached)
+        given = None if self.nominal_fitness is None else self.fitness
+        return Result(individual=name, shortfalls=self.shortfalls, status=status, cached=self.cached, fitness=given)
 
     @property
     def scored(self) -> Scored:
@@ -158,6 +169,7 @@ class Interfaces:
         batch_size: Antennas a batch, or `auto` to choose by the number of workers.
         clock: Seconds, for progress and `stop.wall_time`.
         seconds_before: Wall time of the sessions before this one.
+        sampling: Takes samples of each generation; None for a search that takes none.
     """
 
     objectives: Sequence[Objective]
@@ -170,3 +182,4 @@ class Interfaces:
     figured: Callable[[Outcome, Mapping[str, float]], Outcome] = _as_it_is
     clock: Callable[[], float] = time.monotonic
     seconds_before: float = 0.0
+    sampling: Sampling | None = None

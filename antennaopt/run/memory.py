@@ -191,7 +191,8 @@ def generation_report(
     """
     best = search.best()
     solved = sum(not one.cached for one in evaluations)
-    rate = solved / max(seconds, 1e-9)
+    samples = sum(len(one.samples) for one in evaluations)
+    rate = (solved + samples) / max(seconds, 1e-9)
     left = max(search.settings.most_evaluations - search.evaluations, 0)
     ok = [one.fitness for one in evaluations if one.outcome.ok]
     return GenerationReport(
@@ -206,10 +207,11 @@ def generation_report(
         failed=len(evaluations) - len(ok),
         evaluations=search.evaluations,
         evaluations_per_s=rate,
-        seconds_left=left / rate if rate > 0.0 else None,
+        seconds_left=left * (1.0 + samples / max(solved, 1)) / rate if rate > 0.0 else None,
         seconds=seconds,
         hypervolume=search.hypervolume,
         level=None if search.climb is None else search.climb.name_of(number),
+        samples=samples,
     )
 
 

@@ -38,6 +38,20 @@ class Run:
         return front_of(self.folder)
 
     @property
+    def samples(self) -> pd.DataFrame:
+        """Made copies that a search with `tolerance.samples` solved: a row each, `individual` and `sample` name it."""
+        from antennaopt.store.made import load_made
+
+        return load_made(self.folder)
+
+    @property
+    def yields(self) -> list[dict[str, Any]]:
+        """Yields computed at the end of a search with samples, or by `tolerance`, as that command writes them."""
+        from antennaopt.run.yields import yields_in
+
+        return yields_in(self.folder)
+
+    @property
     def best(self) -> Individual:
         """The best individual: `individual`, `design`, `fitness`, `outcome`; `ao.simulate(run.best)` solves it again.
 

@@ -38,6 +38,7 @@ class GenerationReport:
         seconds: Wall time of this generation.
         hypervolume: Of the front, where the search is for one.
         level: Of the cells, for people, where there are several.
+        samples: Made copies solved in this generation, in a search with samples.
     """
 
     generation: int
@@ -55,6 +56,7 @@ class GenerationReport:
     reused: int = 0
     hypervolume: float | None = None
     level: str | None = None
+    samples: int = 0
 
     def line(self) -> str:
         """Return the report as one line of text."""
@@ -68,6 +70,8 @@ class GenerationReport:
             f"{self.evaluations} evaluations",
             f"{self.evaluations_per_s:.3g}/s",
         ]
+        if self.samples:
+            parts.append(f"{self.samples} samples")
         if self.cached:
             parts.append(f"{self.cached} copied")
         if self.reused:
@@ -90,6 +94,9 @@ class Progress:
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count one antenna as solved, with its outcome."""
+
+    def samples_started(self, to_solve: int) -> None:
+        """Begin a round of `to_solve` made copies of the generation's candidates."""
 
     def generation_done(self, report: GenerationReport) -> None:
         """Close a generation."""
@@ -176,6 +183,10 @@ class Bar(Progress):
     def generation_started(self, generation: int, to_solve: int) -> None:
         """Start the bar anew."""
         self._begin(f"generation {generation + 1}", to_solve)
+
+    def samples_started(self, to_solve: int) -> None:
+        """Start the bar again."""
+        self._begin("samples", to_solve)
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Move the bar."""
@@ -275,6 +286,12 @@ class EventPublisher(Progress):
         self._began = self._logged = self._shown = self._clock()
         self._tell(log=False)
 
+    def samples_started(self, to_solve: int) -> None:
+        """Add a round of samples to the generation under way."""
+        self._inner.samples_started(to_solve)
+        self._to_solve += to_solve
+        self._tell(log=False)
+
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count an antenna by its status, and its time to the worker that solved it."""
         self._inner.evaluated(outcome)
@@ -312,6 +329,12 @@ class EventPublisher(Progress):
         self._inner.certified(individual, trusted=trusted)
         self._certified += 1
         self._tell_certified()
+
+    def sampling_started(self, to_solve: int) -> None:  # noqa: D102
+        self._inner.sampling_started(to_solve)
+
+    def sampled(self, outcome: Outcome, *, done: int, met: int) -> None:  # noqa: D102
+        self._inner.sampled(outcome, done=done, met=met)
 
     def close(self) -> None:
         """Pass it on."""

@@ -23,11 +23,13 @@ from antennaopt.run.levels import at_levels, cells_of, plans_of
 from antennaopt.run.planning import figuring, search_of
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
+from antennaopt.run.sampling import sampling_of
 from antennaopt.run.stores import outcome_of_row
 from antennaopt.search import individual_id
 from antennaopt.solve.outcome import REPEATABLE, STATUSES, Outcome
 from antennaopt.store.checkpoint import Checkpoint, canonical
 from antennaopt.store.generations import SINGLE, first_generation, generation_of
+from antennaopt.store.made import made_rows, of_sample_key, sample_key, write_made
 from antennaopt.store.reading import Damage, damaged_files
 from antennaopt.store.run_folder import RunFolder
 
@@ -89,8 +91,10 @@ def _write(folder: RunFolder, found: Sequence[Damage], solved: Mapping[int, Sequ
     for one in found:
         if first_generation(one.path) >= SINGLE or not one.generations:
             one.path.unlink(missing_ok=True)
-    evals, patterns = (_generations(found, kind) for kind in ("evals", "patterns"))
+    evals, patterns, samples = (_generations(found, kind) for kind in ("evals", "patterns", "samples"))
     for number, evaluations in sorted(solved.items()):
+        if number in samples:
+            write_made(folder, number, {one.candidate.individual: one.samples for one in evaluations})
         if number in patterns:
             folder.write_patterns(
                 number,
@@ -109,11 +113,14 @@ class _Replay(Store):
     ) -> None:
         self._folder, self._experiment, self._exact, self._done = folder, experiment, exact, done
         self._evals, self._patterns = (_generations(found, kind) for kind in ("evals", "patterns"))
+        self._samples = _generations(found, "samples")
+        self._lost = self._evals | self._patterns | self._samples
         self._failed = _failures(folder) if self._evals else {}
         self._population = experiment.evolution.population
         self._order = list(folder.order.after(0))
         self._places = {name: place for place, (name, _) in enumerate(self._order)}
         self._rows: tuple[int, dict[str, dict[str, Any]]] = (-1, {})
+        self._made: tuple[int, dict[str, Outcome]] = (-1, {})
         self._solved: dict[int, Sequence[Evaluation]] = {}
         self._state: Mapping[str, Any] | None = None
 
@@ -134,6 +141,7 @@ class _Replay(Store):
             progress=Progress(),
             signals=signals,
             batch_size=self._experiment.cluster.batch_size,
+            sampling=sampling_of(self._experiment, plans[-1]),
         )
         driver = Driver(search, interfaces)
         try:
@@ -145,7 +153,7 @@ class _Replay(Store):
                     driver.generation()
         except (LookupError, ValueError) as problem:
             raise self._refusal(f"{type(problem).__name__}: {problem}") from problem
-        missing = sorted((self._evals | self._patterns) - self._solved.keys())
+        missing = sorted(self._lost - self._solved.keys())
         if missing or self._state is None:
             raise self._refusal(f"the search does not come to {_listed(missing or [self._done - 1])} any more")
         self._refuse_other_state(self._state, checkpoint.state)
@@ -169,13 +177,16 @@ class _Replay(Store):
     def _refusal(self, why: str) -> ResumeRefusedError:
         how = "" if self._exact else "with other arithmetic than the run's "
         return ResumeRefusedError(
-            f"{_listed(self._evals | self._patterns)} of {self._folder.path} cannot be solved again {how}({why}); "
+            f"{_listed(self._lost)} of {self._folder.path} cannot be solved again {how}({why}); "
             "nothing was written. Restore the files from a copy, or start a new run from this one with --fork"
         )
 
     def _recorded(self, name: str) -> tuple[Outcome | None, bool]:
         """Return the outcome that a row, or the log of failures, has of an antenna; and whether it is to be solved."""
-        individual = name
+        individual, sample = of_sample_key(name) or (name, None)
+        if sample is not None:
+            outcome = self._made_of(generation_of(individual)).get(name)
+            return outcome, outcome is None
         if name in self._places:
             place = self._places[name]
             individual = individual_id(place // self._population, place % self._population)
@@ -199,11 +210,20 @@ class _Replay(Store):
             self._rows = number, {row["individual"]: row for row in self._folder.read_generation(number)}
         return self._rows[1]
 
+    def _made_of(self, number: int) -> dict[str, Outcome]:
+        """Return the recorded outcomes of a generation's samples by their keys; none where they are damaged."""
+        if self._made[0] != number:
+            rows = () if number in self._samples else made_rows(self._folder, number)
+            columns = self._folder.columns
+            found = {sample_key(row["individual"], row["sample"]): outcome_of_row(columns, row) for row in rows}
+            self._made = number, found
+        return self._made[1]
+
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Keep what belongs to a damaged file; compare with the rows of one that is whole."""
         if generation >= self._done:
             return
-        if generation in self._evals | self._patterns:
+        if generation in self._lost:
             self._solved[generation] = list(evaluations)
         if generation not in self._evals:
             rows = self._rows_of(generation)
@@ -254,7 +274,7 @@ class _RecordedFarm(ForwardingFarm):
         asked = list(batches)
         self._ready.clear()
         left = self._unrecorded(asked)
-        return self._outcomes(self._farm.run(left) if left or not asked else iter(()))
+        return self._outcomes(self._farm.run(left, plan=plan) if left or not asked else iter(()))
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         left = self._unrecorded(batches)

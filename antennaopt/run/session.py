@@ -26,8 +26,11 @@ from antennaopt.run.process import Noise, StopSignals
 from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
+from antennaopt.run.sampling import sampling_of
 from antennaopt.run.stores import WriteBehind
+from antennaopt.run.studies import Bench
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
+from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object
@@ -117,6 +120,7 @@ class Session:
             signals=signals,
             batch_size=experiment.cluster.batch_size,
             seconds_before=self._store.seconds_before(),
+            sampling=sampling_of(experiment, place.plan),
         )
         self.driver = Driver(search, interfaces)
         signals.on_request, signals.opening = farm.drain, False
@@ -163,7 +167,7 @@ class Session:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
-            summary = self._with_findings(self._certify(self._search()))
+            summary = self._with_yields(self._with_findings(self._certify(self._search())))
             summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
             self._log_stop(summary)
             if summary.best is not None:
@@ -244,6 +248,24 @@ class Session:
         volume = self.driver.search.hypervolume
         front = None if volume is None else (len(front_of(self._folder.path)), volume)
         return replace(summary, origins=origins_of(self._folder), findings=found, front=front)
+
+    def _with_yields(self, summary: RunSummary) -> RunSummary:
+        """Compute the yield of the crowned antenna and the best others, where the search took samples."""
+        if summary.best is None:
+            return summary
+        best = summary.best
+        hall = [one.candidate.individual for one in self.driver.search.hall_of_fame]
+        others = [finalist(self.driver, self._experiment, name) for name in hall[:FINALISTS] if name != best.individual]
+        bench = Bench(
+            farm=self._solving,
+            signals=self._signals,
+            told=self._progress,
+            keeps=self._solving is not self._farm,
+            plan={name: value for name, value in self._plan.items() if name != "limits"},
+        )
+        self._store.flush()
+        yields = final_yields(self._folder.path, self._experiment, [best, *others], bench)
+        return replace(summary, yields=yields, wall_seconds=self.driver.seconds)
 
     def _write_best(self, summary: RunSummary, best: Finalist) -> None:
         certificate, outcome = summary.certificates.get(best.individual), best.outcome

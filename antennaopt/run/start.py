@@ -26,7 +26,7 @@ from antennaopt.solve.planes import planes_of
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
-from antennaopt.store.schema import RunColumns
+from antennaopt.store.schema import GeneColumn, RunColumns
 from antennaopt.terminal import one_line
 
 if TYPE_CHECKING:
@@ -301,7 +301,15 @@ def _columns(experiment: Experiment, levels: int) -> RunColumns:
         constraints=len(experiment.constraints),
         aims=Ranking.of(experiment.goals).aims,
         fidelity=levels > 1,
+        sampled=sampled_columns(experiment),
     )
+
+
+def sampled_columns(experiment: Experiment) -> tuple[GeneColumn, ...]:
+    """Return the parameters in which samples of a search differ; none of a search without samples."""
+    tolerance, kind = experiment.tolerance, experiment.kind
+    entries = tolerance.entries if tolerance is not None and tolerance.samples else ()
+    return tuple(GeneColumn(name=name, dimension=kind.parameter(name).dimension) for name in entries)
 
 
 def _about(experiment: Experiment, place: Workplace) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from antennaopt.solve.outcome import Outcome
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
 from antennaopt.store.levels import finest_rows, plan_of_row
+from antennaopt.store.made import write_made
 from antennaopt.store.reading import crowned_best, damage_lines
 from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
@@ -48,6 +49,7 @@ class FolderStore(Store):
             {one.individual: one.outcome for one in rows if one.individual not in copies},
             copies,
         )
+        write_made(self.folder, generation, {one.individual: one.samples for one in rows})
         self.folder.write_rows(generation, rows)
         self.folder.record_failures(_failure(one) for one in evaluations if not one.outcome.ok)
 

@@ -190,7 +190,7 @@ class RunSummary:
         generations: How many were done.
         evaluations: Antennas solved, or taken from the evaluation cache; copies of duplicates left out.
         counts: Individuals by status.
-        reused: Antennas of this session that were not solved, by where the outcome came from.
+        reused: Antennas of this session that were not solved, by origin of the outcome.
         origins: The same of all sessions, as the rows say.
         findings: How the best antenna stands to the goals, and what else the rows say; None when nothing was `ok`.
         wall_seconds: Of the run, earlier sessions included.
@@ -206,6 +206,7 @@ class RunSummary:
         front: Number of antennas on the front, and its hypervolume; None of a search for none.
         cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
         levels: Of a run on several lattices what each took, the coarsest first.
+        yields: Of a search with samples: what `antennaopt tolerance --json` writes of the best antennas.
     """
 
     folder: Path
@@ -230,14 +231,13 @@ class RunSummary:
     front: tuple[int, float] | None = None
     cache_dropped: int = 0
     levels: list[dict[str, Any]] = field(default_factory=list)
+    yields: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""
-        data = asdict(self)
-        data["folder"] = str(self.folder)
-        data["report"] = str(self.report) if self.report else None
-        data["findings"] = self.findings.to_dict() if self.findings else None
-        return data
+        findings, report = self.findings, self.report
+        plain = {"folder": str(self.folder), "findings": findings.to_dict() if findings else None}
+        return asdict(self) | plain | {"report": str(report) if report else None}
 
 
 def summarise(
@@ -261,7 +261,7 @@ def summarise(
     """
     best = driver.search.best()
     available = search_seconds * worker_count
-    first, drawn = _first_best(driver, experiment) if driver.search.climb is None else (None, False)
+    first, drawn = _first_best(driver, experiment)
     return RunSummary(
         folder=folder,
         reason=reason,
@@ -282,9 +282,10 @@ def finalist(driver: Driver, experiment: Experiment, individual: str) -> Finalis
     """Return all that is known of an individual."""
     genome, outcome = driver.memory.recall([individual])[individual]
     values, missed = decode(driver.search.genes, genome), shortfalls(outcome, experiment.goals)
+    ranked = {one.candidate.individual: one.fitness for one in driver.search.hall_of_fame}
     return Finalist(
         individual=individual,
-        fitness=driver.search.fitness_of(outcome.status, missed),
+        fitness=ranked.get(individual, driver.search.fitness_of(outcome.status, missed)),
         shortfalls=tuple(missed),
         values=values,
         design=experiment.design(values),
@@ -294,12 +295,12 @@ def finalist(driver: Driver, experiment: Experiment, individual: str) -> Finalis
 
 def _first_best(driver: Driver, experiment: Experiment) -> tuple[Finalist | None, bool]:
     """Return the best of the first generation, of those drawn at random if there are any; and whether it is one."""
-    population = experiment.evolution.population
-    first = driver.memory.recall(individual_id(0, slot) for slot in range(population))
+    first = driver.memory.recall(individual_id(0, slot) for slot in range(experiment.evolution.population))
     ok = {name: outcome for name, (_, outcome) in first.items() if outcome.ok}
     planted = set(driver.search.planted)
     drawn = [name for name in ok if first[name][0] not in planted]
-    if not ok:
+    sampled = experiment.tolerance is not None and experiment.tolerance.samples > 0
+    if not ok or sampled or driver.search.climb is not None:  # of other cells or without samples: not comparable
         return None, False
     fitness = {name: driver.search.fitness_of("ok", shortfalls(ok[name], experiment.goals)) for name in drawn or ok}
     best = min(fitness, key=lambda name: (fitness[name], name))

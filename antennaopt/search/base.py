@@ -219,7 +219,8 @@ class Search(ABC):
         """
         if result.individual not in self.under_way:
             raise ValueError(f"{result.individual} is not under way; tell each once")
-        fitness = self.fitness_of(result.status, result.shortfalls)
+        given = result.fitness
+        fitness = self.fitness_of(result.status, result.shortfalls) if given is None else given
         require_finite(result.individual, fitness)
         candidate = self.under_way[result.individual]
         return Scored(candidate=candidate, fitness=fitness, ok=result.status == "ok", cached=result.cached)

@@ -218,12 +218,14 @@ class Result:
             the number that is minimised.
         status: Of the outcome.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
+        fitness: Over samples; None for that of the shortfalls.
     """
 
     individual: str
     shortfalls: Sequence[float] = ()
     status: str = "ok"
     cached: bool = False
+    fitness: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

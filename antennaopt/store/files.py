@@ -144,7 +144,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 FOLDERS = ("evals", "patterns", "checkpoint", "best", "logs")
-OPTIONAL_FOLDERS = ("tolerance",)
+OPTIONAL_FOLDERS = ("tolerance", "samples")
 """Folders that some run folders have."""
 FILES = ("experiment.toml", "resolved.json", "manifest.json", "parents.json", "failures.jsonl", ".lock")
 

@@ -94,7 +94,10 @@ def damaged_files(folder: RunFolder, done: int, *, begun: bool = False) -> list[
     """
     found: list[Damage] = []
     evals = _sound(folder, "evals", done, found)
-    with_patterns = {number: "ok" in table["status"].to_pylist() for number, table in evals}
+    with_patterns, sampled = {}, {}
+    for number, table in evals:
+        with_patterns[number] = "ok" in table["status"].to_pylist()
+        sampled[number] = sum(table["samples"].to_pylist()) if folder.columns.sampled else 0
     if begun and done < SINGLE and not (folder.path / "evals" / generation_file(done)).exists():
         found.append(_gone(folder, "evals", range(done, done)))
     rows = {number: table.num_rows for number, table in _sound(folder, "patterns", done, found)}
@@ -102,6 +105,11 @@ def damaged_files(folder: RunFolder, done: int, *, begun: bool = False) -> list[
         lost = [one for one, ok in with_patterns.items() if ok and one >= SINGLE and rows.get(one, 0) == 0]
         known = {number for one in found if one.kind == "patterns" for number in one.generations}
         found += [_gone(folder, "patterns", range(one, one + 1)) for one in lost if one not in known]
+    if folder.columns.sampled:
+        made = {number: table.num_rows for number, table in _sound(folder, "samples", done, found)}
+        known = {number for one in found if one.kind == "samples" for number in one.generations}
+        less = [one for one, due in sampled.items() if made.get(one, 0) != due and one not in known]
+        found += [_gone(folder, "samples", range(one, one + 1)) for one in less]
     return found
 
 
@@ -117,7 +125,7 @@ def _sound(folder: RunFolder, kind: str, done: int, found: list[Damage]) -> Iter
         span = _span(path, done, paths)
         try:
             table = folder.whole_table(kind, path)
-            if kind == "patterns":
+            if kind != "evals":
                 yield from _patterns_by_generation(path, table)
                 continue
             generations = dict(by_generation(path, table))

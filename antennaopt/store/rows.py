@@ -16,6 +16,7 @@ from antennaopt.solve.certificate import TRUSTED, certify, passes, reason
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, joined
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.generations import damaged
+from antennaopt.store.made import MadeCopy, metric_values, share_met
 from antennaopt.store.schema import (
     CERTIFICATE,
     CUT_COLUMNS,
@@ -23,7 +24,6 @@ from antennaopt.store.schema import (
     MODES,
     OLDER_CUT_COLUMNS,
     OUTLINE,
-    PARTS_OF_S11,
     VIOLATION,
     RunColumns,
     cut_columns,
@@ -194,6 +194,8 @@ class Row:
         fitness: What is minimised.
         cached: The outcome is copied from an equal design of this run.
         level: Of the cells, 0 the coarsest; 0 in a run with one level.
+        nominal_fitness: Of the design itself, in a search with samples; else None.
+        samples: Its made copies.
     """
 
     individual: str
@@ -211,6 +213,8 @@ class Row:
     cached: bool = False
     violation: float | None = None
     level: int = 0
+    nominal_fitness: float | None = None
+    samples: Sequence[MadeCopy] = ()
 
 
 def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Sequence[Any]]:
@@ -239,7 +243,7 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
     }
     for gene in columns.genes:
         table[gene.column] = [float(one.values[gene.name]) * gene.scale for one in rows]
-    table |= _metrics(columns, outcomes)
+    table |= metric_values(columns, outcomes)
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radii = [one.values.get("feed.inner_radius", columns.feed_radius) for one in rows]
@@ -266,6 +270,10 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         table[MODES] = [_waves(outcome) for outcome in outcomes]
     if columns.fidelity:
         table[LEVEL] = [one.level for one in rows]
+    if columns.sampled:
+        table["samples"] = [len(one.samples) for one in rows]
+        table["sample_yield"] = [share_met(one.samples) for one in rows]
+        table["nominal_fitness"] = [one.nominal_fitness for one in rows]
     return table
 
 
@@ -322,33 +330,6 @@ def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
         "mesh_directivity_db": _number(figures["mesh_directivity"]),
         "mesh_s11": _number(figures["mesh_s11"]),
     }
-
-
-def _metrics(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequence[Any]]:
-    """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
-    places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
-    elsewhere = [(row, at) for row, at in enumerate(places) if at is not None]
-    table: dict[str, Sequence[Any]] = {}
-    for metric, names in columns.metric_columns.items():
-        absent: list[Any] = [None] * len(names)
-        if metric in PARTS_OF_S11:
-            part = PARTS_OF_S11.index(metric)
-            rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
-        else:
-            rows = [one.get(metric) or absent for one in outcomes]
-        for row, at in elsewhere:
-            if rows[row] is not absent:
-                rows[row] = [None if place is None else rows[row][place] for place in at]
-        table |= zip(names, zip(*rows, strict=True), strict=True) if rows else dict.fromkeys(names, ())
-    return table
-
-
-def _places(wanted: Sequence[float], given: Sequence[float]) -> list[int | None] | None:
-    """Return where each wanted frequency stands among the given ones; None where they are the same."""
-    if tuple(given) == tuple(wanted):
-        return None
-    at = {float(hz): place for place, hz in enumerate(given)}
-    return [at.get(hz) for hz in wanted]
 
 
 def _number(value: Any) -> float | None:

@@ -80,6 +80,7 @@ class RunFolder:
         self._schemas = {
             "evals": columns.evals_schema(config_hash=self.config_hash),
             "patterns": patterns_schema(config_hash=self.config_hash, complex_cuts=columns.complex_cuts),
+            "samples": columns.samples_schema(config_hash=self.config_hash),
         }
 
     @classmethod
@@ -213,7 +214,7 @@ class RunFolder:
     def write_rows(self, generation: int, rows: Sequence[Row]) -> Path:
         """Write one generation's rows in one step; see `write_generation`."""
         ordered = sorted(rows, key=lambda one: one.slot)
-        return self._write_columns(generation, table_of(self.columns, self.run_id, ordered))
+        return self.write_columns("evals", generation, table_of(self.columns, self.run_id, ordered))
 
     def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
         """Write one generation's rows, as they were read, in one step; the same generation again replaces it.
@@ -231,14 +232,15 @@ class RunFolder:
                 odd = sorted(row.keys() ^ expected)
                 raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
         ordered = sorted(rows, key=lambda row: row["slot"])
-        return self._write_columns(generation, {name: [row[name] for row in ordered] for name in names})
+        return self.write_columns("evals", generation, {name: [row[name] for row in ordered] for name in names})
 
-    def _write_columns(self, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
+    def write_columns(self, kind: str, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
+        """Write one generation of `evals` or `samples` in one step; columns as in the schema of that kind."""
         self._must_be_writable()
-        return write_generation(self.evals_folder, generation, self._table(columns))
+        return write_generation(self.path / kind, generation, self._table(columns, kind))
 
-    def _table(self, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-        schema = self._schemas["evals"]
+    def _table(self, columns: Mapping[str, Sequence[Any]], kind: str = "evals") -> pa.Table:
+        schema = self._schemas[kind]
         return pa.Table.from_arrays([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
     def write_patterns(
@@ -267,14 +269,14 @@ class RunFolder:
 
     def read_generation(self, generation: int, individuals: Collection[str] | None = None) -> list[dict[str, Any]]:
         """Return one generation's rows, or those of some individuals, as plain dicts; empty when it was not written."""
-        table = self._generation("evals", generation)
+        table = self.table_of("evals", generation)
         if table is not None and individuals is not None:
             table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
         return [] if table is None else table.to_pylist()
 
     def pattern_of(self, individual: str) -> pa.Table | None:
         """Return the pattern of an individual, a row a frequency; None when its generation was not written."""
-        table = self._generation("patterns", generation_of(individual))
+        table = self.table_of("patterns", generation_of(individual))
         return None if table is None else table.filter(pc.equal(table["individual"], individual))  # type: ignore[attr-defined]
 
     def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
@@ -367,8 +369,8 @@ class RunFolder:
         write_text(target, text)
         return target
 
-    def _generation(self, kind: str, generation: int) -> pa.Table | None:
-        """Return one generation's rows or patterns, None when they were not written."""
+    def table_of(self, kind: str, generation: int) -> pa.Table | None:
+        """Return a generation's table of a kind (`evals`, `patterns`, `samples`), None when it was not written."""
 
         def read(path: Path) -> pa.Table | None:
             table = read_generation(path.parent, generation)

@@ -89,6 +89,7 @@ class RunColumns:
         modes: Whether there is a column of the waves of modes.
         constraints: Number of constraints, the last of `objectives`; with any there is the column `violation`.
         fidelity: Whether there is a column of the level, of a run on several lattices.
+        sampled: Parameters that made copies differ in; with any there are the columns of `SAMPLING`, and `samples/`.
         aims: One an objective, `largest`, `least` or empty; empty without any aim.
     """
 
@@ -107,6 +108,7 @@ class RunColumns:
     constraints: int = 0
     aims: tuple[str, ...] = ()
     fidelity: bool = False
+    sampled: tuple[GeneColumn, ...] = ()
 
     @classmethod
     def of(
@@ -153,13 +155,14 @@ class RunColumns:
             constraints=int(table.get("constraints", 0)),
             aims=tuple(str(one) for one in table.get("aims", ())),
             fidelity=bool(table.get("fidelity", False)),
+            sampled=tuple(GeneColumn(name=one["name"], dimension=one["dimension"]) for one in table.get("sampled", ())),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as JSON-able values, for the manifest."""
         data = asdict(self) | {"figures": [one.to_dict() for one in self.figures]}
         plain = {"figures": [], "outline": "", "modes": False, "feed_permittivity": 1.0,
-                 "constraints": 0, "aims": (), "fidelity": False}  # fmt: skip
+                 "constraints": 0, "aims": (), "fidelity": False, "sampled": ()}  # fmt: skip
         return {name: value for name, value in data.items() if name not in plain or value != plain[name]}
 
     @property
@@ -217,6 +220,21 @@ class RunColumns:
             *([pa.field(OUTLINE, pa.string())] if self.outline else []),
             *([pa.field(MODES, WAVES)] if self.modes else []),
             *([pa.field(LEVEL, pa.int64())] if self.fidelity else []),
+            *(pa.field(name, kind) for name, kind in SAMPLING if self.sampled),
+        ]
+        return pa.schema(fields, metadata=file_metadata(config_hash))
+
+    def samples_schema(self, *, config_hash: str = "") -> pa.Schema:
+        """Return the schema of `samples/gen-*.parquet`: a row a made copy."""
+        metrics = [pa.field(name, pa.float64()) for names in self.metric_columns.values() for name in names]
+        fields = [
+            *(pa.field(name, kind) for name, kind in SAMPLE),
+            *(pa.field(one.column, pa.float64()) for one in self.sampled),
+            *metrics,
+            pa.field("decay_db", pa.float64()),
+            *(pa.field(name, pa.float64()) for name in self.shortfall_columns),
+            *(pa.field(name, kind) for name, kind in ACCOUNT if name != "cached"),
+            *(pa.field(name, kind) for name, kind in ORIGIN if name in ("origin", "stepping_seconds")),
         ]
         return pa.schema(fields, metadata=file_metadata(config_hash))
 
@@ -232,6 +250,25 @@ MODES = "modes"
 
 LEVEL = "level"
 """Column of the level of a run on several lattices, 0 the coarsest; `fidelity` of the manifest has their plans."""
+
+SAMPLING: Sequence[tuple[str, pa.DataType]] = (
+    ("samples", pa.int64()),
+    ("sample_yield", pa.float64()),
+    ("nominal_fitness", pa.float64()),
+)
+"""Of a search with samples: made copies that were solved, the share of them that meets all goals, and the fitness of
+the design itself."""
+
+SAMPLE: Sequence[tuple[str, pa.DataType]] = (
+    ("run", pa.string()),
+    ("generation", pa.int64()),
+    ("individual", pa.string()),
+    ("sample", pa.int64()),
+    ("met", pa.bool_()),
+    ("status", pa.string()),
+    ("error", pa.string()),
+)
+"""Of a made copy: `individual` is its parent, `sample` its number from 1."""
 
 WAVES = pa.list_(
     pa.struct([

@@ -168,6 +168,29 @@ def test_perturbed_designs():
     )
 
 
-def test_a_run_says_that_its_search_takes_no_samples():
-    assert any("tolerance.samples = 5" in line for line in parsed(table="samples = 5").warnings)
-    assert not any("tolerance" in line for line in parsed().warnings)
+@pytest.mark.parametrize(
+    ("table", "change", "expected"),
+    [
+        ("samples = 5", {"evolution": {"algorithm": "nsga2"}}, "which ranks by several numbers, and a yield is one"),
+        ("samples = 5", {"evolution": {"algorithm": "steady_state"}}, "which has no generations, in which samples are"),
+        ("samples = 20000", {}, "tolerance.samples = 20000 must be a whole number from 0 (the search takes no samples"),
+        (
+            "final_samples = -1",
+            {},
+            "tolerance.final_samples = -1 must be a whole number from 0 (none after the search)",
+        ),
+    ],
+)
+def test_searches_that_cannot_take_samples(table, change, expected):
+    data = tomllib.loads(f"{LENS}\n[tolerance]\n{table}\n[tolerance.of]\n{RADII}")
+    with pytest.raises(ConfigurationError) as refusal:
+        parse_table({**data, **change})
+    assert expected in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_samples_after_the_search_are_no_part_of_what_decides():
+    """So a resume may change them."""
+    hashes = {parsed(table=f"samples = 5\nfinal_samples = {count}").config_hash for count in (0, 50)}
+    assert len(hashes) == 1
+    assert parsed(table="samples = 6").config_hash not in hashes

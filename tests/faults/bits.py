@@ -23,13 +23,25 @@ def patterns(folder):
     return {path.name: path.read_bytes() for path in (folder / "patterns").iterdir()}
 
 
+def samples(folder):
+    """Made copies, without what differs between two solutions of one; None of a run without samples."""
+    if not (folder / "samples").is_dir():
+        return None
+    table = pd.read_parquet(folder / "samples").sort_values(["generation", "individual", "sample"], ignore_index=True)
+    return table.drop(columns=ACCIDENTAL)
+
+
 def assert_equal(folder, quiet, *, without=()):
-    """Rows, patterns and checkpoints; some columns may be left out."""
+    """Rows, patterns, checkpoints and samples; some columns may be left out."""
     pd.testing.assert_frame_equal(
         rows(folder).drop(columns=list(without)), rows(quiet).drop(columns=list(without)), check_exact=True
     )
     assert patterns(folder) == patterns(quiet)
     assert checkpoints(folder) == checkpoints(quiet)
+    made, due = samples(folder), samples(quiet)
+    assert (made is None) == (due is None)
+    if made is not None:
+        pd.testing.assert_frame_equal(made, due, check_exact=True)
 
 
 def events(folder, *names):

@@ -1,0 +1,149 @@
+"""Made copies of a generation's individuals, as the rows of `samples/`; and the metrics of outcomes as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store.generations import files
+from antennaopt.store.schema import PARTS_OF_S11, RunColumns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from antennaopt.store.run_folder import RunFolder
+
+FOLDER = "samples"
+ACCOUNT = ("seconds", "steps", "worker", "device", "attempt", "stepping_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeCopy:
+    """A made copy of an individual, solved.
+
+    Attributes:
+        sample: Its number, from 1; the same number is the same deviation for all individuals of a run.
+        design: What was solved, SI, by dotted name.
+        outcome: What came of it, without patterns.
+        shortfalls: As those of a row.
+        fitness: Of its outcome.
+        met: Whether it meets all goals; None where the farm could not solve it.
+    """
+
+    sample: int
+    design: Mapping[str, float]
+    outcome: Outcome
+    shortfalls: Sequence[float]
+    fitness: float
+    met: bool | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says anything of the individual: the farm solved it."""
+        return self.met is not None
+
+
+def share_met(samples: Sequence[MadeCopy]) -> float | None:
+    """Return the share of made copies that meet all goals, of those that count; None without any."""
+    judged = [one.met for one in samples if one.counts]
+    return sum(map(bool, judged)) / len(judged) if judged else None
+
+
+def write_made(folder: RunFolder, generation: int, made: Mapping[str, Sequence[MadeCopy]]) -> None:
+    """Write the made copies of a generation in one step; nothing in a run without samples.
+
+    Args:
+        folder: Open for writing.
+        generation: Which.
+        made: By individual.
+    """
+    if not folder.columns.sampled:
+        return
+    (folder.path / FOLDER).mkdir(exist_ok=True)
+    folder.write_columns(FOLDER, generation, _table(folder, generation, made))
+
+
+def _table(folder: RunFolder, generation: int, made: Mapping[str, Sequence[MadeCopy]]) -> dict[str, Sequence[Any]]:
+    columns = folder.columns
+    listed = [(name, one) for name in sorted(made) for one in sorted(made[name], key=lambda one: one.sample)]
+    copies = [one for _, one in listed]
+    outcomes = [one.outcome for one in copies]
+    table: dict[str, Sequence[Any]] = {
+        "run": [folder.run_id] * len(listed),
+        "generation": [generation] * len(listed),
+        "individual": [name for name, _ in listed],
+        "sample": [one.sample for one in copies],
+        "met": [one.met for one in copies],
+        "status": [one.status for one in outcomes],
+        "error": [one.error for one in outcomes],
+    }
+    for gene in columns.sampled:
+        table[gene.column] = [float(one.design[gene.name]) * gene.scale for one in copies]
+    table |= metric_values(columns, outcomes)
+    table["decay_db"] = [one.decay_db for one in outcomes]
+    none = [None] * len(columns.objectives)
+    for place, name in enumerate(columns.shortfall_columns):
+        table[name] = columns.levels(place, [(one.shortfalls or none)[place] for one in copies])
+    table["fitness"] = [float(one.fitness) for one in copies]
+    table |= {name: [getattr(one, name) for one in outcomes] for name in ACCOUNT}
+    table["origin"] = [one.origin or "solved" for one in outcomes]
+    return table
+
+
+def made_rows(folder: RunFolder, generation: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a generation's made copies; none where none were written."""
+    table = folder.table_of(FOLDER, generation)
+    yield from () if table is None else table.to_pylist()
+
+
+def load_made(run: Path) -> pd.DataFrame:
+    """Return the made copies of all generations as one table, in order; empty in a run without samples."""
+    from antennaopt.store.run_folder import RunFolder
+
+    folder = RunFolder.open(run, whole=False)
+    paths = files(run / FOLDER) if folder.columns.sampled else []
+    tables = folder.readable(paths, lambda path: folder.whole_table(FOLDER, path))
+    return pa.concat_tables(tables or [folder.columns.samples_schema().empty_table()]).to_pandas()
+
+
+def sample_key(individual: str, sample: int) -> str:
+    """Return the key under which a made copy is solved: `g0003-s012-p005`."""
+    return f"{individual}-p{sample:03d}"
+
+
+def of_sample_key(key: str) -> tuple[str, int] | None:
+    """Return individual and number of a made copy's key; None for any other key."""
+    individual, mark, number = key.rpartition("-p")
+    return (individual, int(number)) if mark and number.isdigit() else None
+
+
+def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequence[Any]]:
+    """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
+    places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
+    elsewhere = [(row, at) for row, at in enumerate(places) if at is not None]
+    table: dict[str, Sequence[Any]] = {}
+    for metric, names in columns.metric_columns.items():
+        absent: list[Any] = [None] * len(names)
+        if metric in PARTS_OF_S11:
+            part = PARTS_OF_S11.index(metric)
+            rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
+        else:
+            rows = [one.get(metric) or absent for one in outcomes]
+        for row, at in elsewhere:
+            if rows[row] is not absent:
+                rows[row] = [None if place is None else rows[row][place] for place in at]
+        table |= zip(names, zip(*rows, strict=True), strict=True) if rows else dict.fromkeys(names, ())
+    return table
+
+
+def _places(wanted: Sequence[float], given: Sequence[float]) -> list[int | None] | None:
+    """Return where each wanted frequency stands among the given ones; None where they are the same."""
+    if tuple(given) == tuple(wanted):
+        return None
+    at = {float(hz): place for place, hz in enumerate(given)}
+    return [at.get(hz) for hz in wanted]
