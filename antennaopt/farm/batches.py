@@ -119,7 +119,9 @@ def cut_into_waves(
         jobs: All of a generation.
         device_count: Devices.
         batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
-            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind.
+            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind. A device's
+            first and last batch are smaller where there is enough for that: it has nothing to step while they are
+            prepared, or looked at.
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
@@ -132,9 +134,22 @@ def cut_into_waves(
     rounds = min(max(-(-len(jobs) // (device_count * wave)), 1), ROUNDS)
     rounds = max(rounds, -(-grains // (device_count * (most // grain))))
     count = max(min(rounds * device_count, grains), 1)
-    small, larger = divmod(grains, count)
-    ends = accumulate(grain * (small + (place < larger)) for place in range(count))
+    ends = accumulate(
+        grain * size for size in _sizes(grains, count, device_count, most=most // grain, wave=max(wave // grain, 1))
+    )
     return [list(jobs[begin:end]) for begin, end in pairwise((0, *ends)) if begin < len(jobs)]
+
+
+def _sizes(grains: int, count: int, device_count: int, *, most: int, wave: int) -> list[int]:
+    """Return sizes of `count` batches: those that devices begin and end with half of the mean, in whole waves."""
+    edge, inner = grains // (2 * count) // wave * wave, count - 2 * device_count
+    if edge and inner > 0:
+        small, larger = divmod(grains - 2 * device_count * edge, inner)
+        if small + (larger > 0) <= most:
+            edges = [edge] * device_count
+            return [*edges, *(small + (place < larger) for place in range(inner)), *edges]
+    small, larger = divmod(grains, count)
+    return [small + (place < larger) for place in range(count)]
 
 
 def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: int, most: int) -> int:
