@@ -195,12 +195,13 @@ def antennas_line(summary: RunSummary) -> str:
     """Return how many antennas a run solved and how many outcomes it reused, in all of its sessions."""
     from antennaopt.report.goals import reused_words
 
+    made = f", and {summary.samples} samples of them," if summary.samples else ""
     solved = summary.evaluations - sum(summary.origins.values())
     counts = ", ".join(f"{count} {status}" for status, count in summary.counts.items())
     text = f"{summary.evaluations} antennas solved ({counts})"
     if summary.origins:
         text = f"{summary.evaluations} antennas ({counts}): {solved} solved, {reused_words(summary.origins)};"
-    return f"{text} in {summary.wall_seconds:.1f} s"
+    return f"{text}{made} in {summary.wall_seconds:.1f} s"
 
 
 def findings_lines(findings: Findings) -> list[str]:

@@ -118,6 +118,12 @@ def tolerance_lines(experiment: Experiment) -> list[str]:
             f"{one.name}{many if one.entries != (one.name,) else ''}: {one.kind}, sigma {show(one.sigma)}, "
             f"up to {show(one.reach)}"
         )
+    if experiment.tolerance is not None and experiment.tolerance.samples:
+        one = experiment.tolerance
+        aim = one.aim if one.quantile is None else f"{one.quantile:g} quantile"
+        lines.append(
+            f"aim: {aim} of at most {one.samples} samples of a candidate; {one.final_samples} fresh ones of the best"
+        )
     return lines
 
 

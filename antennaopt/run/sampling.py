@@ -17,7 +17,7 @@ from antennaopt.run.interfaces import NOT_KEPT, Evaluation, for_checkpoint
 from antennaopt.run.progress import Progress
 from antennaopt.search.objectives import Ranking, shortfalls
 from antennaopt.search.perturbations import IN_A_SEARCH, deviations, impossible, perturbed
-from antennaopt.search.robust import Aim, Sample, kept, rounds, settled
+from antennaopt.search.robust import Aim, Sample, kept, next_count, settled
 from antennaopt.solve.figures import with_figures
 from antennaopt.solve.outcome import REPEATABLE, Outcome, fault_of
 from antennaopt.store.made import MadeCopy, of_sample_key, sample_key
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 Designs = dict[tuple[str, int], dict[str, float]]
 FEWEST = 2
-"""Places that matter, at least: so many candidates of a generation have all of their samples."""
+"""Places that matter, at least: as many candidates of a generation have all of their samples."""
+
+WORTH = 4
+"""A round has at least this part of a population, 1/4, or all samples that are left: a device is slow on few."""
 
 
 class Sampling:
@@ -47,6 +50,7 @@ class Sampling:
         self._fitness_of = order.fitness
         self._aim = Aim(self._tolerance.aim, self._tolerance.samples, self._tolerance.quantile, order.worst)
         self._fewest = max(FEWEST, experiment.evolution.elites)
+        self._least = experiment.evolution.population // WORTH
         self._plan = {name: value for name, value in plan.items() if name != "limits"} if "limits" in plan else None
         self._solved: dict[str, Outcome] = {}
         self._made: dict[str, list[MadeCopy]] = {}
@@ -114,12 +118,15 @@ class Sampling:
         racing, stops = list(block), []
         nominal = {name: [(one.fitness, _meets(one.shortfalls))] for name, one in block.items()}
         values = {name: self._aim.value(only) for name, only in nominal.items()}
-        for place, count in enumerate(rounds(self._aim.total)):
+        begin = self._aim.beginners([sample for (sample,) in nominal.values()])
+        count = 0
+        while racing and count < self._aim.total:
             bounds = {name: self._bounds(name) for name in racing}
-            share = math.ceil(len(block) / 2 ** (place + 1))
-            going = kept({name: values[name] for name in racing}, bounds, share, self._fewest, ties=place == 0)
+            share = math.ceil(begin / max(count, 1))
+            going = kept({name: values[name] for name in racing}, bounds, share, self._fewest, ties=count == 0)
             stops.append(({name: values[name] for name in racing}, going))
             racing = going
+            count = next_count(count, self._aim.total, len(racing), self._least)
             if not self._round(racing, block, count, farm, batch_size, told):
                 return None
             for name in racing:

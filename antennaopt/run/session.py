@@ -37,6 +37,7 @@ from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
 from antennaopt.store.checkpoint import Checkpoint
 from antennaopt.store.levels import level_accounts
+from antennaopt.store.made import made_table
 from antennaopt.store.reading import stepping_of
 from antennaopt.store.run_folder import RunFolder
 
@@ -203,7 +204,8 @@ class Session:
             search_seconds=time.monotonic() - began,
             worker_count=self._farm.worker_count,
         )
-        summary = replace(summary, levels=level_accounts(self._folder))
+        samples = made_table(self._folder, ["sample"]).num_rows
+        summary = replace(summary, levels=level_accounts(self._folder), samples=samples)
         if stepping is None:
             return summary
         return replace(summary, stepping_fraction=stepping.share, cell_steps_per_s=stepping.cell_steps_per_s)

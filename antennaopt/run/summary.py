@@ -195,17 +195,16 @@ class RunSummary:
         findings: How the best antenna stands to the goals, and what else the rows say; None when nothing was `ok`.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
-        stepping_fraction: Share of the workers' time, over all generations, that they stepped fields, from the rows;
-            None where these do not say.
+        stepping_fraction: Share of the workers' time, over all generations, that they stepped; None where not known.
         cell_steps_per_s: Mean rate of a worker while it stepped, over the same; None where that is not known.
         solver_fraction: Share of the workers' time in this session's generations that solving took, at most 1.
-        certificates: By individual, the best by fitness first; empty when none were asked for. The best antenna is
-            the one that they crown.
+        certificates: By individual, the best by fitness first; empty when none were asked for. They crown the best.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
         front: Number of antennas on the front, and its hypervolume; None of a search for none.
         cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
         levels: Of a run on several lattices what each took, the coarsest first.
+        samples: Made copies solved in the search.
         yields: Of a search with samples: what `antennaopt tolerance --json` writes of the best antennas.
     """
 
@@ -231,6 +230,7 @@ class RunSummary:
     front: tuple[int, float] | None = None
     cache_dropped: int = 0
     levels: list[dict[str, Any]] = field(default_factory=list)
+    samples: int = 0
     yields: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,8 +259,7 @@ def summarise(
         search_seconds: Wall time of the generations of this session.
         worker_count: Antennas solved at a time.
     """
-    best = driver.search.best()
-    available = search_seconds * worker_count
+    best, available = driver.search.best(), search_seconds * worker_count
     first, drawn = _first_best(driver, experiment)
     return RunSummary(
         folder=folder,

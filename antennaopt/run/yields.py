@@ -80,7 +80,7 @@ def yield_text(one: Mapping[str, Any]) -> str:
     text = f"{one['yield']['text']} of {one['yield']['judged']} fresh samples"
     if inside is None:
         return f"{text}; the search took no samples of it"
-    return f"{text}; in the search {100 * inside['share']:.0f} % of {inside['samples']}, which is optimistic"
+    return f"{text}; in the search {100 * inside['share']:.0f} % of {inside['samples']} (optimistic)"
 
 
 def yields_in(run: Path) -> list[dict[str, Any]]:

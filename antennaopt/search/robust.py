@@ -72,6 +72,14 @@ class Aim:
         missed = sum(not met for _, met in samples) / len(each)
         return PERCENT * (missed + mean / (mean + WORST_SHORTFALL_DB) / self.total)
 
+    def beginners(self, designs: Sequence[Sample]) -> int:
+        """Return how many candidates have samples, the best first, by the samples that their designs would be.
+
+        Of `yield` those whose design meets all goals: others have a low yield, and are in order by what they miss. Of
+        other aims half of them.
+        """
+        return sum(met for _, met in designs) if self.kind == "yield" else math.ceil(len(designs) / 2)
+
     def least(self, samples: Sequence[Sample], lost: int = 0) -> float:
         """Return the fitness if all other samples met all goals.
 
@@ -88,13 +96,19 @@ class Aim:
         return self.value([*samples, *[(self.largest, False)] * left]) if samples or left else self.largest
 
 
-def rounds(total: int) -> list[int]:
-    """Return how many samples a candidate has after each round: 2, 4, 8, ... and at last all of them."""
-    counts, count = [], FIRST
-    while count < total:
-        counts.append(count)
-        count *= 2
-    return [*counts, total]
+def next_count(count: int, total: int, racing: int, least: int) -> int:
+    """Return how many samples a candidate has after the next round: 2, 4, 8, ... and at last all of them.
+
+    Args:
+        count: Samples that each has now.
+        total: At most.
+        racing: Candidates in the round.
+        least: Copies of a round that are worth waiting for: a smaller round takes more of each candidate.
+    """
+    after = 2 * count or FIRST
+    while after < total and racing * (after - count) < least:
+        after *= 2
+    return min(after, total)
 
 
 def kept(

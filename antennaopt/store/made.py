@@ -101,14 +101,26 @@ def made_rows(folder: RunFolder, generation: int) -> Iterator[dict[str, Any]]:
     yield from () if table is None else table.to_pylist()
 
 
+def made_table(folder: RunFolder, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the made copies of all generations in order; empty in a run without samples.
+
+    Args:
+        folder: The run.
+        columns: Some of them; all when None. `cached` may be one: no copy is.
+    """
+    paths = files(folder.path / FOLDER) if folder.columns.sampled else []
+    tables = folder.readable(paths, lambda path: folder.whole_table(FOLDER, path))
+    table = pa.concat_tables(tables or [folder.columns.samples_schema().empty_table()]).replace_schema_metadata(None)
+    if columns is not None and "cached" in columns:
+        table = table.append_column("cached", pa.array([False] * table.num_rows, pa.bool_()))
+    return table if columns is None else table.select(list(columns))
+
+
 def load_made(run: Path) -> pd.DataFrame:
     """Return the made copies of all generations as one table, in order; empty in a run without samples."""
     from antennaopt.store.run_folder import RunFolder
 
-    folder = RunFolder.open(run, whole=False)
-    paths = files(run / FOLDER) if folder.columns.sampled else []
-    tables = folder.readable(paths, lambda path: folder.whole_table(FOLDER, path))
-    return pa.concat_tables(tables or [folder.columns.samples_schema().empty_table()]).to_pandas()
+    return made_table(RunFolder.open(run, whole=False)).to_pandas()
 
 
 def sample_key(individual: str, sample: int) -> str:

@@ -29,6 +29,7 @@ from antennaopt.store.generations import (
     generation_of,
 )
 from antennaopt.store.levels import cell_steps
+from antennaopt.store.made import made_table
 from antennaopt.store.rows import certificate_cells, pattern_frame
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import CERTIFICATE, LEVEL
@@ -261,6 +262,8 @@ def stepping_of(folder: RunFolder) -> Stepping | None:
         return None
     walls = _generation_seconds(folder)
     rows = folder.all_rows([*COLUMNS, *([LEVEL] if folder.columns.fidelity else [])])
+    if folder.columns.sampled:  # never with levels
+        rows = pa.concat_tables([rows, made_table(folder, COLUMNS)])
     solved = rows.filter(
         pc.and_(  # type: ignore[attr-defined]
             pc.and_(pc.invert(rows["cached"]), pc.equal(rows["origin"], "solved")),  # type: ignore[attr-defined]

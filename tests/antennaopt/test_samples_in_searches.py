@@ -17,7 +17,7 @@ import bits
 import cheap_lens
 
 import antennaopt as ao
-from antennaopt.cli.tables import outcome_lines
+from antennaopt.cli.tables import antennas_line, outcome_lines
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import Experiment
 from antennaopt.report.tolerance import yields_of
@@ -63,7 +63,9 @@ def test_a_candidate_costs_less_than_eight_solves(whole):
     assert rows["samples"].sum() == len(made)
     for _, one in rows.groupby("generation"):
         assert (one["samples"] == SAMPLES).sum() >= 2
-        assert (one["samples"] > 0).sum() >= len(one) // 2
+        meets = one["nominal_fitness"] == 0.0
+        assert (one.loc[meets, "samples"] >= 2).all()
+        assert (one.loc[~meets, "samples"] > 0).sum() <= 2
 
 
 def test_every_sample_is_a_row_of_the_same_deviations(whole):
@@ -107,7 +109,7 @@ def test_with_samples_a_search_goes_for_the_yield(tmp_path):
         for one in (blind, seeing)
     ]
     assert (blind.best.fitness, seeing.best.fitness) == (0.0, 0.0)
-    assert off[1] < 0.5 * off[0]
+    assert off[1] < 0.6 * off[0]
 
 
 def test_fresh_samples_after_the_search(whole):
@@ -125,11 +127,13 @@ def test_fresh_samples_after_the_search(whole):
     lines = (line.replace("\n", " ") for line in outcome_lines(whole))
     (line,) = (line for line in lines if line.startswith(f"yield of {best['individual']}:"))
     assert best["yield"]["text"] in line
-    assert f"in the search {100 * row['sample_yield']:.0f} % of {row['samples']}, which is optimistic" in line
+    assert f"in the search {100 * row['sample_yield']:.0f} % of {row['samples']} (optimistic)" in line
     assert [one["individual"] for one in ao.open_run(whole.folder).yields] == sorted(
         one["individual"] for one in whole.yields
     )
-    assert all("in the search" in one["title"] for one in yields_of(whole.folder))
+    titles = [one["title"] for one in yields_of(whole.folder)]
+    shown = f"in the search {100 * row['sample_yield']:.0f} % of {row['samples']}"
+    assert sum(title.endswith(shown) for title in titles if title.startswith(best["individual"])) == 1
 
 
 class Interrupting(Progress):
@@ -232,3 +236,10 @@ def test_samples_that_a_resume_adds_after_the_search(tmp_path):
     summary = resume(folder, evaluate=cheap_lens.bowl, farm=cheap_lens.serial, report=False)
     assert [one["samples"] for one in summary.yields] == [30] * 3
     assert len(ao.open_run(folder).yields) == 3
+
+
+def test_the_account_of_a_run_counts_samples(whole):
+    rows, made = tables(whole.folder)
+    assert whole.samples == len(made)
+    assert whole.evaluations == (~rows["cached"]).sum()
+    assert f"{len(rows)} antennas solved ({len(rows)} ok), and {len(made)} samples of them, in " in antennas_line(whole)

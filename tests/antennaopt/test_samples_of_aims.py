@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from antennaopt.search.robust import Aim, kept, rounds, settled
+from antennaopt.search.robust import Aim, kept, next_count, settled
 
 KINDS = [("yield", None), ("mean", None), ("worst", None), ("quantile", 0.9), ("quantile", 0.5)]
 SAMPLES = [(0.0, True), (4.0, False), (1.0, False), (0.0, True)]
@@ -59,8 +59,20 @@ def test_bounds_hold_whatever_the_rest_comes_to(kind, quantile):
         assert lost == (aim.value(samples[:10]),) * 2
 
 
-def test_rounds_double():
-    assert [rounds(count) for count in (1, 2, 3, 8, 20)] == [[1], [2], [2, 3], [2, 4, 8], [2, 4, 8, 16, 20]]
+def test_yield_begins_with_designs_that_meet_all_goals_and_others_with_the_better_half():
+    designs = [(0.0, True), (3.0, False), (0.0, True), (1.0, False), (9.0, False)]
+    assert [Aim(kind, 20, quantile).beginners(designs) for kind, quantile in KINDS] == [2, 3, 3, 3, 3]
+
+
+def test_rounds_double_and_small_ones_are_joined():
+    counts = [0]
+    while counts[-1] < 20:
+        counts.append(next_count(counts[-1], 20, 100, 100))
+    assert counts == [0, 2, 4, 8, 16, 20]
+    assert next_count(0, 20, 2, 100) == 20
+    assert next_count(0, 20, 30, 100) == 4
+    assert next_count(4, 20, 20, 100) == 16
+    assert [next_count(0, total, 100, 1) for total in (1, 2, 3)] == [1, 2, 2]
 
 
 def test_the_best_go_on_and_those_with_a_settled_place_do_not():

@@ -1,0 +1,143 @@
+"""What samples in a search cost: antennas a second and solves a candidate, and whether its yields hold.
+
+`python benchmarks/yield_search.py EXPERIMENT --seeds 10 --backend cuda` runs the file with `tolerance.samples`, and for
+comparison without samples, for each seed. The second run has as many solves, all of them candidates. A line a run gives
+antennas/s, the share of the workers' time that solving took, solves a candidate, and the winner's yield by 1,000 fresh
+samples. The yield of the search with samples is computed by a second set, too. Both are compared by the 99 % interval
+of a difference of proportions. The evaluation cache is off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import antennaopt
+from antennaopt.experiment import load_experiment
+from antennaopt.run.start import run
+from antennaopt.run.tolerance import Request, tolerance
+
+Z_99 = 2.5758
+
+
+def one_run(given: argparse.Namespace, seed: int, generations: int, samples: int, root: Path) -> dict[str, Any]:
+    """Return what a run came to.
+
+    Args:
+        given: The command's options.
+        seed: Of the search.
+        generations: At most.
+        samples: Of a candidate; 0 for a search without.
+        root: For the run folder.
+    """
+    changes = [
+        f"seed={seed}",
+        f"evolution.generations={generations}",
+        "evolution.stop={goals = false}",
+        f"tolerance.samples={samples}",
+        "certificate.mode=off",
+        f"cluster.workers={given.workers}",
+        *given.set,
+    ]
+    summary = run(
+        load_experiment(given.experiment, changes), root=root, source=given.experiment.read_text(), overrides=changes,
+        backend=given.backend, cache="off", report=False,
+    )  # fmt: skip
+    opened = antennaopt.open_run(summary.folder)
+    rows = opened.rows
+    solved, made = rows["cached"].tolist().count(False), len(opened.samples)
+    solving = [*rows["seconds"].tolist(), *(opened.samples["seconds"].tolist() if made else ())]
+    about = {
+        "seed": seed,
+        "samples": samples,
+        "candidates": solved,
+        "solves": solved + made,
+        "solves_a_candidate": (solved + made) / solved,
+        "seconds": summary.search_seconds,
+        "antennas_per_s": (solved + made) / summary.search_seconds,
+        "solver_fraction": summary.solver_fraction,
+        "seconds_an_antenna": math.fsum(solving) / len(solving),
+        "fitness": summary.best.fitness if summary.best else None,
+        "wall_seconds": summary.wall_seconds,
+    }
+    if summary.yields:
+        return about | second_set(given, summary.folder, summary.yields)
+    study = tolerance(summary.folder, Request(individual="best"), backend=given.backend, cache="off")
+    return about | {"individual": study.individual, "yield": study.value, "first": study.account.share.text()}
+
+
+def second_set(given: argparse.Namespace, folder: Path, yields: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the winner's yield by both sets of fresh samples, and whether they agree."""
+    first = yields[0]
+    request = Request(individual=first["individual"], samples=first["samples"], seed=first["seed"] + 1_000_000)
+    second = tolerance(folder, request, backend=given.backend, cache="off")
+    pairs = [(one["yield"]["met"], one["yield"]["judged"]) for one in (first, second.to_dict())]
+    low, high = difference(*pairs)
+    return {
+        "individual": first["individual"],
+        "yield": first["yield"]["share"],
+        "in_the_search": first.get("in_the_search"),
+        "first": first["yield"]["text"],
+        "second": second.account.share.text(),
+        "difference": [low, high],
+        "agree": low <= 0.0 <= high,
+    }
+
+
+def difference(one: tuple[int, int], other: tuple[int, int]) -> tuple[float, float]:
+    """Return Newcombe's 99 % interval of the difference of two proportions, each (met, of)."""
+    (p, low_p, high_p), (q, low_q, high_q) = _wilson(*one), _wilson(*other)
+    return p - q - math.hypot(p - low_p, high_q - q), p - q + math.hypot(high_p - p, q - low_q)
+
+
+def _wilson(met: int, of: int) -> tuple[float, float, float]:
+    share = met / of
+    middle = (share + Z_99**2 / (2 * of)) / (1 + Z_99**2 / of)
+    half = Z_99 / (1 + Z_99**2 / of) * math.sqrt(share * (1 - share) / of + Z_99**2 / (4 * of**2))
+    return share, min(middle - half, share), max(middle + half, share)
+
+
+def main() -> None:
+    """Run both arms and print what they cost."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", type=Path, help="file with [tolerance.of]")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--generations", type=int, default=12)
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--workers", default='"auto"')
+    parser.add_argument("--set", action="append", default=[], metavar="A.B=V", help="other changes to the file")
+    parser.add_argument("--json", type=Path, help="file for the figures of all runs")
+    given = parser.parse_args()
+    pairs = []
+    with tempfile.TemporaryDirectory() as root:
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
+            seeing = one_run(given, seed, given.generations, given.samples, Path(root))
+            print(json.dumps(seeing), flush=True)
+            longer = round(given.generations * seeing["solves_a_candidate"])
+            blind = one_run(given, seed, longer, 0, Path(root))
+            print(json.dumps(blind), flush=True)
+            pairs.append((seeing, blind))
+    if given.json:
+        given.json.write_text(json.dumps(pairs, indent=1) + "\n")
+    ratios = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in pairs]
+    same = [
+        one["solver_fraction"] / other["solver_fraction"] for one, other in pairs
+    ]  # antennas/s at equal times of solution
+    print(
+        f"solves a candidate: {max(one['solves_a_candidate'] for one, _ in pairs):.2f} at most; antennas/s "
+        f"{median(ratios):.1%} of those without samples (median), busy time {median(same):.1%}; "
+        f"winner's yield {median(one['yield'] for one, _ in pairs):.1%} against "
+        f"{median(other['yield'] for _, other in pairs):.1%} of a search without samples (medians); "
+        f"second sets agree for {sum(bool(one.get('agree')) for one, _ in pairs)} of {len(pairs)} winners"
+    )
+
+
+if __name__ == "__main__":
+    main()
