@@ -120,7 +120,7 @@ class Sampling:
         values = {name: self._aim.value(only) for name, only in nominal.items()}
         begin = self._aim.beginners([sample for (sample,) in nominal.values()])
         count = 0
-        while racing and count < self._aim.total:
+        while begin and count < self._aim.total:
             bounds = {name: self._bounds(name) for name in racing}
             share = math.ceil(begin / max(count, 1))
             going = kept({name: values[name] for name in racing}, bounds, share, self._fewest, ties=count == 0)

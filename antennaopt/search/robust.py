@@ -75,8 +75,8 @@ class Aim:
     def beginners(self, designs: Sequence[Sample]) -> int:
         """Return how many candidates have samples, the best first, by the samples that their designs would be.
 
-        Of `yield` those whose design meets all goals: others have a low yield, and are in order by what they miss. Of
-        other aims half of them.
+        Of `yield` those whose design meets all goals: others have a low yield, and are in order by what they miss.
+        While there is none, no samples are taken. Of other aims half of them.
         """
         return sum(met for _, met in designs) if self.kind == "yield" else math.ceil(len(designs) / 2)
 

@@ -27,8 +27,8 @@ from antennaopt.search.perturbations import AFTERWARDS, IN_A_SEARCH, deviations
 from antennaopt.search.robust import Aim
 
 SAMPLES, POPULATION = 20, 24
-LEVEL = 29.9
-OF = {"lens.radii": {"sigma": "0.3 mm"}}
+LEVEL = 29.0
+OF = {"lens.radii": {"sigma": "1 mm"}}
 RADII = [f"lens_radii_{place}_mm" for place in range(4)]
 
 
@@ -62,10 +62,11 @@ def test_a_candidate_costs_less_than_eight_solves(whole):
     assert 1.0 + len(made) / len(rows) <= 8.0
     assert rows["samples"].sum() == len(made)
     for _, one in rows.groupby("generation"):
-        assert (one["samples"] == SAMPLES).sum() >= 2
         meets = one["nominal_fitness"] == 0.0
         assert (one.loc[meets, "samples"] >= 2).all()
         assert (one.loc[~meets, "samples"] > 0).sum() <= 2
+        assert (one["samples"] == SAMPLES).sum() >= (2 if meets.any() else 0)
+    assert (rows["samples"] > 0).any()
 
 
 def test_every_sample_is_a_row_of_the_same_deviations(whole):
@@ -206,7 +207,7 @@ def sometimes(status, one_in=4):
 
 def test_samples_that_cannot_be_solved_miss_and_those_that_the_farm_lost_do_not_count(tmp_path):
     for status in ("diverged", "lost"):
-        folder = carried_out(tmp_path / status, generations=1, evaluate=sometimes(status)).folder
+        folder = carried_out(tmp_path / status, "mean", generations=1, evaluate=sometimes(status)).folder
         rows, made = tables(folder)
         assert (made["status"] == status).sum() > 5
         hit = made[made["status"] == status]
