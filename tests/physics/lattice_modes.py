@@ -30,11 +30,19 @@ def radial_modes(kind: str, order: int, nr: int) -> tuple[np.ndarray, np.ndarray
         kept = slice(0 if order == 0 else 1, nr)
     else:
         area, side, spin, kept = half, np.concatenate([node[:-1], [0.0]]), 1 / half, slice(0, nr)
-    scale = np.sqrt(area[kept])
+    scale = np.sqrt(area[kept].astype(np.longdouble))
     diagonal = (side[1:] + side[:-1] + order**2 * spin)[kept] / scale**2
-    values, vectors = eigh_tridiagonal(diagonal, -side[1:-1][kept][: len(scale) - 1] / (scale[1:] * scale[:-1]))
+    beside = -side[1:-1][kept][: len(scale) - 1] / (scale[1:] * scale[:-1])
+    vectors = eigh_tridiagonal(diagonal.astype(float), beside.astype(float))[1]
+    # Eigenvalues come rounded to 2^-52 of the largest, times what a machine's LAPACK adds; Rayleigh's quotient in long
+    # numbers is off by the square of the vectors' error.
+    long = vectors.astype(np.longdouble)
+    products = (diagonal[:, np.newaxis] * long**2).sum(axis=0) + 2 * (beside[:, np.newaxis] * long[1:] * long[:-1]).sum(
+        0
+    )
+    values = (products / (long**2).sum(axis=0)).astype(float)
     modes = np.zeros((nr, len(values)))
-    modes[kept] = vectors / scale[:, np.newaxis]
+    modes[kept] = vectors / scale.astype(float)[:, np.newaxis]
     positive = slice(1 if kind == "TE" and order == 0 else 0, None)  # a uniform H_z is static
     return values[positive], modes[:, positive]
 

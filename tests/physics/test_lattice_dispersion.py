@@ -11,7 +11,7 @@ K^2 an eigenvalue of the three-term operator along r (`lattice_modes`).
 A box that starts from such a mode rings as a_(n+1) + a_(n-1) = 2 cos(w dt) a_n at every place, so cos(w dt) follows by
 least squares from any record. Its rounding, 2^-52, is 2^-52/(w dt sin(w dt)) of the frequency (`rounding`): up to 7e-14
 for the longest waves. Measured, in units of that, both backends, orders 0 to 3, waves from 80 cells down to 2: planar
-1.0 at most; axisymmetric 5.7, as the eigenvalue K^2 is rounded too, to 2^-52 of the largest. Bounds: 3 and 9.
+1.0 at most; axisymmetric 5.8 (10.2 with eigenvalues as a LAPACK rounds them, see `lattice_modes`). Bounds: 3 and 9.
 
 Against the continuum the planar relation says v/c - 1 = -(k d)^2/24 (cos^4 t + sin^4 t - S^2) + O((k d)^4). Measured at
 S = 1/2: -0.309 % at 20 cells a wavelength along the axis, -0.207 % at 14.1 along the diagonal, orders 2.00. Waves along
