@@ -200,7 +200,7 @@ class Stop:
         fitness: Best fitness that is good enough.
         stagnation: Generations in a row without a better best.
         wall_time: Seconds since the run began, pauses between stop and resume left out.
-        goals: Stop when the best individual meets all goals (its fitness is 0).
+        goals: Stop when the best individual meets all goals.
     """
 
     evaluations: int | None = None
@@ -209,24 +209,33 @@ class Stop:
     wall_time: float | None = None
     goals: bool = True
 
+    def shortened(self, share: float, times: int = 1) -> Stop:
+        """Return the same without a share of evaluations and wall time, or without several such shares."""
+        evaluations, wall_time = self.evaluations, self.wall_time
+        if evaluations is not None:
+            evaluations = max(evaluations - times * max(round(share * evaluations), 1), 1)
+        return replace(self, evaluations=evaluations, wall_time=wall_time and wall_time * (1.0 - times * share))
+
+
+POLISH_SHARE = 0.15  # of generations, evaluations and wall time
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvolutionSettings:
     """Everything that decides the search but the genes and the seed.
 
     Attributes:
-        algorithm: `ga`; `steady_state`, in which a child is bred whenever a place is free; or `random`: fresh uniform
-            genomes each generation, with the same budget.
+        algorithm: One of `ALGORITHMS`.
         population: Individuals in a generation, elites included.
         generations: How many, the random first one included; in a steady state blocks of `population` individuals.
         tournament_size: Individuals that meet for each parent's place.
-        elites: Best individuals that pass to the next generation as they are, without a new evaluation; in a steady
-            state all of the population are what elites are elsewhere, and this has no meaning.
+        elites: Best individuals that pass on without a new evaluation; without meaning in a steady state.
         crossover: How two parents mix.
         mutation: How a child is disturbed.
         stop: When to stop early.
-        reference: Of `nsga2`: the point that the hypervolume is measured from, one number an objective, in dB for a
-            goal and in the metric's unit for an aim; empty for the worst values of the first generation.
+        reference: Of `nsga2`: the point that the hypervolume is measured from, in dB for a goal, in the metric's unit
+            for an aim; empty for the worst of the first generation.
+        polish: Whether the last share of the budget is a local search around the best few.
     """
 
     algorithm: str = "ga"
@@ -238,6 +247,7 @@ class EvolutionSettings:
     mutation: Mutation = field(default_factory=Mutation)
     stop: Stop = field(default_factory=Stop)
     reference: tuple[float, ...] = ()
+    polish: bool = False
 
     def __post_init__(self) -> None:
         _require(
@@ -259,6 +269,14 @@ class EvolutionSettings:
         planned = self.population + (self.generations - 1) * (self.population - passed)
         return planned if self.stop.evaluations is None else min(planned, self.stop.evaluations)
 
+    @property
+    def before_polish(self) -> EvolutionSettings:
+        """The search before its local search, which has the last share of the budget; itself without one."""
+        if not self.polish:
+            return self
+        generations = max(self.generations - max(round(POLISH_SHARE * self.generations), 2), 1)
+        return replace(self, polish=False, generations=generations, stop=self.stop.shortened(POLISH_SHARE))
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EvolutionSettings:
         """Build from the `evolution` table of a resolved experiment; keys of other packages are left out."""
@@ -266,9 +284,7 @@ class EvolutionSettings:
         for name, part in (("crossover", Crossover), ("mutation", Mutation), ("stop", Stop)):
             if isinstance(known.get(name), Mapping):
                 known[name] = part(**_known(part, known[name]))
-        if "reference" in known:
-            known["reference"] = tuple(known["reference"])
-        return cls(**known)
+        return cls(**{**known, "reference": tuple(known.get("reference", ()))})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,20 +316,15 @@ class Ladder:
 
     def stop(self, stop: Stop, level: int) -> Stop:
         """Return when a level ends, of when the run does."""
-        above = self.levels - 1 - level
-        evaluations, wall_time = stop.evaluations, stop.wall_time
-        if evaluations is not None:
-            evaluations -= above * max(round(self.finish * evaluations), 1)
-        if wall_time is not None:
-            wall_time *= 1.0 - above * self.finish
-        return replace(stop, evaluations=evaluations, wall_time=wall_time)
+        return stop.shortened(self.finish, self.levels - 1 - level)
 
     def budget(self, settings: EvolutionSettings) -> list[int]:
         """Return the evaluations of each level, at most, the coarsest first."""
-        counts, before = [], 0
+        counts, before, plain = [], 0, settings.before_polish
         for level in range(self.levels):
-            generations = self.generations(settings.generations, level)
-            most = replace(settings, generations=generations, stop=self.stop(settings.stop, level)).most_evaluations
+            ends = {"generations": self.generations(plain.generations, level), "stop": self.stop(plain.stop, level)}
+            part = settings if level == self.levels - 1 else replace(plain, **ends)
+            most = part.most_evaluations
             counts.append(most - before)
             before = most
         return counts

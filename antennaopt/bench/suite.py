@@ -45,8 +45,10 @@ VARIANTS: dict[str, Callable[[EvolutionSettings, int], EvolutionSettings]] = {
 }
 """The genetic algorithm with other settings: mutation of one gene on average; children farther from their parents."""
 
-NAMES = (*(name for name, one in ALGORITHMS.items() if not one.front and name != "steady_state"), *VARIANTS)
-"""What can be compared."""
+PLAIN = tuple(name for name, one in ALGORITHMS.items() if not one.front and name != "steady_state")
+POLISHED = "+polish"
+NAMES = (*PLAIN, *VARIANTS, *(f"{name}{POLISHED}" for name in (*PLAIN, *VARIANTS)))
+"""What can be compared; with the ending `POLISHED` the last share of the budget is a local search."""
 
 KEY = ("problem", "algorithm", "seed", "evaluations", "overrides")
 """What names a search: a store has one row of each."""
@@ -70,6 +72,8 @@ def settings_of(name: str, own: EvolutionSettings, genes: int) -> EvolutionSetti
         own: Of the problem's file.
         genes: How many it has.
     """
+    if name.endswith(POLISHED):
+        return replace(settings_of(name.removesuffix(POLISHED), own, genes), polish=True)
     if name in VARIANTS:
         return VARIANTS[name](replace(own, algorithm="ga"), genes)
     return replace(own, algorithm=name)

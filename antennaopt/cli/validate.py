@@ -87,7 +87,8 @@ def describe(experiment: Experiment) -> list[str]:
     if not experiment.objectives:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]
     most = evolution.settings.most_evaluations
-    search = f"{evolution.algorithm}, population {evolution.population}, {evolution.generations} generations"
+    chosen = f" (auto: {evolution.chosen})" if evolution.chosen else ""
+    search = f"{evolution.algorithm}{chosen}, population {evolution.population}, {evolution.generations} generations"
     lines.append(f"search       {search}, at most {most} antennas")
     levels = levels_of(experiment, grid)
     lines += level_lines([one for one, _ in levels], [count for _, count in levels])

@@ -64,6 +64,27 @@ OTHER_MODES = {
 }
 
 
+FEWEST_GENERATIONS = 4
+"""Of a search that is polished: two of the search, two of the local one."""
+
+
+def _check_polish(experiment: Experiment) -> None:
+    """Refuse a local search where there is no single best antenna, no generation, or nothing to move by little."""
+    name, generations = experiment.evolution.algorithm, experiment.evolution.generations
+    if ALGORITHMS[name].front or name == "steady_state":
+        why = "which searches for a front" if ALGORITHMS[name].front else "which has no generations"
+        refuse(f'evolution.polish does not go with evolution.algorithm = "{name}", {why}; use "ga" or remove it')
+    if experiment.tolerance is not None and experiment.tolerance.samples:
+        refuse("evolution.polish compares designs, and tolerance.samples yields; remove one of the two")
+    if experiment.genes and not any(gene.kind == "real" for gene in experiment.genes):
+        refuse("evolution.polish moves real numbers, and all genes are whole numbers or choices; remove it")
+    if generations < FEWEST_GENERATIONS:
+        refuse(
+            f"evolution.generations = {generations} leaves evolution.polish nothing "
+            f"(must be >= {FEWEST_GENERATIONS}); raise it"
+        )
+
+
 def _check_search(experiment: Experiment) -> None:
     evolution, cluster = experiment.evolution, experiment.cluster
     stepped = next((gene for gene in experiment.genes if gene.kind != "real"), None)
@@ -73,6 +94,8 @@ def _check_search(experiment: Experiment) -> None:
             f'evolution.algorithm = "{evolution.algorithm}" searches real numbers only, and {stepped.name} is '
             f'{"a choice" if stepped.kind == "choice" else "a whole number"}; use "{others}" or give it one value'
         )
+    if evolution.polish:
+        _check_polish(experiment)
     if evolution.elites >= evolution.population:
         refuse(
             f"evolution.elites = {evolution.elites} leaves no room for children "

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
+from antennaopt.experiment.automatic import by_genes, by_objectives, is_automatic, reason, with_algorithm
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
@@ -93,19 +94,16 @@ class Experiment(Table):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _from_closed_form(cls, data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
-        """Read `start = "balanis"` of [evolution]: a word in place of designs, which is resolved to one.
-
-        A mutation probability that is not given becomes one over the number of genes where a front is searched for.
-        """
-        evolution = data.get("evolution") if isinstance(data, Mapping) else None
-        if not isinstance(evolution, Mapping) or not isinstance(evolution.get("start"), str):
-            return _with_mutation(handler(data))
-        word = evolution["start"]
-        read = handler({**data, "evolution": {**evolution, "start": []}})
-        start = (closed_form_of(read, word),)
-        read = _with_mutation(read)
-        return read.model_copy(update={"evolution": read.evolution.model_copy(update={"start": start})})
+    def _from_words(cls, data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
+        """Read `algorithm = "auto"`, which becomes the algorithm that is chosen."""
+        if not is_automatic(data):
+            return _from_closed_form(data, handler)
+        first = by_objectives(data)
+        read = _from_closed_form(with_algorithm(data, first), handler)
+        if first == "ga" and (chosen := by_genes(read.genes)) != first:
+            read = _from_closed_form(with_algorithm(data, chosen), handler)
+        why = reason(read.genes, read.evolution.algorithm)
+        return read.model_copy(update={"evolution": read.evolution.model_copy(update={"chosen": why})})
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:
@@ -272,9 +270,24 @@ class Experiment(Table):
         parts |= {name for name in ("constraints", "fidelity") if getattr(self, name)}
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
-        data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in BUDGET}
+        data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in (*BUDGET, "chosen")}
         data.get("tolerance", {}).pop("final_samples", None)
         return _digest(data)
+
+
+def _from_closed_form(data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
+    """Read `start = "balanis"` of [evolution]: a word in place of designs, which is resolved to one.
+
+    A mutation probability that is not given becomes one over the number of genes where a front is searched for.
+    """
+    evolution = data.get("evolution") if isinstance(data, Mapping) else None
+    if not isinstance(evolution, Mapping) or not isinstance(evolution.get("start"), str):
+        return _with_mutation(handler(data))
+    word = evolution["start"]
+    read = handler({**data, "evolution": {**evolution, "start": []}})
+    start = (closed_form_of(read, word),)
+    read = _with_mutation(read)
+    return read.model_copy(update={"evolution": read.evolution.model_copy(update={"start": start})})
 
 
 def _with_mutation(read: Experiment) -> Experiment:

@@ -107,7 +107,8 @@ def check_fidelity(experiment: Experiment) -> None:
         _check_cells(experiment, fidelity)
     levels = 2 if fidelity.is_measured else len(coarser_settings(experiment)) + 1
     ladder = Ladder(cells=(0.0,) * levels, promote=fidelity.promote, finish=fidelity.finish)
-    if ladder.generations(evolution.generations, 0) < 1 or fidelity.finish * (levels - 1) >= 1.0:
+    planned = evolution.settings.before_polish.generations
+    if ladder.generations(planned, 0) < 1 or fidelity.finish * (levels - 1) >= 1.0:
         refuse(
             f"fidelity.finish = {fidelity.finish:g} leaves the coarsest of {levels} levels nothing of "
             f"evolution.generations = {evolution.generations} (each finer level takes "

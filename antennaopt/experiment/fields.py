@@ -91,6 +91,8 @@ class Table(BaseModel):
 
     also_known: ClassVar[tuple[str, ...]] = ()
     """Keys that a file may have and that are read as others before they come here."""
+    unlisted: ClassVar[tuple[str, ...]] = ()
+    """Keys of resolved files alone, which messages do not name."""
 
     @model_validator(mode="before")
     @classmethod
@@ -99,7 +101,7 @@ class Table(BaseModel):
             return data
         if not isinstance(data, Mapping):
             raise EntryError("is not a table; write its keys below a [header] or in { }", value=data)
-        known = [field.alias or name for name, field in cls.model_fields.items()]
+        known = [one.alias or name for name, one in cls.model_fields.items() if name not in cls.unlisted]
         check_keys(data, [*known, *cls.also_known], also=cls.model_fields)
         return data
 

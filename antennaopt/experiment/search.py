@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, model_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, model_serializer
 
 from antennaopt import settings as plain
+from antennaopt.experiment.automatic import AUTO
 from antennaopt.experiment.fields import (
     LENGTH_BOUNDS,
     Bounds,
@@ -116,6 +117,12 @@ def _without_generational(data: Any) -> Any:
     return rest if given else {**rest, "algorithm": "steady_state"}
 
 
+def _of_a_resolved_file(text: str, info: ValidationInfo) -> str:
+    if not is_resolved(info):
+        raise EntryError('is what the program writes for algorithm = "auto"; remove it', value=text)
+    return text
+
+
 class Evolution(Table):
     """The search; see `antennaopt.search.EvolutionSettings`.
 
@@ -124,12 +131,15 @@ class Evolution(Table):
     Attributes:
         reference: The point that the hypervolume of a front is measured from; empty for the worst of the first
             generation.
+        polish: Whether the last share of the budget is a local search around the best few.
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
+        chosen: Why `algorithm` was chosen, where the file has "auto"; only in a resolved file.
     """
 
     also_known: ClassVar[tuple[str, ...]] = ("generational",)
+    unlisted: ClassVar[tuple[str, ...]] = ("chosen",)
 
-    algorithm: Literal[tuple(plain.ALGORITHMS)] = "ga"  # type: ignore[valid-type] - the names of the registry
+    algorithm: Literal[(*plain.ALGORITHMS, AUTO)] = "ga"  # type: ignore[valid-type] - the names of the registry
     population: Annotated[int, Strict()] = Field(default=plain.EvolutionSettings.population, ge=2, le=1_000_000)
     generations: Count = plain.EvolutionSettings.generations
     tournament_size: Count = plain.EvolutionSettings.tournament_size
@@ -137,19 +147,24 @@ class Evolution(Table):
     crossover: Crossover = Field(default_factory=Crossover)
     mutation: Mutation = Field(default_factory=Mutation)
     reference: tuple[Number, ...] = ()
+    polish: Annotated[bool, Strict()] = False
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
+    chosen: Annotated[str, AfterValidator(_of_a_resolved_file)] = ""
 
     @model_serializer(mode="wrap")
     def _written(self, handler: Any) -> dict[str, Any]:
         """Leave out what earlier versions did not have where it is not given: their hashes stay."""
-        return {key: value for key, value in handler(self).items() if key != "reference" or value}
+        return {key: value for key, value in handler(self).items() if key not in LATER or value}
 
     @property
     def settings(self) -> plain.EvolutionSettings:
         """What decides the search, as plain data."""
         return plain.EvolutionSettings.from_dict(self.model_dump())
 
+
+LATER = ("reference", "polish", "chosen")
+"""Entries that are left out where they are not given."""
 
 EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]
 

@@ -132,6 +132,8 @@ class _Replay(Store):
         search = search_of(self._experiment, genomes_of(self._folder), cells_of(plans))
         if search.climb is not None:
             search.climb.recorded = checkpoint.state["evolution"]["climb"]["begins"]
+        if search.polish is not None:
+            search.polish.replayed = checkpoint.state["evolution"]["polish"]["begins"] or 0
         interfaces = Interfaces(
             objectives=self._experiment.goals,
             design=self._experiment.design,

@@ -198,6 +198,9 @@ def run(
     ):
         levels = choose(experiment, place.farm, shared, plan)
         place = replace(place, coarser=levels.plans)
+        evolution = experiment.evolution
+        if evolution.chosen:
+            told.note(f'algorithm = "auto": {evolution.algorithm} ({evolution.chosen})')
         for line in levels.lines():
             told.note(line)
         files, lineage = written(ancestry)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,7 @@ from antennaopt.search.candidate import Candidate, Result, Scored, counted, enco
 from antennaopt.search.climb import Climb
 from antennaopt.search.objectives import Ranking
 from antennaopt.search.operators import seeded, uniform_genome
+from antennaopt.search.polish import Polish
 from antennaopt.settings import ALGORITHMS, EvolutionSettings, Ladder, Stop
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Search(ABC):
         completed: How many have been told.
         hypervolume: Of a search for a front: that of the last generation's; else None.
         climb: From coarse cells to fine ones; None of a search that stays on the same.
+        polish: The local search at the end; None of a search without.
     """
 
     by_order: ClassVar[bool] = False
@@ -93,7 +96,9 @@ class Search(ABC):
         self.births = 0
         self.completed = 0
         self._best_before: float | None = None
-        self.climb = None if ladder is None else Climb(ladder, settings)
+        self.polish = Polish(settings, self.genes) if settings.polish and not self.by_order else None
+        self._before = settings if self.polish is None else settings.before_polish
+        self.climb = None if ladder is None else Climb(ladder, self._before)
 
     @abstractmethod
     def ask(self, count: int | None = None) -> list[Candidate]:
@@ -176,10 +181,28 @@ class Search(ABC):
         """
         if self.generation == 0:
             return None
-        if self.climb is not None:
-            climb = self.climb
-            return climb.step(self.generation, self._over(climb.stop, climb.generations, wall_seconds))
-        return self._over(self.settings.stop, self.settings.generations, wall_seconds)
+        polish = self.polish
+        if polish is not None and polish.is_on(self.generation):
+            stop = replace(polish.stop, stagnation=None)
+            reason = self._over(stop, polish.generations, wall_seconds)
+            return polish.over() if reason is None else polish.ended(reason)
+        reason = self._searched(wall_seconds)
+        if reason is None or polish is None or self._is_good_enough:
+            return reason
+        return None if polish.begin(self.generation, reason, self.hall_of_fame) else reason
+
+    def _searched(self, wall_seconds: float) -> str | None:
+        """Return why the search is over, apart from its local search, or None; go up where a level is over."""
+        if self.climb is None:
+            return self._over(self._before.stop, self._before.generations, wall_seconds)
+        climb = self.climb
+        return climb.step(self.generation, self._over(climb.stop, climb.generations, wall_seconds))
+
+    @property
+    def _is_good_enough(self) -> bool:
+        """Whether nothing is gained by a better antenna."""
+        best, wanted = self.best(), self.settings.stop.fitness
+        return best is not None and best.fitness <= max(0.0, wanted or 0.0)
 
     def _over(self, stop: Stop, generations: int, wall_seconds: float) -> str | None:
         """Return why a search, or a level of it, is over, or None."""
@@ -244,6 +267,7 @@ class Search(ABC):
 
     def _shared_state(self) -> dict[str, Any]:
         climb = {} if self.climb is None else {"climb": self.climb.state()}
+        climb |= {} if self.polish is None else {"polish": self.polish.state()}
         return {
             "version": STATE_VERSION,
             "seed": self.seed,
@@ -272,6 +296,8 @@ class Search(ABC):
         self.generation, self.evaluations, self.stagnation = (counted(state[name]) for name in COUNTS)
         if self.climb is not None:
             self.climb.restore(state["climb"], self.generation)
+        if self.polish is not None:
+            self.polish.restore(state["polish"], self.generation)
         self.under_way = {}
 
     def _refuse_impossible(self, complete: int, sizes: range) -> None:

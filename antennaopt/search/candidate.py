@@ -118,7 +118,7 @@ MOST = 2**63 - 1
 
 
 INDIVIDUAL = re.compile(r"g[0-9]{4,}-s[0-9]{3,}")
-OPERATORS = frozenset({"random", "planted", "clone", "promoted", *CROSSOVERS, *MUTATIONS})
+OPERATORS = frozenset({"random", "planted", "clone", "promoted", "polished", *CROSSOVERS, *MUTATIONS})
 
 
 def individual_id(generation: int, slot: int) -> str:

@@ -78,15 +78,17 @@ class Generational(Search):
             raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
 
     def _new_generation(self) -> list[Candidate]:
-        first, most = 0, self.settings.stop.evaluations if self.climb is None else self.climb.stop.evaluations
+        first, most = 0, self._most_evaluations
+        polish = self.polish
         if not self.generation:
             made = self.first_generation()
         elif self.climb is not None and self.climb.promotes_in(self.generation):
             made = self.climb.promoted()
         else:
-            count = self._children
+            polished = polish is not None and polish.is_on(self.generation)
+            count = self._polished if polished else self._children
             with seeded(self.seed, self.generation):
-                made = self.breed(count)[:count]
+                made = (polish.breed(count) if polish is not None and polished else self.breed(count))[:count]
             first = self._passing
         if most is not None:
             made = made[: max(most - self.evaluations, 0)]
@@ -101,6 +103,18 @@ class Generational(Search):
             )
             for slot, (genome, parents, operator) in enumerate(made, start=first)
         ]
+
+    @property
+    def _most_evaluations(self) -> int | None:
+        """Evaluations at most by the end of the part of the search that is under way."""
+        if self.polish is not None and self.polish.is_on(self.generation):
+            return self.polish.stop.evaluations
+        return (self._before.stop if self.climb is None else self.climb.stop).evaluations
+
+    @property
+    def _polished(self) -> int:
+        """Number of individuals of a generation of the local search."""
+        return self.settings.population - self._passing
 
     @property
     def _passing(self) -> int:
@@ -119,20 +133,27 @@ class Generational(Search):
         """Return the first population on finer cells: those solved there, in order of slots."""
         return told
 
+    def after_polish(self, told: list[Scored]) -> list[Scored]:
+        """Return the population after a generation of the local search."""
+        return self.ranking()[: self.settings.elites] + told
+
     def _close(self, told: list[Scored]) -> None:
-        climb = self.climb
+        climb, polish = self.climb, self.polish
         if climb is not None:
             climb.take(told, self.generation)
         if climb is not None and climb.promotes_in(self.generation):
             self.population, self.hall_of_fame = self.promoted(told), []
+        elif polish is not None and polish.is_on(self.generation):
+            polish.take(told, self._polished, self.generation)
+            self.population = self.after_polish(told)
         else:
             self.population = self._next_population(told)
         self.evaluations += sum(not one.cached for one in told)
         self._honour(told)
         self._close_generation()
         self._bred = None
-        if climb is not None:
-            self.stopped()  # whether the next generation is the first one of a level is a part of the state
+        if climb is not None or polish is not None:
+            self.stopped()  # whether the next generation is the first one of a part is a part of the state
 
 
 class Genetic(Generational):
@@ -181,6 +202,10 @@ class Survivors(Generational):
     @property
     def _passing(self) -> int:
         return 0
+
+    def after_polish(self, told: list[Scored]) -> list[Scored]:
+        """Return those who were polished: no other generation is bred from them."""
+        return told
 
     def _next_population(self, told: list[Scored]) -> list[Scored]:
         return self.survivors(told)

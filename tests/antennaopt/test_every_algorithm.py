@@ -31,6 +31,13 @@ def search(algorithm, seed=7, **changes):
     return new_search(settings, GENES, seed)
 
 
+KINDS = [
+    *(pytest.param(name, {}, id=name) for name in ALGORITHMS),
+    *(pytest.param(name, {"polish": True}, id=f"{name}-polished") for name in ("ga", "de", "cmaes", "random")),
+]
+"""Each algorithm, plain and with what can be added to it."""
+
+
 def shortfall(candidate):
     return sum((gene - 0.4) ** 2 for gene in candidate.genome)
 
@@ -49,21 +56,21 @@ def carry_on(one, order, *, until=None):
     return one
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_it_keeps_its_budget_and_ranks(algorithm):
-    one = carry_on(search(algorithm), random.Random(1))
+@pytest.mark.parametrize(("algorithm", "changes"), KINDS)
+def test_it_keeps_its_budget_and_ranks(algorithm, changes):
+    one = carry_on(search(algorithm, **changes), random.Random(1))
     one.close()
-    assert one.stopped() == "all 6 generations done"
+    assert one.stopped().endswith("all 6 generations done")
     assert one.evaluations == one.completed == one.births == one.settings.most_evaluations
     assert one.best() == one.hall_of_fame[0]
     assert one.ranking() == sorted(one.population, key=lambda each: (each.fitness, each.candidate.individual))
     assert one.best().fitness <= one.ranking()[0].fitness
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_its_operators_are_known(algorithm):
+@pytest.mark.parametrize(("algorithm", "changes"), KINDS)
+def test_its_operators_are_known(algorithm, changes):
     """A checkpoint with an unknown one is refused."""
-    for each in carry_on(search(algorithm), random.Random(1)).population:
+    for each in carry_on(search(algorithm, **changes), random.Random(1)).population:
         made = each.candidate.to_dict()
         try:
             Candidate.from_dict(made)
@@ -80,20 +87,20 @@ def test_an_algorithm_may_have_operators_of_its_own(monkeypatch):
     assert Candidate.from_dict(made).operator == "gaussian+made_up"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_order_of_results_matters_only_where_it_is_said(algorithm):
-    one, same, other = (carry_on(search(algorithm), random.Random(order)) for order in (1, 1, 2))
+@pytest.mark.parametrize(("algorithm", "changes"), KINDS)
+def test_the_order_of_results_matters_only_where_it_is_said(algorithm, changes):
+    one, same, other = (carry_on(search(algorithm, **changes), random.Random(order)) for order in (1, 1, 2))
     assert one.state() == same.state(), HINT
     assert (one.state() != other.state()) == one.by_order
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("until", [3, 10, 17, 33])
-def test_from_any_state_it_goes_on_as_if_never_stopped(algorithm, until):
+@pytest.mark.parametrize(("algorithm", "changes"), KINDS)
+@pytest.mark.parametrize("until", [3, 10, 17, 33, 44, 52])
+def test_from_any_state_it_goes_on_as_if_never_stopped(algorithm, until, changes):
     """Where what comes next does not depend on the order; where it does, `test_study_steady` follows the record."""
-    whole = carry_on(search(algorithm), random.Random(1))
-    state = json.loads(json.dumps(carry_on(search(algorithm), random.Random(1), until=until).state()))
-    again = search(algorithm)
+    whole = carry_on(search(algorithm, **changes), random.Random(1))
+    state = json.loads(json.dumps(carry_on(search(algorithm, **changes), random.Random(1), until=until).state()))
+    again = search(algorithm, **changes)
     again.restore(state)
     assert json.loads(json.dumps(again.state())) == state
     carry_on(again, random.Random(9))

@@ -142,8 +142,10 @@ def test_variants_of_the_genetic_algorithm():
     assert settings_of("ga_1/n", own, 10).mutation.probability == 0.1
     wide = settings_of("ga_wide", own, 10)
     assert (wide.algorithm, wide.crossover.eta, wide.mutation.eta) == ("ga", 5.0, 8.0)
-    found = searched(task(seeds=(1,), algorithms=("ga", "ga_1/n", "ga_wide")))
-    assert len({row["best_fitness"] for row in found}) == 3
+    assert settings_of("de+polish", own, 10) == replace(own, algorithm="de", polish=True)
+    found = searched(task(seeds=(1,), algorithms=("ga", "ga_1/n", "ga_wide", "ga_1/n+polish")))
+    assert len({row["best_fitness"] for row in found}) == 4
+    assert {row["solved"] for row in found} == {150}
 
 
 FROZEN = {
