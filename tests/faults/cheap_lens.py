@@ -46,7 +46,8 @@ def bowl(family, designs, plan, *, backend, fields=False):
         if "gate" in plan:
             pass_through(Path(plan["gate"]["folder"]), plan["gate"]["after"])
         time.sleep(plan["sleep_s"])
-        outcomes.append(misbehaved(design, plan.get("fault")) or solved(design, plan["cell"] / PLAN["cell"] - 1.0))
+        coarse = plan.get("cell", PLAN["cell"]) / PLAN["cell"] - 1.0
+        outcomes.append(misbehaved(design, plan.get("fault")) or solved(design, coarse))
     return outcomes
 
 
