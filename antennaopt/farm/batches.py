@@ -112,6 +112,7 @@ def cut_into_waves(
     wave: int,
     most: int,
     at_once: int | None = None,
+    shared: bool = False,
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
@@ -125,6 +126,7 @@ def cut_into_waves(
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
+        shared: Whether cores take antennas from the end: then batches are alike.
     """
     grain = at_once or wave
     if batch_size != "auto" or most < grain:
@@ -134,22 +136,25 @@ def cut_into_waves(
     rounds = min(max(-(-len(jobs) // (device_count * wave)), 1), ROUNDS)
     rounds = max(rounds, -(-grains // (device_count * (most // grain))))
     count = max(min(rounds * device_count, grains), 1)
-    ends = accumulate(
-        grain * size for size in _sizes(grains, count, device_count, most=most // grain, wave=max(wave // grain, 1))
-    )
+    small, larger = divmod(grains, count)
+    sizes = [small + (place < larger) for place in range(count)]
+    if not shared:
+        sizes = _small_at_ends(sizes, device_count, most=most // grain, wave=max(wave // grain, 1))
+    ends = accumulate(grain * size for size in sizes)
     return [list(jobs[begin:end]) for begin, end in pairwise((0, *ends)) if begin < len(jobs)]
 
 
-def _sizes(grains: int, count: int, device_count: int, *, most: int, wave: int) -> list[int]:
-    """Return sizes of `count` batches: those that devices begin and end with half of the mean, in whole waves."""
+def _small_at_ends(sizes: list[int], device_count: int, *, most: int, wave: int) -> list[int]:
+    """Return other sizes: batches that devices begin and end with are half of the mean, in whole waves, if they can."""
+    count, grains = len(sizes), sum(sizes)
     edge, inner = grains // (2 * count) // wave * wave, count - 2 * device_count
-    if edge and inner > 0:
-        small, larger = divmod(grains - 2 * device_count * edge, inner)
-        if small + (larger > 0) <= most:
-            edges = [edge] * device_count
-            return [*edges, *(small + (place < larger) for place in range(inner)), *edges]
-    small, larger = divmod(grains, count)
-    return [small + (place < larger) for place in range(count)]
+    if not edge or inner < 1:
+        return sizes
+    small, larger = divmod(grains - 2 * device_count * edge, inner)
+    if small + (larger > 0) > most:
+        return sizes
+    edges = [edge] * device_count
+    return [*edges, *(small + (place < larger) for place in range(inner)), *edges]
 
 
 def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: int, most: int) -> int:

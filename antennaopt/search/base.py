@@ -97,7 +97,6 @@ class Search(ABC):
         self.completed = 0
         self._best_before: float | None = None
         self.polish = Polish(settings, self.genes) if settings.polish and not self.by_order else None
-        self._before = settings if self.polish is None else settings.before_polish
         self.climb = None if ladder is None else Climb(ladder, self._before)
 
     @abstractmethod
@@ -197,6 +196,11 @@ class Search(ABC):
             return self._over(self._before.stop, self._before.generations, wall_seconds)
         climb = self.climb
         return climb.step(self.generation, self._over(climb.stop, climb.generations, wall_seconds))
+
+    @property
+    def _before(self) -> EvolutionSettings:
+        """The search without its local search."""
+        return self.settings if self.polish is None else self.settings.before_polish
 
     @property
     def _is_good_enough(self) -> bool:
