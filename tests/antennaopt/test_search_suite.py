@@ -7,11 +7,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from antennaopt.bench import suite
 from antennaopt.bench.running_time import (
     ENDS,
+    FIRST,
     best_at,
     ends_of,
     expected_running_time,
@@ -37,6 +39,7 @@ from antennaopt.search.objectives import Ranking
 
 CALLS = []
 RULE = Path(__file__).parents[2] / "benchmarks" / "search_rule"
+STORED = Path(__file__).parents[2] / "results" / "benchmarks" / "h200" / "search_suite.jsonl"
 
 
 def bowl(family, designs, plan, *, backend="cpu", **how):
@@ -164,8 +167,15 @@ def test_problems_are_frozen(problem):
     genes, digest = FROZEN[problem]
     assert len(load_experiment(frozen(problem)).genes) == genes
     assert hashlib.sha256(frozen(problem).read_bytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_targets_lie_between_ends_of_stored_searches(problem):
+    rows = [json.loads(line) for line in STORED.read_text("utf-8").splitlines()]
+    mine = [row for row in rows if row["problem"] == problem]
     first, best = ENDS[problem]
-    assert 0.0 <= best < first
+    assert first == pytest.approx(np.median([best_at(row, FIRST) for row in mine]), rel=5e-3)
+    assert best == pytest.approx(min(row["best_fitness"] for row in mine), rel=5e-3)
 
 
 def test_rules_are_made_on_other_problems():
