@@ -93,8 +93,8 @@ def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
     waves = _waves(xp, times.tobytes(), frequencies.tobytes())
-    if xp is np:  # one antenna at a time: products of other shapes and layouts may round differently
-        sums = np.stack([waves @ np.ascontiguousarray(one, dtype=float) for one in samples])
+    if xp is np:  # one antenna at a time and not by BLAS: it rounds differently with other shapes, layouts and threads
+        sums = np.stack([np.einsum("fs,sn->fn", waves, np.ascontiguousarray(one, dtype=float)) for one in samples])
     else:
         sums = waves @ samples.astype(float, order="C")
     return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
