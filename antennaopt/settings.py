@@ -25,6 +25,11 @@ class ReportedModes:
     modes: tuple[str, ...] = ()
 
 
+LEAST_DECAY_DB = 20.0
+SOONER_DB = 10.0
+"""By how much less the energy must fall after a short pulse."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SolverSettings:
     """Settings of the plan of a lattice, SI.
@@ -45,6 +50,8 @@ class SolverSettings:
         surfaces: The permittivity tensor where a dielectric surface cuts cells, `full` or `diagonal`; None for the
             diagonal in a search and the full one in `simulate` and in certificates.
         report_modes: Planes in which modes are reported.
+        pulse: `full`, or `short`: two fifths as long, and the stop `SOONER_DB` earlier; None for the short one in a
+            search and the full one in `simulate` and in certificates.
     """
 
     frequencies: tuple[float, ...]
@@ -61,6 +68,7 @@ class SolverSettings:
     precision: str = "float32"
     surfaces: str | None = None
     report_modes: tuple[ReportedModes, ...] = ()
+    pulse: str | None = None
 
     @classmethod
     def of(cls, table: SolverSettings | Mapping[str, Any]) -> SolverSettings:
@@ -79,18 +87,23 @@ class SolverSettings:
         return replace(self, cell=cell, cells_per_wavelength=None, grid=None)
 
     def in_a_search(self) -> SolverSettings:
-        """Return the same with the tensor at surfaces that a search takes, where none is given."""
-        return replace(self, surfaces=self.surfaces or "diagonal")
+        """Return the same with the tensor at surfaces and the pulse that a search takes, where none is given."""
+        return replace(self, surfaces=self.surfaces or "diagonal", pulse=self.pulse or "short")
+
+    def as_solved_alone(self) -> SolverSettings:
+        """Return the same with the tensor at surfaces and the pulse of `simulate` and of certificates."""
+        return replace(self, surfaces="full", pulse="full")
 
     def step_counts(self) -> dict[str, int]:
         """Return `steps` and `max_steps`, where they are given."""
         return {name: count for name in ("steps", "max_steps") if (count := getattr(self, name))}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every entry by name, in the order above; `report_modes`, as tables, where there are any."""
+        """Return every entry by name, in the order above; `report_modes`, as tables, and `pulse` where given."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         planes = [{"plane": one.plane, "modes": list(one.modes)} for one in data.pop("report_modes")]
-        return {**data, **({"report_modes": planes} if planes else {})}
+        pulse = data.pop("pulse")
+        return {**data, **({"report_modes": planes} if planes else {}), **({"pulse": pulse} if pulse else {})}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py [--cases NAME ...] [--cells MM ...] [--densities N ...] [--from COARSE FINE]
                                   [--order P | stored] [--set KEY=VALUE ...] [--repeat N] [--jobs N]
-                                  [--json FILE | --add-to FILE]
+                                  [--json FILE | --add-to FILE | --as-in-search FILE]
 
 A case may be given by part of its name, its family, or its set: `reference`, `holdout`, `rods`, `other-feeds`. The
 last is solved with `--densities`, cells a wavelength as in an experiment; the others with `--cells`. Every figure
@@ -11,6 +11,9 @@ within 20 dB of boresight, radiation efficiency. A star marks what misses the go
 
 `--json` writes a new file. `--add-to` replaces the rows of the chosen cases in a file and keeps its other rows; added
 rows have no seconds, since the machine's state belongs to the whole file.
+
+`--as-in-search` solves the cases on the meshes with a goal as a search does, and with the full pulse in place of the
+short one, and puts these rows into a file.
 
 Seconds are processor time from a design to its figures, the median of `--repeat` solutions. Antennas, meshes and both
 time steps take turns, so that a change of the machine's speed meets all of them; the spread is half the range over the
@@ -47,6 +50,8 @@ CELLS_MM = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1)
 EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulate --extrapolate`, to fit its orders to
 DENSITIES = (20, 30, 40, 60)
 EXTRAPOLATED_FROM, FINER = 20, "finer"  # of the set on other feeds, as `simulate --extrapolate` chooses the second mesh
+SEARCH_MM, SEARCH_DENSITIES = (0.3, 0.2), (20, 30)  # with a goal
+PULSES = ("full", "short")
 REPEAT = 3
 HEADINGS = ("D dB", "S11", "E dB", "H dB", "efficiency")
 DENSITY_GHZ, DENSITY_PERMITTIVITY = 31.5, 2.53  # what the goals' cells a wavelength are counted in
@@ -111,6 +116,21 @@ def solve_one(job, changes):
     began = time.process_time()
     outcome = solve(job.name, job.cell, **{**slower, **changes})
     return outcome, time.process_time() - began
+
+
+def solve_in_search(job, pulse):
+    """One antenna on one mesh as a search solves it, but for the pulse."""
+    settings = {"surfaces": "diagonal", "pulse": pulse}
+    return row(job.name, job.mesh, job.cell, Solved(solve(job.name, job.cell, **settings), [1.0])) | {"pulse": pulse}
+
+
+def search_rows(names, processes):
+    """Return a row of each antenna, mesh with a goal and pulse; without seconds."""
+    jobs = all_jobs(names, SEARCH_MM, SEARCH_DENSITIES, (0.0, 0.0), None)
+    given = [(job, pulse) for job in jobs if not job.slow for pulse in PULSES]
+    with ProcessPoolExecutor(processes) as pool:
+        found = pool.map(solve_in_search, *zip(*given, strict=True))
+    return [{key: value for key, value in one.items() if key not in ("seconds", "spread", "rms")} for one in found]
 
 
 def signed_errors(off):
@@ -277,7 +297,14 @@ def main():
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     target.add_argument("--add-to", type=Path, metavar="FILE", help="replace the rows of these cases, without seconds")
+    target.add_argument("--as-in-search", type=Path, metavar="FILE", help="put rows of searches' settings into a file")
     arguments = parser.parse_args()
+    if arguments.as_in_search:
+        file = arguments.as_in_search
+        found = json.loads(file.read_text("utf-8"))
+        found["search_rows"] = search_rows(chosen_cases(arguments.cases), arguments.jobs)
+        file.write_text(compact(json.dumps(found, indent=1)) + "\n", "utf-8")
+        return
     changes = {}
     for setting in arguments.set:
         key, _, value = setting.partition("=")

@@ -89,6 +89,23 @@ def worst_table(rows):
     return table(("set", "cell (mm)", *HEADINGS, "median seconds", "median cells"), found)
 
 
+def search_table(rows):
+    """Return the largest error of all antennas of a set, by mesh and pulse, with the steps over the full pulse's."""
+    found = []
+    for group in SETS:
+        for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
+            usual = None
+            for pulse in ("full", "short"):
+                ours = [row for row in rows if (row["mesh"], row["set"], row["pulse"]) == (mesh, group, pulse)]
+                largest = {key: max(row[key] for row in ours) for key in COLUMNS}
+                missed = {key for row in ours for key in misses(row)}
+                steps = sum(row["steps"] for row in ours)
+                usual = usual or steps
+                name = (group, mesh_name(ours[0]), pulse)
+                found.append([*name, *error_columns(largest, missed), f"{steps / usual:.2f}"])
+    return table(("set", "cell (mm)", "pulse", *HEADINGS, "steps"), found)
+
+
 def family_table(rows, titles, meshes):
     """Return the worst of each family, all sets of the rows together."""
     found = []

@@ -1,12 +1,24 @@
-"""Pulses in time."""
+"""Pulses in time.
+
+References:
+    Nuttall, Some windows with very good sidelobe behavior, IEEE Trans. Acoust. Speech Signal Process. 29 (1981) 84.
+    Lewitt, Multidimensional digital image representations using generalized Kaiser-Bessel window functions, J. Opt.
+    Soc. Am. A 7 (1990) 1834: the window of order m and its spectrum.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ive
 
 _REACH = 5.0  # a Gaussian is cut at this many standard deviations: -109 dB
+_BETA = 9.0
+_ZERO = math.hypot(_BETA, 5.763459196894550)  # pi times duration times `width`; the second is the first zero of j2
+_EDGE = 0.491  # of `width`: there the spectrum of a `KaiserPulse` is 10 dB below that at the carrier
+_WIDEST = 0.37  # its `width` over the carrier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +45,35 @@ class GaussianPulse:
         return np.sin(2 * np.pi * self.centre * t) * np.exp(-((2 * np.pi * self.width * t) ** 2) / 2)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KaiserPulse:
+    """sin(2 pi fc (t - t0)) u^2 I2(beta u) / I2(beta), u^2 = 1 - (2 (t - t0) / duration)^2, beta = 9; odd, without DC.
+
+    The window of Kaiser and Bessel, of order 2: its slope too is zero at both ends. Beyond the first zero its spectrum
+    is at least 63 dB below that at the carrier, and falls with the third power of the distance.
+
+    Attributes:
+        centre: Carrier fc, Hz.
+        width: Distance from the carrier to the first zero of the spectrum, Hz.
+    """
+
+    centre: float
+    width: float
+
+    @property
+    def duration(self) -> float:
+        """From the first step to the last, s."""
+        return _ZERO / (np.pi * self.width)
+
+    def samples(self, time_step: float) -> np.ndarray:
+        """Values at (n + 1/2) dt while the pulse lasts, shape (steps,)."""
+        steps = int(np.ceil(self.duration / time_step))
+        t = (np.arange(steps) + 0.5) * time_step - self.duration / 2
+        u = np.sqrt(np.clip(1 - (2 * t / self.duration) ** 2, 0.0, 1.0))
+        window = u**2 * ive(2, _BETA * u) * np.exp(_BETA * (u - 1)) / ive(2, _BETA)
+        return np.sin(2 * np.pi * self.centre * t) * window
+
+
 def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
     """Return a pulse that covers the frequencies and leaves the guide's slow waves near cutoff alone.
 
@@ -49,3 +90,20 @@ def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
     centre = (low + high) / 2
     needed = (high - low) / 3
     return GaussianPulse(centre=centre, width=max(needed, min((centre - cutoff) / 3.7, 0.1 * centre)))
+
+
+def short_pulse_for(frequencies: np.ndarray, cutoff: float) -> KaiserPulse:
+    """Return the shortest pulse that covers the frequencies and leaves the guide's slow waves near cutoff alone.
+
+    Two fifths as long as that of `pulse_for`. The first zero of the spectrum lies at cutoff, at most 0.37 of the
+    carrier away. The farther away the carrier, the shorter the pulse: it is above the middle of the band, so far that
+    the lowest frequency is 10 dB below it. No frequency has less; for a wide band the zero moves below cutoff.
+
+    Args:
+        frequencies: Hz.
+        cutoff: Of the feed's mode, Hz.
+    """
+    low, high = float(np.min(frequencies)), float(np.max(frequencies))
+    middle = (low + high) / 2
+    centre = max(middle, min((low - _EDGE * cutoff) / (1 - _EDGE), cutoff / (1 - _WIDEST)))
+    return KaiserPulse(centre=centre, width=max((high - low) / 2 / _EDGE, min(centre - cutoff, _WIDEST * centre)))

@@ -61,7 +61,8 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"tolerance    {line}" for line in tolerance_lines(experiment)]
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.reach() if genes else experiment.bounds()
-    chosen = plan(experiment.kind, lower, upper, experiment.solver.settings)
+    settings = experiment.solver.settings
+    chosen = plan(experiment.kind, lower, upper, settings.in_a_search() if experiment.genes else settings)
     grid = chosen.to_dict()
     lines.append(
         f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "

@@ -41,7 +41,7 @@ from antennaopt.experiment.fields import (
 from antennaopt.experiment.planes import Planes
 from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
-from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
+from antennaopt.settings import CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
@@ -344,7 +344,7 @@ class Solver(Table):
     cells_per_wavelength: Number | None = Field(default_factory=_cells, gt=0.0, le=200.0)
     courant_fraction: Number = Field(default=SolverSettings.courant_fraction, gt=0.0, le=1.0)
     max_steps: Count | None = None
-    decay_db: Number = Field(default=SolverSettings.decay_db, ge=20.0, le=150.0)
+    decay_db: Number = Field(default=SolverSettings.decay_db, ge=LEAST_DECAY_DB, le=150.0)
     pml_cells: Annotated[int, Strict()] = Field(default=SolverSettings.pml_cells, ge=4, le=64)
     pml_distance: Length | None = None
     grid: Annotated[tuple[int, int] | None, BeforeValidator(_grid)] = None
@@ -352,11 +352,13 @@ class Solver(Table):
     precision: Literal["float32", "float64"] = "float32"
     surfaces: Literal["full", "diagonal"] | None = None
     report_modes: Planes = ()
+    pulse: Literal["full", "short"] | None = None
 
     @model_serializer(mode="wrap")
     def _plain(self, standard: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write `report_modes` only where there are any, so that digests of files without them stay as they were."""
-        return {name: value for name, value in standard(self).items() if value or name != "report_modes"}
+        """Write `report_modes` and `pulse` only where given: digests of files without them stay as they were."""
+        late = ("report_modes", "pulse")
+        return {name: value for name, value in standard(self).items() if value or name not in late}
 
     @property
     def settings(self) -> SolverSettings:

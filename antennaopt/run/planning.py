@@ -49,7 +49,7 @@ def standard_evaluate() -> Evaluate:
 
 
 def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Plan the same antennas with exactly half the cell of a plan and full tensors at surfaces.
+    """Plan the same antennas with exactly half the cell of a plan, full tensors at surfaces and the full pulse.
 
     Steps that were asked for are doubled.
 
@@ -59,7 +59,8 @@ def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, An
     """
     given = experiment.solver.settings
     steps = {name: 2 * count for name, count in given.step_counts().items()}
-    return plan_for(experiment, replace(given.with_cell(plan["cell"] / 2), surfaces="full", **steps), losses=True)
+    finer = replace(given.with_cell(plan["cell"] / 2).as_solved_alone(), **steps)
+    return plan_for(experiment, finer, losses=True)
 
 
 def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, losses: bool = False) -> dict[str, Any]:

@@ -21,12 +21,13 @@ from fdtd.axisymmetric.scene import Scene
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
 from fdtd.farfield.cuts import equal_angles, theta_intervals
-from fdtd.waveforms import GaussianPulse, pulse_for
+from fdtd.waveforms import GaussianPulse, KaiserPulse, pulse_for, short_pulse_for
 
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
 ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
 _MARGIN = 2  # cells between the antenna and the contour
 _SAMPLES_PER_PERIOD = 5
+_MAY_BE_FALSE = {"own_feeds", "short_pulse"}  # of a `Layout`; plans of before do not have them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,7 @@ class Settings:
         exact_steps: Run exactly this many steps, without the energy stop.
         shape: (nr, nz) to use instead of the smallest that fits.
         surfaces: "full" or "diagonal".
+        pulse: "full", or "short": two fifths as long, with less at the lowest frequency.
     """
 
     frequencies: tuple[float, ...]
@@ -90,6 +92,7 @@ class Settings:
     exact_steps: int | None = None
     shape: tuple[int, int] | None = None
     surfaces: str = "full"
+    pulse: str = "full"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +112,10 @@ class Layout:
         decay: Energy ratio at which an antenna is done; 0 runs all steps.
         frequencies: Frequencies of the results, Hz.
         design_frequency: Where loss tangents hold, Hz.
-        pulse_centre, pulse_width: See `fdtd.waveforms.GaussianPulse`, Hz.
+        pulse_centre, pulse_width: See `fdtd.waveforms`, Hz.
         surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
         own_feeds: Whether radii or fillings of feeds differ; `feed_columns` is that of the widest then.
+        short_pulse: Whether the source's waveform is a `KaiserPulse`; else it is a `GaussianPulse`.
     """
 
     nr: int
@@ -140,17 +144,18 @@ class Layout:
     pulse_width: float
     surfaces: str
     own_feeds: bool = False
+    short_pulse: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for JSON; `own_feeds` where it is true."""
-        return {name: value for name, value in asdict(self).items() if name != "own_feeds" or value}
+        """Plain numbers, for JSON; what may be false where it is true."""
+        return {name: value for name, value in asdict(self).items() if name not in _MAY_BE_FALSE or value}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Layout:
         """The layout that `to_dict` wrote; unknown keys are refused."""
         known = {field.name for field in fields(cls)}
-        if set(data) | {"own_feeds"} != known:
-            wrong = sorted((set(data) | {"own_feeds"}) ^ known)
+        if set(data) | _MAY_BE_FALSE != known:
+            wrong = sorted((set(data) | _MAY_BE_FALSE) ^ known)
             raise ConfigError(f"layout has keys {wrong} too many or too few; it is of another version")
         return cls(**{**data, "frequencies": tuple(data["frequencies"])})
 
@@ -209,9 +214,9 @@ class Layout:
         )
 
     @property
-    def pulse(self) -> GaussianPulse:
+    def pulse(self) -> GaussianPulse | KaiserPulse:
         """The source's waveform."""
-        return GaussianPulse(centre=self.pulse_centre, width=self.pulse_width)
+        return (KaiserPulse if self.short_pulse else GaussianPulse)(centre=self.pulse_centre, width=self.pulse_width)
 
 
 def check_bodies(layout: Layout, scene: Scene) -> None:
@@ -265,6 +270,7 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
         frequencies=tuple(float(f) for f in settings.frequencies),
         design_frequency=settings.design_frequency,
         surfaces=settings.surfaces,
+        short_pulse=settings.pulse == "short",
         own_feeds=extent.own_feeds,
         **box,
         **_feed(extent, lattice),
@@ -352,7 +358,7 @@ def _feed(extent: Extent, lattice: AxisymmetricGrid) -> dict[str, int]:
 def _times(extent: Extent, settings: Settings, cutoff: float, dt: float) -> dict[str, Any]:
     """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name; dt is the time step, s."""
     lowest, highest = min(settings.frequencies), max(settings.frequencies)
-    pulse = pulse_for(np.array(settings.frequencies), cutoff)
+    pulse = (short_pulse_for if settings.pulse == "short" else pulse_for)(np.array(settings.frequencies), cutoff)
     record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * dt)))
     check_every = record_every * math.ceil(160 / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
