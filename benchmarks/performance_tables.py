@@ -112,6 +112,19 @@ def fast_device() -> str:
             (study["again"], "the same, kernels cached", "the same, `--no-cache`"),
         )
     ]
+    large, searched = (next(row for row in rows("h200/hundred_thousand") if row["name"] == name)
+                       for name in ("study", "yield"))  # fmt: skip
+    lines += [
+        [
+            f"{row['antennas']:,} of the same lenses{more}",
+            f"{row['search_seconds']:.0f} s of search",
+            f"`{row['command']}`",
+        ]
+        for row, more in (
+            (large, ", 2,112 a generation"),
+            (searched, f" searched for their yield, with {searched['samples']:,} made samples of the promising ones"),
+        )
+    ]
     best = rows("h200/evaluate")[-1]
     rate = best["shape"][0] * best["shape"][1] * best["steps"] / best["stage_seconds"]["step"]
     lines.append([
