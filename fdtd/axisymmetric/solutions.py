@@ -328,8 +328,8 @@ def _band(layout: Layout) -> tuple[float, float]:
     It begins above the cutoff of every feed, which the lowest frequency is at least 1.02 times.
     """
     low, high = min(layout.frequencies), max(layout.frequencies)
-    spread = max(high - low, 0.05 * layout.pulse_centre) / 2
     middle = (low + high) / 2
+    spread = max(high - low, 0.05 * middle) / 2
     return max(middle - spread, 0.99 * low), middle + spread
 
 
