@@ -9,12 +9,14 @@ References:
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ive
 
 _REACH = 5.0  # a Gaussian is cut at this many standard deviations: -109 dB
+_DEVIATIONS = 3.7  # standard deviations from the carrier to cutoff: 59 dB below it
 _BETA = 9.0
 _ZERO = math.hypot(_BETA, 5.763459196894550)  # pi times duration times `width`; the second is the first zero of j2
 _EDGE = 0.491  # of `width`: there the spectrum of a `KaiserPulse` is 10 dB below that at the carrier
@@ -22,56 +24,79 @@ _WIDEST = 0.37  # its `width` over the carrier
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianPulse:
-    """sin(2 pi fc (t - t0)) exp(-(t - t0)^2 / (2 tau^2)): odd about its centre, so without DC.
+class Pulse(ABC):
+    """A carrier sin(2 pi fc (t - t0)) in a window: odd about its centre, so without DC.
 
     Attributes:
         centre: Carrier fc, Hz.
-        width: Standard deviation of the spectrum's magnitude, Hz; tau = 1 / (2 pi width).
+        width: Of the spectrum, Hz; the classes say to where.
     """
 
     centre: float
     width: float
 
     @property
+    @abstractmethod
     def duration(self) -> float:
         """From the first step to the last, s."""
-        return 2 * _REACH / (2 * np.pi * self.width)
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Standard deviation of the magnitude of a Gaussian spectrum as wide as this one, Hz."""
+
+    @abstractmethod
+    def window(self, t: np.ndarray) -> np.ndarray:
+        """Values of the window at times from the pulse's centre, s; same shape."""
 
     def samples(self, time_step: float) -> np.ndarray:
         """Values at (n + 1/2) dt while the pulse lasts, shape (steps,)."""
         steps = int(np.ceil(self.duration / time_step))
         t = (np.arange(steps) + 0.5) * time_step - self.duration / 2
-        return np.sin(2 * np.pi * self.centre * t) * np.exp(-((2 * np.pi * self.width * t) ** 2) / 2)
+        return np.sin(2 * np.pi * self.centre * t) * self.window(t)
 
 
 @dataclass(frozen=True, kw_only=True)
-class KaiserPulse:
-    """sin(2 pi fc (t - t0)) u^2 I2(beta u) / I2(beta), u^2 = 1 - (2 (t - t0) / duration)^2, beta = 9; odd, without DC.
-
-    The window of Kaiser and Bessel, of order 2: its slope too is zero at both ends. Beyond the first zero its spectrum
-    is at least 63 dB below that at the carrier, and falls with the third power of the distance.
-
-    Attributes:
-        centre: Carrier fc, Hz.
-        width: Distance from the carrier to the first zero of the spectrum, Hz.
-    """
-
-    centre: float
-    width: float
+class GaussianPulse(Pulse):
+    """Window exp(-t^2 / (2 tau^2)); `width` is the standard deviation of the spectrum's magnitude, 1 / (2 pi tau)."""
 
     @property
     def duration(self) -> float:
-        """From the first step to the last, s."""
+        """See `Pulse`."""
+        return 2 * _REACH / (2 * np.pi * self.width)
+
+    @property
+    def deviation(self) -> float:
+        """See `Pulse`."""
+        return self.width
+
+    def window(self, t: np.ndarray) -> np.ndarray:
+        """See `Pulse`."""
+        return np.exp(-((2 * np.pi * self.width * t) ** 2) / 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KaiserPulse(Pulse):
+    """Window u^2 I2(beta u) / I2(beta), u^2 = 1 - (2 t / duration)^2, beta = 9; `width`: to the spectrum's first zero.
+
+    The window of Kaiser and Bessel, of order 2: its slope too is zero at both ends. Beyond the first zero its spectrum
+    is at least 63 dB below that at the carrier, and falls with the third power of the distance.
+    """
+
+    @property
+    def duration(self) -> float:
+        """See `Pulse`."""
         return _ZERO / (np.pi * self.width)
 
-    def samples(self, time_step: float) -> np.ndarray:
-        """Values at (n + 1/2) dt while the pulse lasts, shape (steps,)."""
-        steps = int(np.ceil(self.duration / time_step))
-        t = (np.arange(steps) + 0.5) * time_step - self.duration / 2
+    @property
+    def deviation(self) -> float:
+        """See `Pulse`."""
+        return self.width / _DEVIATIONS
+
+    def window(self, t: np.ndarray) -> np.ndarray:
+        """See `Pulse`."""
         u = np.sqrt(np.clip(1 - (2 * t / self.duration) ** 2, 0.0, 1.0))
-        window = u**2 * ive(2, _BETA * u) * np.exp(_BETA * (u - 1)) / ive(2, _BETA)
-        return np.sin(2 * np.pi * self.centre * t) * window
+        return u**2 * ive(2, _BETA * u) * np.exp(_BETA * (u - 1)) / ive(2, _BETA)
 
 
 def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
@@ -89,7 +114,7 @@ def pulse_for(frequencies: np.ndarray, cutoff: float) -> GaussianPulse:
     low, high = float(np.min(frequencies)), float(np.max(frequencies))
     centre = (low + high) / 2
     needed = (high - low) / 3
-    return GaussianPulse(centre=centre, width=max(needed, min((centre - cutoff) / 3.7, 0.1 * centre)))
+    return GaussianPulse(centre=centre, width=max(needed, min((centre - cutoff) / _DEVIATIONS, 0.1 * centre)))
 
 
 def short_pulse_for(frequencies: np.ndarray, cutoff: float) -> KaiserPulse:

@@ -17,7 +17,6 @@ from antennaopt.families import kind
 from fdtd.axisymmetric.layout import Layout
 
 _MM = 1e3
-_WIDTHS_TO_ZERO = 3.7  # standard deviations of Meep's Gaussian in the width of a short pulse: -60 dB
 
 
 def meep_script(family: str, design: Mapping[str, float], plan: Mapping[str, Any], *, title: str) -> str:
@@ -58,7 +57,6 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
         title: In the script's heading.
     """
     layout = Layout.from_dict(plan["layout"])
-    widths = _WIDTHS_TO_ZERO if layout.short_pulse else 1.0
     known = kind(family, plan.get("bodies", ())).of(design)
     outline = known.outline(design)
     cell = layout.cell * _MM
@@ -96,7 +94,7 @@ def meep_model(family: str, design: Mapping[str, float], plan: Mapping[str, Any]
             "bottom_mm": height(layout.contour_bottom),
             "top_mm": height(layout.contour_top),
         },
-        "pulse": {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse_width / widths},
+        "pulse": {"centre_hz": layout.pulse_centre, "width_hz": layout.pulse.deviation},
         "cell_mm": cell,
         "looks_back": bool(plan.get("looks_back", False)),
     }

@@ -21,7 +21,7 @@ from fdtd.axisymmetric.scene import Scene
 from fdtd.cpml import AxialLayer, RadialLayer
 from fdtd.errors import ConfigError
 from fdtd.farfield.cuts import equal_angles, theta_intervals
-from fdtd.waveforms import GaussianPulse, KaiserPulse, pulse_for, short_pulse_for
+from fdtd.waveforms import GaussianPulse, KaiserPulse, Pulse, pulse_for, short_pulse_for
 
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
 ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
@@ -214,7 +214,7 @@ class Layout:
         )
 
     @property
-    def pulse(self) -> GaussianPulse | KaiserPulse:
+    def pulse(self) -> Pulse:
         """The source's waveform."""
         return (KaiserPulse if self.short_pulse else GaussianPulse)(centre=self.pulse_centre, width=self.pulse_width)
 
