@@ -26,8 +26,13 @@ class ReportedModes:
 
 
 LEAST_DECAY_DB = 20.0
+"""Of the energy at the stop."""
+
 SOONER_DB = 10.0
 """By how much less the energy must fall after a short pulse."""
+
+ADDED_LATER = ("report_modes", "pulse")
+"""Entries that tables have only where they are given: digests of files without them stay as they were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +104,15 @@ class SolverSettings:
         return {name: count for name in ("steps", "max_steps") if (count := getattr(self, name))}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every entry by name, in the order above; `report_modes`, as tables, and `pulse` where given."""
+        """Return every entry by name, in the order above; `report_modes` as tables, `ADDED_LATER` where given."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
-        planes = [{"plane": one.plane, "modes": list(one.modes)} for one in data.pop("report_modes")]
-        pulse = data.pop("pulse")
-        return {**data, **({"report_modes": planes} if planes else {}), **({"pulse": pulse} if pulse else {})}
+        data["report_modes"] = [{"plane": one.plane, "modes": list(one.modes)} for one in self.report_modes]
+        return {name: value for name, value in data.items() if value or name not in ADDED_LATER}
+
+    @property
+    def stop_db(self) -> float:
+        """How far below its peak the energy is at the stop, dB."""
+        return max(self.decay_db - (SOONER_DB if self.pulse == "short" else 0.0), LEAST_DECAY_DB)
 
 
 @dataclass(frozen=True, kw_only=True)

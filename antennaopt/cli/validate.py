@@ -62,7 +62,7 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.reach() if genes else experiment.bounds()
     settings = experiment.solver.settings
-    chosen = plan(experiment.kind, lower, upper, settings.in_a_search() if experiment.genes else settings)
+    chosen = plan(experiment.kind, lower, upper, settings.in_a_search() if genes else settings)
     grid = chosen.to_dict()
     lines.append(
         f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "

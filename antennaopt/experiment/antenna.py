@@ -41,7 +41,7 @@ from antennaopt.experiment.fields import (
 from antennaopt.experiment.planes import Planes
 from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
-from antennaopt.settings import CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SolverSettings
+from antennaopt.settings import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
@@ -356,9 +356,8 @@ class Solver(Table):
 
     @model_serializer(mode="wrap")
     def _plain(self, standard: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write `report_modes` and `pulse` only where given: digests of files without them stay as they were."""
-        late = ("report_modes", "pulse")
-        return {name: value for name, value in standard(self).items() if value or name not in late}
+        """Write entries that were added later only where they are given."""
+        return {name: value for name, value in standard(self).items() if value or name not in ADDED_LATER}
 
     @property
     def settings(self) -> SolverSettings:

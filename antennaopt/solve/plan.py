@@ -9,7 +9,7 @@ from typing import Any
 from antennaopt.families import SHARED, Body, Family, Making, kind, stack
 from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
-from antennaopt.settings import CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SOONER_DB, SolverSettings
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.planes import not_measured, planes_of
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.modes import ModePlane
@@ -236,7 +236,7 @@ def plan(
             courant_fraction=settings.courant_fraction,
             layer_cells=settings.pml_cells,
             layer_distance=settings.pml_distance,
-            decay_db=max(settings.decay_db - (SOONER_DB if settings.pulse == "short" else 0.0), LEAST_DECAY_DB),
+            decay_db=settings.stop_db,
             max_steps=settings.max_steps,
             exact_steps=settings.steps,
             shape=settings.grid,
