@@ -40,7 +40,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate
+from orders import EXTRAPOLATED, FITTED, OTHER_FEEDS, fitted_orders, misses, orders_to_extrapolate, worst_of
 from reference_antennas import COLUMNS, EVERY, FITTED_TO, RODS, SAME_FEED, SETS, cell_of, differences, solve, worst
 
 from antennaopt.bench.runner import Watch
@@ -118,21 +118,6 @@ def solve_one(job, changes):
     return outcome, time.process_time() - began
 
 
-def solve_in_search(job, pulse):
-    """One antenna on one mesh as a search solves it, but for the pulse."""
-    settings = {"surfaces": "diagonal", "pulse": pulse}
-    return row(job.name, job.mesh, job.cell, Solved(solve(job.name, job.cell, **settings), [1.0])) | {"pulse": pulse}
-
-
-def search_rows(names, processes):
-    """Return a row of each antenna, mesh with a goal and pulse; without seconds."""
-    jobs = all_jobs(names, SEARCH_MM, SEARCH_DENSITIES, (0.0, 0.0), None)
-    given = [(job, pulse) for job in jobs if not job.slow for pulse in PULSES]
-    with ProcessPoolExecutor(processes) as pool:
-        found = pool.map(solve_in_search, *zip(*given, strict=True))
-    return [{key: value for key, value in one.items() if key not in ("seconds", "spread", "rms")} for one in found]
-
-
 def signed_errors(off):
     """What orders are fitted to, by `orders.FITTED`; the pattern at all angles, as amplitude over boresight's."""
     cuts = np.concatenate([off["e_plane"].ravel(), off["h_plane"].ravel()])
@@ -183,6 +168,16 @@ def solve_all(jobs, changes, repeat, processes):
     else:
         solved = [run(job) for job in rounds]
     return {job: Solved(solved[at][0], [spent for _, spent in solved[at :: len(jobs)]]) for at, job in enumerate(jobs)}
+
+
+def search_rows(names, processes):
+    """Return a row of each antenna, mesh with a goal and pulse, solved as a search does; without seconds."""
+    jobs = [job for job in all_jobs(names, SEARCH_MM, SEARCH_DENSITIES, SEARCH_MM, None) if not job.slow]
+    found = []
+    for pulse in PULSES:
+        solved = solve_all(jobs, {"surfaces": "diagonal", "pulse": pulse}, 1, processes)
+        found += [row(job.name, job.mesh, job.cell, one) | {"pulse": pulse} for job, one in solved.items()]
+    return [{key: value for key, value in one.items() if key not in ("seconds", "spread", "rms")} for one in found]
 
 
 def chosen_orders(outcomes, wanted):
@@ -267,8 +262,7 @@ def print_summary(rows):
     for group in SETS:
         for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
             ours = [row for row in rows if row["mesh"] == mesh and row["set"] == group]
-            largest = {key: max(row[key] for row in ours) for key in COLUMNS}
-            missed = {key for row in ours for key in misses(row)}
+            largest, missed = worst_of(ours)
             cost = f"{median(row['seconds'] for row in ours):9.3f}{max(row['spread'] for row in ours):8.1%}"
             print(f"{group:41}{mesh_name(ours[0]):>6}{columns_of(largest, missed)}{cost}")
     print_orders(rows, "order of")

@@ -47,6 +47,11 @@ def misses(row):
     return [key for key, limit in zip(COLUMNS, limits, strict=True) if row[key] > limit] if limits else []
 
 
+def worst_of(rows):
+    """Return the largest error of each column over rows, and the columns in which any of them misses its goal."""
+    return {key: max(row[key] for row in rows) for key in COLUMNS}, {key for row in rows for key in misses(row)}
+
+
 def family_errors(rows, family, key):
     """Meshes (mm) and root mean squares of one figure over the antennas of a family."""
     ours = [row for row in rows if row["family"] == family and row["mesh"] != EXTRAPOLATED]

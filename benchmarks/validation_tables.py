@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 import numpy as np
-from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, OTHER_FEEDS, fitted_orders, misses
+from orders import EXTRAPOLATED, FITTED, HIGHEST_ORDER, OTHER_FEEDS, fitted_orders, misses, worst_of
 from reference_antennas import COLUMNS, EXTRAPOLATED_GOAL, GOALS, OUTLINE_GOALS, OUTLINE_KEYS, SETS
 
 from antennaopt.solve.extrapolate import QUANTITIES
@@ -82,8 +82,7 @@ def worst_table(rows):
     for group in SETS:
         for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
             ours = [row for row in rows if row["mesh"] == mesh and row["set"] == group]
-            largest = {key: max(row[key] for row in ours) for key in COLUMNS}
-            missed = {key for row in ours for key in misses(row)}
+            largest, missed = worst_of(ours)
             cells = f"{int(median(row['cells'] for row in ours))}" if mesh != EXTRAPOLATED else ""
             found.append([group, mesh_name(ours[0]), *error_columns(largest, missed), seconds_of(ours), cells])
     return table(("set", "cell (mm)", *HEADINGS, "median seconds", "median cells"), found)
@@ -97,8 +96,7 @@ def search_table(rows):
             usual = None
             for pulse in ("full", "short"):
                 ours = [row for row in rows if (row["mesh"], row["set"], row["pulse"]) == (mesh, group, pulse)]
-                largest = {key: max(row[key] for row in ours) for key in COLUMNS}
-                missed = {key for row in ours for key in misses(row)}
+                largest, missed = worst_of(ours)
                 steps = sum(row["steps"] for row in ours)
                 usual = usual or steps
                 name = (group, mesh_name(ours[0]), pulse)
