@@ -23,6 +23,14 @@ def on_host(array: Any) -> np.ndarray:
     return np.asarray(array) if fetch is None else fetch()
 
 
+def kept(xp: Any, array: np.ndarray) -> Any:
+    """Return a copy in an array library that any stream of a device may read: the host waits until it is there."""
+    copy = xp.asarray(array)
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
+    return copy
+
+
 def together_on_host(*arrays: Any) -> tuple[np.ndarray, ...]:
     """Return arrays of one library on the host; a device's in one copy, for the host waits for each."""
     xp = library(arrays[0])

@@ -223,32 +223,35 @@ def solve(
     Returns:
         One solution an antenna, of those that were chosen.
     """
-    called = time.perf_counter()
-    with _PREPARING:
-        marks = [time.perf_counter()]
-        media = fill(layout, scene, ARRAYS[backend]())
-        guides = Guides.of(layout, scene, keep.modes) if keep.modes else None
-        if hooks.choose is not None:
-            places = hooks.choose(media)
-            media, guides = media.of(places), guides and guides.chosen(places)
-            if media.batch == 0:
-                return []
-        problem, feeds = pose(layout, media, _map(layout, media, keep), keep.snapshots)
-    marks.append(time.perf_counter())
-    records = BACKENDS[backend](problem, precision, threads, hooks.watch)
-    marks.append(time.perf_counter())
-    losses = keep.losses or keep.fields
-    solved = solutions(
-        layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=losses, guides=guides
-    )
-    marks.append(time.perf_counter())
-    if hooks.stages is not None:
-        spent: dict[str, float] = dict(zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True))
-        if records.seconds is not None:
-            spent |= {"wait": marks[0] - called + spent["step"] - records.seconds, "step": records.seconds}
-        for name, seconds in spent.items():
-            hooks.stages[name] = hooks.stages.get(name, 0.0) + seconds
-    return solved
+    with backends.ahead(backend):
+        called = time.perf_counter()
+        with _PREPARING:
+            marks = [time.perf_counter()]
+            media = fill(layout, scene, ARRAYS[backend]())
+            guides = Guides.of(layout, scene, keep.modes) if keep.modes else None
+            if hooks.choose is not None:
+                places = hooks.choose(media)
+                media, guides = media.of(places), guides and guides.chosen(places)
+                if media.batch == 0:
+                    return []
+            problem, feeds = pose(layout, media, _map(layout, media, keep), keep.snapshots)
+        marks.append(time.perf_counter())
+        records = BACKENDS[backend](problem, precision, threads, hooks.watch)
+        marks.append(time.perf_counter())
+        losses = keep.losses or keep.fields
+        solved = solutions(
+            layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=losses, guides=guides
+        )
+        marks.append(time.perf_counter())
+        if hooks.stages is not None:
+            spent: dict[str, float] = dict(
+                zip(("rasterise", "step", "transform"), np.diff(marks).tolist(), strict=True)
+            )
+            if records.seconds is not None:
+                spent |= {"wait": marks[0] - called + spent["step"] - records.seconds, "step": records.seconds}
+            for name, seconds in spent.items():
+                hooks.stages[name] = hooks.stages.get(name, 0.0) + seconds
+        return solved
 
 
 def _map(layout: Layout, media: Media, keep: Keep) -> FieldMap | None:

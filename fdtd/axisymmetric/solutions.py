@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.arrays import library, on_host
+from fdtd.arrays import kept, library, on_host
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
@@ -86,7 +86,7 @@ def _transform(
 def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
     """cos(wt), then -sin(wt), (2 F, samples), in an array library; a device keeps them from batch to batch."""
     phase = 2 * np.pi * np.frombuffer(frequencies)[:, None] * np.frombuffer(times)
-    return xp.asarray(np.concatenate([np.cos(phase), -np.sin(phase)]))
+    return kept(xp, np.concatenate([np.cos(phase), -np.sin(phase)]))
 
 
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:

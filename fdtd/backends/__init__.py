@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ def _device_arrays() -> Any:
     from fdtd.backends import cuda
 
     return cuda.device().arrays
+
+
+def ahead(backend: str) -> AbstractContextManager[None]:
+    """Let what a device is given go ahead of batches that other threads step on it; nothing on the host."""
+    if backend != "cuda":
+        return nullcontext()
+    from fdtd.backends import cuda
+
+    return cuda.device().ahead()
 
 
 ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arrays, "reference": _host_arrays}

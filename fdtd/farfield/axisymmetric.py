@@ -30,7 +30,7 @@ import numpy as np
 from scipy.constants import speed_of_light
 from scipy.special import jv
 
-from fdtd.arrays import library
+from fdtd.arrays import kept, library
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.monitors import HuygensContour
 
@@ -138,7 +138,7 @@ class FarFieldTransform:
         xp = library(spectrum)
         frequencies, _, angles, size = self._matrix.shape
         if xp not in self._copies:
-            self._copies[xp] = xp.asarray(self._matrix.reshape(frequencies, 2 * angles, size))
+            self._copies[xp] = kept(xp, self._matrix.reshape(frequencies, 2 * angles, size))
         columns = np.moveaxis(spectrum.reshape(-1, frequencies, size), 0, -1)
         field = np.moveaxis(self._copies[xp] @ columns, -1, 0).reshape(*spectrum.shape[:-1], 2, angles)
         return field[..., 0, :], field[..., 1, :]

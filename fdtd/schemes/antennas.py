@@ -71,6 +71,7 @@ class Scheme:
         lead, pitch: Layout of the rows.
         launches: What steps a batch.
         records: Whether its launches record; if not, they never pass a sample.
+        looks: Whether a launch that ends in a look also computes the energy.
         doubled: Whether it has two buffers of fields; `launches` end in the first.
         at_once: Antennas that the device steps at a time; 1 where any number keeps it busy.
         pace: Cell-steps a second of a large batch, everything on, by the plan; of `one_step` only the least.
@@ -83,6 +84,7 @@ class Scheme:
     pitch: int
     launches: Launches
     records: bool = False
+    looks: bool = False
     doubled: bool = False
     at_once: int = 1
     pace: float
@@ -115,7 +117,7 @@ class _Target:
 
     def scheme(
         self, name: str, plan: Plan, launches: Launches, pace: float, *, file: str = "kernel.cu", at_once: int = 1,
-        records: bool = False, doubled: bool = False,
+        records: bool = False, looks: bool = False, doubled: bool = False,
     ) -> Scheme:  # fmt: skip
         """Return the scheme whose settings and layout are its plan's; numbers of eight bytes take twice the time."""
         return Scheme(
@@ -126,6 +128,7 @@ class _Target:
             pitch=plan.pitch,
             launches=launches,
             records=records,
+            looks=looks,
             doubled=doubled,
             at_once=at_once,
             pace=pace / (_BYTES[self.precision] / 4),
@@ -157,8 +160,9 @@ def _one_step(target: _Target, *, launches: int = 2, **tuning: int) -> Scheme:
 
 
 def _wavefront(target: _Target, **tuning: int) -> Scheme:
-    """Plan a block an antenna: all steps up to the next look in one launch."""
+    """Plan a block an antenna: all steps up to the next look in one launch, and the look."""
     grid, spans, limits = target.problem.grid, target.problem.media.spans, target.limits
+    check_every = target.problem.sampling.check_every
     made = wavefront.plan(
         target.work,
         reach=_last(spans.filled_columns),
@@ -171,12 +175,12 @@ def _wavefront(target: _Target, **tuning: int) -> Scheme:
         count = end - step
         yield Launch(
             kernel="wavefront", grid=(batch,), threads=made.threads, shared=made.shared_bytes,
-            arguments=(step, count, made.iterations(grid.nz, count)),
+            arguments=(step, count, made.iterations(grid.nz, count), int(end % check_every == 0)),
         )  # fmt: skip
 
     row = _ROW_SECONDS[made.cells * made.size // _PIECE - 1]
     pace = limits.multiprocessors * made.levels * grid.nr * grid.nz / (grid.nz + 1) / row
-    return target.scheme("wavefront", made, launches, pace, at_once=limits.multiprocessors, records=True)
+    return target.scheme("wavefront", made, launches, pace, at_once=limits.multiprocessors, records=True, looks=True)
 
 
 def _last(columns: np.ndarray) -> int:

@@ -33,7 +33,7 @@ class Recorder:
     def address(self, buffer):
         return 0
 
-    def program(self, text):
+    def program(self, text, place=0):
         self.texts.append(text)
         return self
 

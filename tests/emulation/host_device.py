@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from fdtd.schemes.machine import HOPPER, Limits
 
 _HEADER = Path(__file__).with_name("host_cuda.h")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')
-_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=fast", "-Wall", "-Wno-unknown-pragmas",
-          "-Wno-unused-function", "-Wno-unused-variable", "-Wno-maybe-uninitialized")  # fmt: skip
+_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fno-gnu-unique", "-ffp-contract=fast", "-Wall",
+          "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-variable",
+          "-Wno-maybe-uninitialized")  # fmt: skip
 _BUILDS = Path(tempfile.mkdtemp(prefix="fdtd-emulation-"))
 atexit.register(shutil.rmtree, _BUILDS, ignore_errors=True)
 
@@ -52,8 +54,14 @@ class HostDevice:
         now = buffer.copy()
         return lambda: now
 
-    def program(self, text: str) -> HostProgram:
-        return HostProgram(text)
+    def program(self, text: str, place: int = 0) -> HostProgram:
+        return HostProgram(f"{text}// place {place}\n" if place else text)
+
+    def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def ahead(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class HostProgram:

@@ -149,7 +149,7 @@ def test_texts_are_those_that_are_compiled() -> None:
     ahead = set(kernel_texts(problem, HOPPER, "skewed", steps=4, macros={"MOVE_ONLY": 1}))
 
     class Noting(HostDevice):
-        def program(self, text: str):
+        def program(self, text: str, place: int = 0):
             assert text in ahead
             return super().program(text)
 

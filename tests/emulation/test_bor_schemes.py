@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from host_device import HostDevice
 
 from fdtd.backends import cuda, reference
 from fdtd.errors import Unsuitable
+from fdtd.schemes.antennas import Launch, Scheme
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import PORT_WIDTHS, error, part, random_problem, record_errors
@@ -94,3 +96,28 @@ def test_wavefront_of_other_widths(shape: tuple[int, int]) -> None:
     assert measured.final is not None and expected.final is not None
     assert max(error(measured.final[:, c], expected.final[:, c]) for c in range(6)) < TOLERANCE["float32"]
     assert max(record_errors(measured, expected).values()) < TOLERANCE["float32"]
+
+
+@pytest.mark.parametrize("shape", [(27, 38), (61, 300)])
+def test_energy_inside_a_launch_has_the_bits_of_the_looks_between_launches(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]
+) -> None:
+    """With three and more rows a thread, antennas that stop at looks of their own, and blocks of two sizes."""
+    problem = random_problem(seed=41, order=1, batch=2, steps=120, decay=0.3, start=False, lossy=True, shape=shape)
+    inside = cuda.run(problem, scheme="wavefront", on=HostDevice())
+    make = cuda.SCHEMES["wavefront"]
+
+    def outside(*target: Any, **tuning: Any) -> Scheme:
+        made = make(*target, **tuning)
+
+        def launches(batch: int, step: int, end: int) -> Iterator[Launch]:
+            for one in made.launches(batch, step, end):
+                yield replace(one, arguments=(*one.arguments[:-1], 0))
+
+        return replace(made, looks=False, launches=launches)
+
+    monkeypatch.setitem(cuda.SCHEMES, "wavefront", outside)
+    between = cuda.run(problem, scheme="wavefront", on=HostDevice())
+    assert inside.energy.tobytes() == between.energy.tobytes()
+    assert (inside.energy < 1).all()
+    np.testing.assert_array_equal(inside.steps, between.steps)

@@ -52,8 +52,8 @@ def batch(emulated: HostDevice, study: SolverPlan) -> list[dict]:
 def test_figures_are_the_cpu_backends_whatever_the_batch(batch: list[dict], study: SolverPlan) -> None:
     """Double precision leaves nothing but rounding: 3e-9 dB allowed, 2e-14 dB measured.
 
-    Then both antennas again as in a worker with a device: two threads with a batch each, whose kernels share their
-    constant memory. To the bit as in one batch; without taking turns the emulation crashes.
+    Then both antennas again as in a worker with a device: two threads with a batch each, stepped at the same time. To
+    the bit as in one batch; with one constant memory for both the emulation crashes.
     """
     theirs = evaluate("hemispherical_lens", LENSES, study.to_dict(), backend="cpu")
     worst = 0.0

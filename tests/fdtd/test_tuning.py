@@ -36,7 +36,7 @@ class Counter:
     def download(self, buffer):
         return buffer
 
-    def program(self, text):
+    def program(self, text, place=0):
         return self
 
     def set_parameters(self, data):

@@ -9,7 +9,8 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -29,9 +30,63 @@ _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
 _STATE = 8  # numbers of a cell that a second buffer holds: six components, and the layers' memories
 _SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
-_STEPPING = threading.Lock()
-"""One batch steps at a time: kernels of equal text share their constant memory. Another thread may prepare the next
-batch meanwhile, or look at what the last one left."""
+
+class _Places:
+    """Places of batches that are stepped at the same time, and the device's time that each of them is charged.
+
+    Each place has streams and constant memory of its own, so that blocks of one batch take the multiprocessors that
+    antennas of another have left. The batch that came first goes first: else all would end at the same time, and
+    nothing would be stepped while the host looks at them. While n batches are stepped, each is charged an n-th of the
+    time: the sum over batches is the time in which any was stepped.
+    """
+
+    def __init__(self) -> None:
+        self._taken: list[int] = []
+        self._lock = threading.Lock()
+        self._stepping: list[int] = []  # places, in order of arrival
+        self._charged = 0.0  # s, to a batch that has been there from the beginning
+        self._since = 0.0
+
+    @contextmanager
+    def take(self) -> Iterator[int]:
+        """Take the lowest place that is free."""
+        with self._lock:
+            place = next(place for place in range(len(self._taken) + 1) if place not in self._taken)
+            self._taken.append(place)
+        try:
+            yield place
+        finally:
+            with self._lock:
+                self._taken.remove(place)
+
+    def rank(self, place: int) -> int:
+        """Return how many batches began before a place's."""
+        with self._lock:
+            return self._stepping.index(place)
+
+    @contextmanager
+    def stepping(self, place: int) -> Iterator[list[float]]:
+        """Count one more batch that is stepped; the seconds that it was charged are added to the list at the end."""
+        seconds: list[float] = []
+        with self._lock:
+            start = self._charge()
+            self._stepping.append(place)
+        try:
+            yield seconds
+        finally:
+            with self._lock:
+                seconds.append(self._charge() - start)
+                self._stepping.remove(place)
+
+    def _charge(self) -> float:
+        now = time.perf_counter()
+        if self._stepping:
+            self._charged += (now - self._since) / len(self._stepping)
+        self._since = now
+        return self._charged
+
+
+_PLACES = _Places()
 
 
 @lru_cache(maxsize=1)
@@ -80,16 +135,19 @@ def run(
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = device() if on is None else on
     name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
-    batch = Batch(where, problem, SCHEMES[name](problem, precision, where.limits, **choice), precision)
-    batch.running()  # waits until everything is in place
-    with _STEPPING:
-        start = time.perf_counter()
-        _march(batch, problem, watch)
-        records = batch.records()  # waits for the end
-        return replace(records, seconds=time.perf_counter() - start)
+    made = SCHEMES[name](problem, precision, where.limits, **choice)
+    with _PLACES.take() as place:
+        batch = Batch(where, problem, made, precision, place=place)
+        batch.running()  # waits until everything is there
+        with _PLACES.stepping(place) as seconds:
+            _march(batch, problem, watch, lambda: where.apart(place, _PLACES.rank(place)))
+            records = batch.records()  # waits for the end
+        return replace(records, seconds=seconds[0])
 
 
-def _march(batch: Batch, problem: Problem, watch: Watch | None) -> None:
+def _march(
+    batch: Batch, problem: Problem, watch: Watch | None, apart: Callable[[], AbstractContextManager[None]]
+) -> None:
     """Start launch after launch until no antenna runs.
 
     One launch waits behind the one that runs, so that the device need not wait for the host's look at who runs; an
@@ -106,9 +164,10 @@ def _march(batch: Batch, problem: Problem, watch: Watch | None) -> None:
         return bool(running.any())
 
     while batch.steps < sampling.steps:
-        batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
-        if batch.steps % sampling.check_every == 0:
-            looks.append((batch.steps, batch.start_look()))
+        with apart():
+            batch.advance(min(batch.steps + sampling.check_every, sampling.steps))
+            if batch.steps % sampling.check_every == 0:
+                looks.append((batch.steps, batch.start_look()))
         if len(looks) > 1 and not seen():
             break
     else:

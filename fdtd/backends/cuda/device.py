@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -53,8 +54,19 @@ class Device(Protocol):
         """Start a copy of what the buffer will hold after everything started so far; the result waits for it."""
         ...
 
-    def program(self, text: str) -> Program:
-        """Compile a flattened text."""
+    def program(self, text: str, place: int = 0) -> Program:
+        """Compile a flattened text; programs of different places have constant memory of their own."""
+        ...
+
+    def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
+        """Start what follows on a stream of a place: after what was started before, and before what is afterwards.
+
+        Blocks of the lowest rank go first.
+        """
+        ...
+
+    def ahead(self) -> AbstractContextManager[None]:
+        """Start what follows on this thread's own stream, whose kernels go ahead of those of places."""
         ...
 
 
@@ -75,6 +87,7 @@ class CudaDevice:
             ) from error
         self._cupy: Any = cupy
         self.arrays: Any = cupy
+        self._streams: dict[str, Any] = {}
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
                 raise DeviceError("backend cuda finds no CUDA device; use another backend")
@@ -151,12 +164,39 @@ class CudaDevice:
         """Wait for everything started."""
         self._cupy.cuda.Device().synchronize()
 
-    def program(self, text: str) -> CudaProgram:
-        """Compile a flattened text, or take it from CuPy's cache."""
+    def program(self, text: str, place: int = 0) -> CudaProgram:
+        """Compile a flattened text, or take it from CuPy's cache; equal texts share a module there."""
         with _COMPILING:
-            return CudaProgram(self._cupy, text, self.limits)
+            return CudaProgram(self._cupy, f"{text}// place {place}\n" if place else text, self.limits)
+
+    @contextmanager
+    def apart(self, place: int, rank: int) -> Iterator[None]:
+        """Start what follows on a stream of a place: after what was started before, and before what is afterwards."""
+        rank = min(rank, _RANKS - 1)
+        stream = self._stream(f"place {place}, rank {rank}", rank - _RANKS)
+        before = self._cupy.cuda.get_current_stream()
+        stream.wait_event(before.record())
+        try:
+            with stream:
+                yield
+        finally:
+            before.wait_event(stream.record())
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """Start what follows on this thread's own stream, whose kernels go ahead of those of places."""
+        stream = self._stream(f"thread {threading.get_ident()}", -_RANKS - 1)
+        with stream:
+            yield
+            stream.synchronize()
+
+    def _stream(self, key: str, priority: int) -> Any:
+        if key not in self._streams:
+            self._streams[key] = self._cupy.cuda.Stream(non_blocking=True, priority=priority)
+        return self._streams[key]
 
 
+_RANKS = 3  # priorities of batches; with that of all else no more than a device has
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters need the kernel's consent
 _NON_PORTABLE_CLUSTERS = 14  # CUfunction_attribute
 
@@ -273,10 +313,20 @@ class DryDevice:
         """Refused likewise."""
         return lambda: self.download(buffer)
 
-    def program(self, text: str) -> DryProgram:
+    def program(self, text: str, place: int = 0) -> DryProgram:
         """Note a text."""
+        del place
         self.texts.append(text)
         return DryProgram()
+
+    def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
+        """Nothing."""
+        del place, rank
+        return nullcontext()
+
+    def ahead(self) -> AbstractContextManager[None]:
+        """Nothing."""
+        return nullcontext()
 
 
 class DryProgram:

@@ -14,7 +14,7 @@ from fdtd.backends.cuda.packing import feed_macros, pack
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.schemes.antennas import Scheme
 
-_LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in looks.cu
+_LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in energy.cuh
 _RECORD_THREADS = 256
 
 # Arrays that hold something of every antenna along their first axis.
@@ -34,7 +34,9 @@ class Batch:
         steps: Steps taken by the antennas that still run.
     """
 
-    def __init__(self, device: Device, problem: Problem, scheme: Scheme, precision: str, copies: int = 1) -> None:
+    def __init__(
+        self, device: Device, problem: Problem, scheme: Scheme, precision: str, copies: int = 1, place: int = 0
+    ) -> None:
         """Upload and compile.
 
         Args:
@@ -43,6 +45,8 @@ class Batch:
             scheme: How.
             precision: "float32" or "float64".
             copies: Step the batch this many times over, side by side (for timings).
+            place: Batches that are stepped at the same time have different places: programs, constant memory and stream
+                of their own.
         """
         self._device, self._problem, self._scheme = device, problem, scheme
         self.size = copies * problem.media.batch
@@ -62,15 +66,15 @@ class Batch:
         addresses = {name: device.address(buffer) for name, buffer in self._buffers.items()}
         self._parameters = pack_parameters(precision, numbers | addresses)
         settings = {"REAL": real} | feed_macros(problem)
-        self._stepper = device.program(flatten(scheme.text, settings | scheme.macros))
-        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", settings))
+        self._stepper = device.program(flatten(scheme.text, settings | scheme.macros), place)
+        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", settings), place)
         self.steps = 0
 
     def advance(self, end: int) -> None:
         """Start everything that takes the batch to `end` steps, samples and looks included; does not wait."""
         sampling, batch = self._problem.sampling, self.size
         for program in (self._stepper, self._looker):
-            program.set_parameters(self._parameters)  # equal texts of other batches share their constant memory
+            program.set_parameters(self._parameters)  # other batches of this place had theirs there
         while self.steps < end:
             stops = [end, (self.steps // sampling.check_every + 1) * sampling.check_every]
             if not self._scheme.records:
@@ -84,7 +88,7 @@ class Batch:
             if not self._scheme.records and stop % sampling.record_every == 0:
                 sample = stop // sampling.record_every - 1
                 self._looker.launch("record", (16, batch), _RECORD_THREADS, sample)
-            if stop % sampling.check_every == 0:
+            if stop % sampling.check_every == 0 and not self._scheme.looks:
                 self._looker.launch("look_part", (_LOOK_PARTS, batch), _LOOK_THREADS)
                 self._looker.launch("look", (-(-batch // _LOOK_THREADS),), _LOOK_THREADS, stop)
 

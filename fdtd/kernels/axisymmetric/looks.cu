@@ -1,12 +1,8 @@
 // Between steps: samples of the port, the contour and the field map; the energy; antennas that have decayed.
 //
 // Settings: REAL. `record` serves the schemes that do not record inside their launch: one block an antenna and part of
-// its cells, grid (parts, batch). `look_part` and `look` add up an antenna's energy in an order that
-// depends on nothing else.
-#include "kernels/axisymmetric/parameters.cuh"
-
-#define LOOK_THREADS 256
-#define LOOK_PARTS 20
+// its cells, grid (parts, batch). `look_part` and `look` serve those that do not look at the energy there.
+#include "kernels/axisymmetric/energy.cuh"
 
 // Sample `sample` of one antenna, after a whole step.
 extern "C" __global__ void record(int sample) {
@@ -59,27 +55,9 @@ extern "C" __global__ void record(int sample) {
 // Energy of one part of an antenna's rows, grid (LOOK_PARTS, batch).
 extern "C" __global__ void look_part() {
     __shared__ double partial[LOOK_THREADS];
-    const int antenna = blockIdx.y, warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = LOOK_THREADS / 32;
+    const int antenna = blockIdx.y;
     if (!P.active[antenna]) return;
-    double total = 0;
-    for (int k = blockIdx.x * warps + warp; k < P.nz; k += LOOK_PARTS * warps) {
-        const int reach = row_word(antenna, k) & ROW_REACH;
-        const real *row = field(antenna, k, 0), *media = medium(antenna, k, 0);
-        for (int component = 0; component < 6; ++component) {
-            const int at = component * P.pitch;
-#pragma unroll 4
-            for (int j = lane; j < P.pitch; j += 32) {
-                const double value = row[at + j];
-                double share = value * value * P.weights[at + j];
-                if (component < 3 && j < reach) {
-                    const double cb = media[at + 3 * P.pitch + j];
-                    share = cb > 0 ? share / cb : 0.0;
-                }
-                total += share;
-            }
-        }
-    }
-    partial[threadIdx.x] = total;
+    partial[threadIdx.x] = energy_share(antenna, blockIdx.x, threadIdx.x);
     for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();  // the partial sums of the level before are there
         if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
@@ -87,18 +65,11 @@ extern "C" __global__ void look_part() {
     if (threadIdx.x == 0) P.shares[antenna * LOOK_PARTS + blockIdx.x] = partial[0];
 }
 
-// Energy after `step` steps over its largest so far, a thread an antenna; one that has decayed, or is no longer finite, is
-// done.
+// Adds up the parts after `step` steps, a thread an antenna.
 extern "C" __global__ void look(int step) {
     const int antenna = blockIdx.x * blockDim.x + threadIdx.x;
     if (antenna >= P.batch || !P.active[antenna]) return;
     double now = 0;
     for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[antenna * LOOK_PARTS + part];
-    const double before = P.energies[P.batch + antenna];
-    const bool finite = now - now == 0;
-    const double peak = finite && now > before ? now : before;
-    const double ratio = finite && peak > 0 ? now / peak : 1.0;
-    P.energies[antenna] = now, P.energies[P.batch + antenna] = peak, P.energies[2 * P.batch + antenna] = ratio;
-    P.taken[antenna] = step;
-    if (!finite || (step >= P.settled && ratio < P.decay)) P.active[antenna] = 0;
+    judge_energy(antenna, now, step);
 }

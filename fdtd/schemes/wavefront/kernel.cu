@@ -14,7 +14,8 @@
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
 // FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
-// levels for them (an even number; an argument, since registers are scarce and constants cost nothing).
+// levels for them (an even number; an argument, since registers are scarce and constants cost nothing); `looks`: whether
+// the energy is computed after them.
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
@@ -27,6 +28,7 @@
 #define FACE_VECTORS (3 * VECTORS * CUT_LANES)
 #include "schemes/wavefront/rows.cuh"
 #include "kernels/axisymmetric/recording.cuh"
+#include "kernels/axisymmetric/energy.cuh"
 
 // Rows that level l is behind the first: 2 from an even level to the odd one after it, 4 from an odd one to the next.
 __device__ inline int lag(int level) { return 3 * level - (level & 1); }
@@ -184,7 +186,30 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations) {
+// The antenna's energy after `step` steps, LOOK_AT_A_TIME parts at a time: `partial` holds a number for each of their
+// threads.
+#define LOOK_AT_A_TIME 4
+__device__ inline void look_at(int antenna, int step, double *partial) {
+    double now = 0;
+#pragma unroll 1
+    for (int part = 0; part < LOOK_PARTS; part += LOOK_AT_A_TIME) {
+#pragma unroll 1
+        for (int n = threadIdx.x; n < LOOK_AT_A_TIME * LOOK_THREADS; n += THREADS)
+            partial[n] = energy_share(antenna, part + n / LOOK_THREADS, n % LOOK_THREADS);
+#pragma unroll 1
+        for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
+            __syncthreads();  // the partial sums of the level before are there
+            for (int n = threadIdx.x; n < LOOK_AT_A_TIME * LOOK_THREADS; n += THREADS)
+                if (n % LOOK_THREADS < half) partial[n] += partial[n + half];
+        }
+        __syncthreads();  // the parts' sums are there
+        for (int n = 0; n < LOOK_AT_A_TIME; ++n) now += partial[n * LOOK_THREADS];
+        __syncthreads();  // and have been read
+    }
+    if (threadIdx.x == 0) judge_energy(antenna, now, step);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations, int looks) {
     if (!P.active[blockIdx.x]) return;
     const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < RADIAL_WARPS ? warp / 4 : -1;
     const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, RADIAL_WARPS) : -1, helper,
@@ -207,4 +232,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
     __syncthreads();  // the first rows have arrived
     if (helper < 0) main_warp(s, passes, p, iterations);
     else radial_warp(s, passes, p, service, iterations);
+    if (!looks) return;
+    __syncthreads();  // all rows are in memory, and nothing is under way in shared memory
+    look_at(blockIdx.x, first + count, reinterpret_cast<double *>(shared_base()));
 }
