@@ -113,14 +113,14 @@ def _patterns(record: RunRecord) -> tuple[list[float], str, dict[str, dict[str, 
         best = record.front.iloc[places]
     theta: list[float] = []
     frequency, found = "", {}
-    for _, row in best.iterrows():
-        cuts = record.cuts(row)
+    individuals = [str(one) for one in best["individual"]]
+    for individual, cuts in zip(individuals, record.cuts_of(individuals), strict=True):
         if not cuts:
             continue
         cut = middle_cut(cuts)
         theta = [_short(one) for one in cut.theta_deg]
         frequency = f"{cut.frequency_hz / 1e9:.6g} GHz"
-        found[visible(str(row["individual"]))] = {"e": _levels(cut.e_plane_dbi), "h": _levels(cut.h_plane_dbi)}
+        found[visible(individual)] = {"e": _levels(cut.e_plane_dbi), "h": _levels(cut.h_plane_dbi)}
     return theta, frequency, found
 
 

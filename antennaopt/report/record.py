@@ -22,10 +22,11 @@ from antennaopt.report.goals import Findings, findings_of, goals_of, reused
 from antennaopt.report.patterns import Cuts
 from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
-from antennaopt.store import load, pattern
+from antennaopt.store import load
 from antennaopt.store.files import read_events
 from antennaopt.store.levels import coarser_plans
 from antennaopt.store.reading import certificate_mode, certified, damage_lines
+from antennaopt.store.rows import pattern_frame
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import LEVEL
 
@@ -205,16 +206,22 @@ class RunRecord:
 
     def cuts(self, row: Row) -> list[Cuts]:
         """Return a row's patterns in order of frequency; empty when none are on disk."""
-        table = pattern(self.folder, str(row["individual"]))
+        return self.cuts_of([str(row["individual"])])[0]
+
+    def cuts_of(self, individuals: Sequence[str]) -> list[list[Cuts]]:
+        """Return `cuts` of each individual, in order; each file is read once."""
         return [
-            Cuts(
-                frequency_hz=float(hz),  # type: ignore[arg-type]
-                theta_deg=part["theta_deg"].tolist(),
-                e_plane_dbi=part["e_plane_dbi"].tolist(),
-                h_plane_dbi=part["h_plane_dbi"].tolist(),
-                **polar_parts(*(part.get(plane) for plane in ("e_plane", "h_plane"))),
-            )
-            for hz, part in table.groupby("frequency_hz", sort=True)
+            [
+                Cuts(
+                    frequency_hz=float(hz),  # type: ignore[arg-type]
+                    theta_deg=part["theta_deg"].tolist(),
+                    e_plane_dbi=part["e_plane_dbi"].tolist(),
+                    h_plane_dbi=part["h_plane_dbi"].tolist(),
+                    **polar_parts(*(part.get(plane) for plane in ("e_plane", "h_plane"))),
+                )
+                for hz, part in pattern_frame(table).groupby("frequency_hz", sort=True)
+            ]
+            for table in self.folder.patterns_of(individuals).values()
         ]
 
 

@@ -7,9 +7,12 @@ import shlex
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
@@ -76,6 +79,17 @@ class Workplace:
     plan: Mapping[str, Any]
     progress: Progress
     coarser: Sequence[Mapping[str, Any]] = ()
+
+
+DRAWING = ("antennaopt.report.page", "matplotlib.backends.backend_svg", "ezdxf")
+"""Modules that the report is drawn with."""
+
+
+def _load_drawing() -> None:
+    """Import them while antennas are solved: it takes seconds, which would otherwise pass after the search."""
+    for name in DRAWING:
+        with suppress(Exception):  # the report meets it again
+            import_module(name)
 
 
 class Session:
@@ -164,6 +178,8 @@ class Session:
         """
         noise = Noise(self._folder.log)
         logging.getLogger().addHandler(noise)
+        if report:
+            Thread(target=_load_drawing, name="drawing").start()
         try:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:

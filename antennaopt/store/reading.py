@@ -221,8 +221,8 @@ class Stepping:
     """What the devices, or cores, of a run did.
 
     Attributes:
-        seconds: Of stepping, summed over the rows that were solved. Where a device takes two batches at a time their
-            stepping may overlap, and then counts twice.
+        seconds: Of stepping, summed over the rows that were solved. Where a device steps two batches at a time, each
+            is charged half.
         wall_seconds: Of all generations, each from breeding to the last outcome; of all sessions.
         workers: That solved any.
         beside: By generation, s: its wall time less what its busiest worker stepped.

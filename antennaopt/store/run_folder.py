@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -276,8 +277,16 @@ class RunFolder:
 
     def pattern_of(self, individual: str) -> pa.Table | None:
         """Return the pattern of an individual, a row a frequency; None when its generation was not written."""
-        table = self.table_of("patterns", generation_of(individual))
-        return None if table is None else table.filter(pc.equal(table["individual"], individual))  # type: ignore[attr-defined]
+        return self.patterns_of([individual])[individual]
+
+    def patterns_of(self, individuals: Iterable[str]) -> dict[str, pa.Table | None]:
+        """Return `pattern_of` each individual, in order; each file is read once."""
+        found = dict.fromkeys(individuals)
+        for generation, names in groupby(sorted(found, key=generation_of), key=generation_of):
+            table = self.table_of("patterns", generation)
+            if table is not None:
+                found |= {name: table.filter(pc.equal(table["individual"], name)) for name in names}  # type: ignore[attr-defined]
+        return found
 
     def generation_tables(self) -> Iterator[tuple[int, pa.Table]]:
         """Yield every generation's number and rows, in order; each file is read once.
