@@ -5,33 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from matplotlib.figure import Figure
 
-from antennaopt.errors import ConfigurationError
 from antennaopt.families import parameter_of
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import DENSITY, duration, format_angle, format_quantity, frequency_span, general, gigahertz
 from antennaopt.report import summary
-from antennaopt.report.best_files import BestFile, section_figure, write_best_files
-from antennaopt.report.canvas import data_address
-from antennaopt.report.convergence import (
-    convergence_figure,
-    gene_figure,
-    hypervolume_figure,
-    hypervolumes,
-    shortfall_figure,
-)
-from antennaopt.report.explorer import explorer_data, influence
+from antennaopt.report.best_files import BestFile, write_best_files
+from antennaopt.report.drawn import MOST_GENES, Drawn, draw, field_figures, name_of_best
+from antennaopt.report.explorer import influence
 from antennaopt.report.goals import reused_words
-from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure, polar_names
-from antennaopt.report.record import Row, RunRecord, read_run
-from antennaopt.report.simulation import field_map_figure, in_decibels
+from antennaopt.report.patterns import polar_names
+from antennaopt.report.record import RunRecord, read_run
 from antennaopt.report.tolerance import yields_of
 from antennaopt.report.trade_offs import extremes, extremes_table
 from antennaopt.store.files import write_text
@@ -141,17 +130,17 @@ def _plain(value: Any) -> str:
 
 
 TEMPLATE = "report.html"
-MOST_GENES = 24
 NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
-def write_report(run: Path | str | RunRecord) -> Path:
+def write_report(run: Path | str | RunRecord, drawn: Drawn | None = None) -> Path:
     """Write `report.html` and the best antenna's files into a run folder.
 
     The report names the damaged files that it leaves out.
 
     Args:
         run: A run's folder, finished or not, or what was read of it.
+        drawn: What was drawn of its rows before; drawn now when None, or when it shows another antenna as the best.
 
     Returns:
         The file written.
@@ -162,16 +151,18 @@ def write_report(run: Path | str | RunRecord) -> Path:
     """
     record = run if isinstance(run, RunRecord) else read_run(run)
     target = record.folder.path / "report.html"
-    write_text(target, report_text(record, write_best_files(record)))
+    known = drawn if drawn is not None and drawn.best == name_of_best(record) else draw(record)
+    write_text(target, report_text(record, known.files or write_best_files(record), known))
     return target
 
 
-def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
+def report_text(record: RunRecord, files: Sequence[BestFile] = (), known: Drawn | None = None) -> str:
     """Return the report's HTML.
 
     Args:
         record: What was read of the run.
         files: Of the best antenna, which the page links to.
+        known: What was drawn of it before, with the same best antenna; drawn now when None.
     """
     environment = Environment(
         loader=PackageLoader("antennaopt.report"),
@@ -181,8 +172,9 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = ()) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    drawn = figures(record)  # reads patterns, which may be damaged
-    explored, left_out = explorer_data(record) or (None, 0)
+    known = known or draw(record)  # reads patterns, which may be damaged
+    drawn = {**known.figures, **field_figures(record)}
+    explored, left_out = known.explored or (None, 0)
     return environment.get_template(TEMPLATE).render(
         title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,
         run=record.folder.run_id,
@@ -229,66 +221,6 @@ def influence_table(record: RunRecord) -> dict[str, Any] | None:
 def _shown(value: Any) -> Any:
     """Make hidden characters visible in what stands in the page, before it is escaped."""
     return visible(value) if type(value) is str else value
-
-
-def figures(record: RunRecord) -> dict[str, Any]:
-    """Return every figure as a `data:` address, None where there is nothing to draw; `genes` is a list of them."""
-    drawn: dict[str, Any] = dict.fromkeys(
-        ("convergence", "hypervolume", "shortfalls", "section", "field", "e_plane", "h_plane", "co_plane", "matching")
-    )
-    drawn["genes"] = []
-    best = record.best
-    if best is None:
-        return drawn
-    volumes = hypervolumes(record.events) if record.front is not None else {}
-    drawn["hypervolume"] = address(hypervolume_figure(volumes)) if volumes else None
-    if record.front is None:
-        drawn["convergence"] = address(convergence_figure(record))
-        drawn["shortfalls"] = address(shortfall_figure(record))
-    drawn["genes"] = [
-        (gene.name, address(gene_figure(record, gene))) for gene in record.folder.columns.genes[:MOST_GENES]
-    ]
-    if record.field_map is not None:
-        drawn["field"] = address(field_map_figure(record.field_map))
-    drawn["section"] = address(section(record))
-    cuts = record.cuts(best)
-    if cuts:
-        before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
-        for plane in ("e", "h", "co") if cuts[0].co_dbi else ("e", "h"):
-            figure = pattern_figure(plane, cuts, before, record.goals, polarisation=record.polarisation)
-            drawn[f"{plane}_plane"] = address(figure)
-        drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
-    old = None if is_same(record) else reflection(record, record.first_best)  # type: ignore[arg-type]
-    drawn["matching"] = address(matching_figure(reflection(record, best, sweep=True), old, record.goals))
-    return drawn
-
-
-def address(figure: Figure | None) -> str | None:
-    """Return a figure's `data:` address, None of None."""
-    return None if figure is None else data_address(figure)
-
-
-def is_same(record: RunRecord) -> bool:
-    """Return whether there is no other antenna to compare the best one with."""
-    return (
-        record.first_best is None or record.best is None or record.first_best["individual"] == record.best["individual"]
-    )
-
-
-def reflection(record: RunRecord, row: Row, *, sweep: bool = False) -> Reflection:
-    """Return an antenna's S11 in dB at the requested frequencies, and the best one's sweep where there is one."""
-    pairs = [
-        (hz, level)
-        for hz, level in sorted(zip(record.frequencies, record.metric(row, "s11_db"), strict=True))
-        if level is not None
-    ]
-    field = record.field_map if sweep else None
-    return Reflection(
-        points_hz=[hz for hz, _ in pairs],
-        points_db=[level for _, level in pairs],
-        sweep_hz=field.sweep_frequency.tolist() if field is not None else (),
-        sweep_db=in_decibels(field.sweep_s11) if field is not None else (),
-    )
 
 
 def facts(record: RunRecord) -> list[tuple[str, str]]:
@@ -360,16 +292,6 @@ def commands(record: RunRecord) -> str:
         lines.insert(3, (files, "its solids and far field in other formats; --help lists all"))
     width = max(len(command) for command, _ in lines)
     return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
-
-
-def section(record: RunRecord) -> Figure | None:
-    """Return the dimensioned drawing of the best antenna; None where it cannot be drawn."""
-    if record.best_antenna is None:
-        return None
-    family, design = record.best_antenna
-    with suppress(ConfigurationError):
-        return section_figure(family.outline(design))
-    return None
 
 
 def field_note(record: RunRecord) -> Mapping[str, Any]:

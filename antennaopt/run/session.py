@@ -19,6 +19,7 @@ from antennaopt.errors import Interrupted
 from antennaopt.farm.interface import Farm
 from antennaopt.report.front import front_of
 from antennaopt.report.goals import findings_of, origins_of
+from antennaopt.run.ahead import Ahead
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
@@ -115,6 +116,7 @@ class Session:
         self._backend, self._plan = place.backend, dict(place.plan)
         self._signals = signals
         self._store = WriteBehind(folder)
+        self._ahead: Ahead | None = None
         self._solving = farm
         if is_mixed(farm):
             progress.note(MIXED.format(" and ".join(farm.backends)))
@@ -184,7 +186,9 @@ class Session:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
-            summary = self._with_yields(self._with_findings(self._certify(self._search())))
+            found = self._search()
+            self._ahead = Ahead(self._folder.path) if report and found.best is not None else None
+            summary = self._with_yields(self._with_findings(self._certify(found)))
             summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
             self._log_stop(summary)
             if summary.best is not None:
@@ -199,6 +203,8 @@ class Session:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
+            if self._ahead is not None:
+                self._ahead.close()
             self._store.close()
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True
@@ -333,7 +339,7 @@ class Session:
     def _write_report(self) -> Path:
         from antennaopt.report.page import write_report
 
-        return Path(write_report(self._folder.path))
+        return Path(write_report(self._folder.path, self._ahead.drawn() if self._ahead else None))
 
     def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
         """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""

@@ -12,10 +12,11 @@ from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
 
 from antennaopt import cli
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.report import explorer, trade_offs
+from antennaopt.report import drawn, explorer, trade_offs
 from antennaopt.report.field_data import write_field_map
-from antennaopt.report.page import write_report
+from antennaopt.report.page import report_text, write_report
 from antennaopt.report.record import read_run
+from antennaopt.run.ahead import Ahead
 from antennaopt.store import load
 
 OPTIONS = {"dxf": "--dxf", "csv": "--profile", "s1p": "--touchstone", "cut": "--cut", "ffs": "--ffs"}
@@ -285,3 +286,39 @@ def test_what_a_goal_costs_the_others(tmp_path):
         assert missed[place] == min(other.standings[place].shortfall_db for other in found)
     words = plain(text)
     assert "What each goal costs the others" in words and all(one.individual in words for one in found)
+
+
+def test_figures_drawn_ahead_make_the_same_page(tmp_path, monkeypatch):
+    """Before there is a field: the page is the same to the byte, and nothing of it is drawn twice."""
+    run = MadeUpRun(generations=3, population=6)
+    folder = write_run(tmp_path, run)
+    (folder / "best" / "field.npz").unlink(missing_ok=True)
+    ahead = Ahead(folder)
+    known = ahead.drawn()
+    assert known is not None and {one.path for one in known.files} >= {"files/best.dxf", "files/best.ffs"}
+    write_field_map(folder / "best" / "field.npz", run.best[2] | {"field": lens_field()}, individual=run.best[1])
+    expected = report_text(read_run(folder), known.files)
+    with monkeypatch.context() as patch:
+        patch.setattr("antennaopt.report.page.draw", lambda record: pytest.fail("drawn again"))
+        assert write_report(folder, known).read_text() == expected
+    ahead.close()
+
+
+def test_figures_of_another_winner_are_drawn_again(tmp_path):
+    """Certificates may crown another antenna than the best by fitness: its figures and files are its own."""
+    folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
+    expected = write_report(folder).read_text()
+    other = drawn.Drawn(best="g9999-s000", figures={}, explored=None)
+    assert write_report(folder, other).read_text() == expected
+
+
+def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
+    """Between two figures; what is damaged or missing is left to the report itself."""
+    folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
+    record, asked = read_run(folder), []
+    with pytest.raises(drawn.Stopped):
+        drawn.draw(record, lambda: asked.append(1) or len(asked) < 3)
+    assert len(asked) == 3
+    (folder / "patterns" / "gen-000000.parquet").write_bytes(b"PAR1")
+    assert Ahead(folder).drawn() is None
+    assert Ahead(tmp_path / "nowhere").drawn() is None
