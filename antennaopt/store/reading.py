@@ -222,7 +222,7 @@ class Stepping:
 
     Attributes:
         seconds: Of stepping, summed over the rows that were solved. Where a device steps two batches at a time, each
-            is charged half.
+            is charged half of it.
         wall_seconds: Of all generations, each from breeding to the last outcome; of all sessions.
         workers: That solved any.
         beside: By generation, s: its wall time less what its busiest worker stepped.
