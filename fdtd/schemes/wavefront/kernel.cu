@@ -28,6 +28,7 @@
 #define FACE_VECTORS (3 * VECTORS * CUT_LANES)
 #include "schemes/wavefront/rows.cuh"
 #include "kernels/axisymmetric/recording.cuh"
+#define COLUMNS_A_LANE ((ROW_PITCH + 31) / 32)
 #include "kernels/axisymmetric/energy.cuh"
 
 // Rows that level l is behind the first: 2 from an even level to the odd one after it, 4 from an odd one to the next.
