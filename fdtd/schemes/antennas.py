@@ -116,13 +116,16 @@ class _Target:
         )
 
     def scheme(
-        self, name: str, plan: Plan, launches: Launches, pace: float, *, file: str = "kernel.cu", at_once: int = 1,
+        self, text: str, plan: Plan, launches: Launches, pace: float, *, at_once: int = 1,
         records: bool = False, looks: bool = False, doubled: bool = False,
     ) -> Scheme:  # fmt: skip
-        """Return the scheme whose settings and layout are its plan's; numbers of eight bytes take twice the time."""
+        """Return the scheme of a kernel file, "name/file.cu", whose settings and layout are its plan's.
+
+        Numbers of eight bytes take twice the time.
+        """
         return Scheme(
-            name=name,
-            text=f"schemes/{name}/{file}",
+            name=text.partition("/")[0],
+            text=f"schemes/{text}",
             macros=plan.macros,
             lead=plan.lead,
             pitch=plan.pitch,
@@ -146,7 +149,7 @@ def _one_step(target: _Target, *, launches: int = 2, **tuning: int) -> Scheme:
                     kernel="whole_step", grid=(batch,), threads=whole.threads, arguments=(n,), shared=whole.shared_bytes
                 )
 
-        return target.scheme("one_step", whole, whole_steps, _ONE_STEP, file="whole.cu")
+        return target.scheme("one_step/whole.cu", whole, whole_steps, _ONE_STEP)
     if launches != 2:
         raise Unsuitable(f"one_step takes launches = 1 or 2 a step, not {launches}")
     made = one_step.plan(target.work, **tuning)
@@ -156,7 +159,7 @@ def _one_step(target: _Target, *, launches: int = 2, **tuning: int) -> Scheme:
             for kernel in ("e_step", "h_step"):
                 yield Launch(kernel=kernel, grid=(made.blocks, batch), threads=made.threads, arguments=(n,))
 
-    return target.scheme("one_step", made, half_steps, _ONE_STEP)
+    return target.scheme("one_step/kernel.cu", made, half_steps, _ONE_STEP)
 
 
 def _wavefront(target: _Target, **tuning: int) -> Scheme:
@@ -180,7 +183,9 @@ def _wavefront(target: _Target, **tuning: int) -> Scheme:
 
     row = _ROW_SECONDS[made.cells * made.size // _PIECE - 1]
     pace = limits.multiprocessors * made.levels * grid.nr * grid.nz / (grid.nz + 1) / row
-    return target.scheme("wavefront", made, launches, pace, at_once=limits.multiprocessors, records=True, looks=True)
+    return target.scheme(
+        "wavefront/kernel.cu", made, launches, pace, at_once=limits.multiprocessors, records=True, looks=True
+    )
 
 
 def _last(columns: np.ndarray) -> int:
@@ -204,7 +209,9 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
             step += count
 
     tile_step = _TILE_SECONDS[made.march.cells * made.march.size // _PIECE - 1]
-    return target.scheme("trapezoidal", made, launches, at_once * grid.cells / made.tiles / tile_step, doubled=True)
+    return target.scheme(
+        "trapezoidal/kernel.cu", made, launches, at_once * grid.cells / made.tiles / tile_step, doubled=True
+    )
 
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:
@@ -220,7 +227,7 @@ def _resident(target: _Target, **tuning: Any) -> Scheme:
 
     seconds = _STEP_SECONDS[8 if made.march.threads <= 256 else 12][made.cluster > 8]
     pace = at_once * target.problem.grid.cells / seconds
-    return target.scheme("resident", made, launches, pace, at_once=at_once, records=True)
+    return target.scheme("resident/kernel.cu", made, launches, pace, at_once=at_once, records=True)
 
 
 Maker = Callable[..., Scheme]
