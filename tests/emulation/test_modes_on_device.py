@@ -29,12 +29,13 @@ def test_modes_of_the_device_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatc
     shared = plan("dual_mode_horn", HORN, HORN, settings).to_dict()
     (expected,) = evaluate("dual_mode_horn", [HORN], shared)
     device = HostDevice()
+    device.arrays = np  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setattr(cuda, "device", lambda: device)
 
     def run(problem: Problem, precision: str, threads: int, watch: Watch | None) -> Records:
-        return cuda.run(problem, precision=precision, scheme=scheme, on=device)
+        return cuda.run(problem, precision=precision, scheme=scheme)
 
     monkeypatch.setitem(simulation.BACKENDS, "cuda", run)
-    monkeypatch.setitem(simulation.ARRAYS, "cuda", lambda: np)
     (measured,) = evaluate("dual_mode_horn", [HORN], shared, backend="cuda")
     assert measured.modes is not None and expected.modes is not None
     for ours, theirs in zip(measured.modes, expected.modes, strict=True):

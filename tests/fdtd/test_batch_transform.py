@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     def function(name: str) -> Any:
         return lambda *arguments, **options: restless(getattr(np, name)(*arguments, **options))
 
+    stream = SimpleNamespace(synchronize=lambda: None)
+    found.cuda = SimpleNamespace(get_current_stream=lambda: stream)  # pyright: ignore[reportAttributeAccessIssue]
     found.__getattr__ = function  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "restless", found)
     monkeypatch.setattr(Restless, "__module__", "restless")
