@@ -10,8 +10,9 @@ K^2 an eigenvalue of the three-term operator along r (`lattice_modes`).
 
 A box that starts from such a mode rings as a_(n+1) + a_(n-1) = 2 cos(w dt) a_n at every place, so cos(w dt) follows by
 least squares from any record. Its rounding, 2^-52, is 2^-52/(w dt sin(w dt)) of the frequency (`rounding`): up to 7e-14
-for the longest waves. Measured, in units of that, both backends, orders 0 to 3, waves from 80 cells down to 2: planar
-1.0 at most; axisymmetric 5.8 (10.2 with eigenvalues as a LAPACK rounds them, see `lattice_modes`). Bounds: 3 and 9.
+for the longest waves. The record is a sum over a row with the mode's own field as weights, so that no terms cancel and
+the sum is as exact as they are (with random weights up to 10 units, by processor and seed). Measured, in units of that,
+both backends, orders 0 to 3, waves from 80 cells down to 2: planar 1.0 at most; axisymmetric 1.6. Bound: 3.
 
 Against the continuum the planar relation says v/c - 1 = -(k d)^2/24 (cos^4 t + sin^4 t - S^2) + O((k d)^4). Measured at
 S = 1/2: -0.309 % at 20 cells a wavelength along the axis, -0.207 % at 14.1 along the diagonal, orders 2.00. Waves along
@@ -90,17 +91,18 @@ def axisymmetric_ringing(backend: str, kind: str, order: int, radial: int, p: in
     grid = AxisymmetricGrid(nr=nr, nz=nz, cell=1e-3, origin=0, courant_number=courant, azimuthal_order=order)
     values, modes = radial_modes(kind, order, nr)
     ones = np.ones((1, 3, nz, nr))
-    weights = np.random.default_rng(1).standard_normal((2, nr))
+    start = axisymmetric_start(grid, kind, modes[:, radial], p)
+    weights = start[:2, 7]
     problem = Problem(
         grid=grid,
         media=Media(permittivity=ones, conductivity=0 * ones, open_length=ones, open_area=ones),
         sampling=Sampling(record_every=1, check_every=STEPS, steps=STEPS, decay=0.0),
         radial_layer=RadialLayer(cells=0),
         axial_layers=(),
-        port=PortMonitor(plane=7, v_r=0 * weights[0], v_phi=0 * weights[0], c_r=weights[0], c_phi=weights[1]),
-        initial=axisymmetric_start(grid, kind, modes[:, radial], p)[np.newaxis],
+        port=PortMonitor(plane=7, v_r=weights[0], v_phi=weights[1], c_r=0 * weights[0], c_phi=0 * weights[0]),
+        initial=start[np.newaxis],
     )
-    record = BACKENDS[backend](problem).port[0][:, 1]
+    record = BACKENDS[backend](problem).port[0][:, 0]
     wave = np.sqrt(values[radial] + (2 * np.sin(np.pi * p / (2 * nz))) ** 2)
     return ringing(record), float(2 * np.arcsin(courant * wave / 2))
 
@@ -122,7 +124,7 @@ def test_axisymmetric_waves(kind: str, order: int, backend: str, measured: Calla
     for radial, p in ((0, 1), (0, 23), (6, 7), (18, 1), (18, 23)):
         found, expected = axisymmetric_ringing(backend, kind, order, radial, p)
         place = {"order": order, "radial": radial, "axial": p, "backend": backend}
-        measured(f"{kind}, frequency", abs(found / expected - 1), at_most=9 * rounding(expected), **place)
+        measured(f"{kind}, frequency", abs(found / expected - 1), at_most=3 * rounding(expected), **place)
 
 
 @pytest.mark.parametrize(("p_over_q", "angle"), [((1, 0), 0.0), ((1, 1), 45.0)])
