@@ -18,6 +18,7 @@ _SAME_PLACE = 1e-9  # m
 _SAME_ANGLE = 1e-6  # rad
 _FACING = -0.5  # dot product of the normals of two walls that face each other, within 60 degrees
 _ALONG = (0.02, 0.25, 0.5, 0.75, 0.98)  # places of an edge from which the opposite wall is looked for
+_SHARPEST_WEDGE = 20.0  # way round a corner over the width there: 2 / tan(6 degrees); a sharper one is thin
 _AT_A_TIME = 1 << 21  # pairs of edges
 
 
@@ -223,6 +224,9 @@ def _open_sector(sectors: list[tuple[float, float]]) -> tuple[float, float] | No
 def thinnest(polygon: np.ndarray, others: Sequence[np.ndarray] = (), *, outwards: bool = False) -> tuple[float, tuple]:
     """Return the smallest distance between walls that face each other, m, and the place (r, z) of one of them.
 
+    Walls that meet in one sharp corner are a wedge and not thin, down to 6 degrees, also where they are curves of many
+    short edges.
+
     Args:
         polygon: Corners (corners, 2), m.
         others: Polygons whose walls count as well.
@@ -234,6 +238,7 @@ def thinnest(polygon: np.ndarray, others: Sequence[np.ndarray] = (), *, outwards
     normal = np.stack([-step[:, 1], step[:, 0]], axis=1) / np.hypot(*step.T)[:, None]
     own, way = len(polygon), -1.0 if outwards else 1.0
     solid = ~((start[:, 0] <= 0) & (start[:, 0] + step[:, 0] <= 0))  # an edge on the axis is no wall
+    wedges = _Wedges(walls[0], way)
     least, place = math.inf, (math.nan, math.nan)
     for part in _ALONG:
         rows = max(_AT_A_TIME // len(start), 1)
@@ -259,7 +264,58 @@ def thinnest(polygon: np.ndarray, others: Sequence[np.ndarray] = (), *, outwards
                 & (along <= 1)
             )
             distance = np.where(hit, distance, math.inf)
+            one, other = np.nonzero(distance < least)
+            inner = other < own
+            one, other = one[inner], other[inner]
+            wedge = wedges.between(one + some.start, part, other, along[one, other], distance[one, other])
+            distance[one[wedge], other[wedge]] = math.inf
             if distance.min() < least:
                 row = int(distance.min(axis=1).argmin())
                 least, place = float(distance.min()), tuple(map(float, origin[row, 0]))
     return least, place
+
+
+class _Wedges:
+    """Sharp corners of a polygon that two of its walls meet in.
+
+    Args:
+        polygon: Corners (corners, 2), counterclockwise.
+        way: 1 for corners of the body, -1 for notches outside of it.
+    """
+
+    def __init__(self, polygon: np.ndarray, way: float) -> None:
+        turns = way * _turns(polygon)
+        # What lies on the corners up to one, its own included; a way past the last corner begins again at the first.
+        self._count = _summed(np.abs(turns) > math.radians(SMALLEST_RIM_DEG))
+        self._sharp = _summed(turns > math.pi / 2)
+        self._length = _summed(np.hypot(*(np.roll(polygon, -1, axis=0) - polygon).T))
+
+    def between(
+        self, one: np.ndarray, part: float, other: np.ndarray, along: np.ndarray, width: np.ndarray
+    ) -> np.ndarray:
+        """Say for which pairs of edges one way round is a wedge: a single corner, a sharp one, and a short way.
+
+        Args:
+            one: Edges (pairs).
+            part: Place on all of them, 0 to 1.
+            other: Edges on the other side.
+            along: Places on these.
+            width: Distances between the places, m.
+        """
+        start, stop = self._place(one, part), self._place(other, along)
+        return self._is_wedge(one, other, stop - start, width) | self._is_wedge(other, one, start - stop, width)
+
+    def _place(self, edge: np.ndarray, part: float | np.ndarray) -> np.ndarray:
+        return self._length[edge] + part * (self._length[edge + 1] - self._length[edge])
+
+    def _is_wedge(self, first: np.ndarray, last: np.ndarray, way: np.ndarray, width: np.ndarray) -> np.ndarray:
+        """Say whether the way onwards from an edge to another, which passes the corners after the first, is a wedge."""
+        around = last < first
+        corners, sharp = (
+            table[last + 1] - table[first + 1] + around * table[-1] for table in (self._count, self._sharp)
+        )
+        return (corners == 1) & (sharp == 1) & (way + around * self._length[-1] <= _SHARPEST_WEDGE * width)
+
+
+def _summed(values: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(values)])

@@ -275,7 +275,9 @@ IN_A_DISH = {
 }
 """What a feed family's case changes in that of the reflector."""
 
+SHARP_RIM = (18.84e-3, 18.06e-3, 15.77e-3, 12.03e-3, 8.24e-3, 12.16e-3)
 VARIANTS = {
+    "lens with a sharp rim": ("shaped_lens", {f"lens.radii.{place}": one for place, one in enumerate(SHARP_RIM)}),
     "three flares": ("profile_horn", FLARES),
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
     "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),

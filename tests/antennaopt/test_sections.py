@@ -119,6 +119,29 @@ def test_thin_places_and_gaps() -> None:
     assert thinnest(mm((4, 0), (9, 0), (9, 3)))[0] == math.inf  # walls that meet are not thin
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_walls_that_meet_in_a_sharp_corner_are_no_thin_place(turned: bool) -> None:
+    """A lens with a rim of about 60 degrees, of chords that are no neighbours; a notch likewise."""
+    z = np.linspace(0, 6, 40)
+    rim = np.stack([12 - 3 * z / 6 - (z / 6) ** 2, z], axis=1)
+    flank = np.linspace(0.1, 12, 30)[:-1]
+    lens = mm((0, 0), *((r, 0) for r in flank), *map(tuple, rim), (0, 6))
+    assert thinnest(lens[::-1] if turned else lens)[0] > 3e-3
+    notched = mm((4, -3), (16, -3), (16, 8), (9, 8), *map(tuple, rim[:0:-1]), (12, 0), *((r, 0) for r in flank[:3:-1]))
+    assert thinnest(notched[::-1] if turned else notched, outwards=True)[0] > 1e-3
+
+
+def test_what_is_thin_near_a_sharp_corner() -> None:
+    """A neck behind the corner, a needle below 6 degrees, and a plate with its end cut askew."""
+    neck = mm((4, 0), (6, 0), (8, 0.5), (8.2, 3), (8, 6), (7, 6.2), (8.1, 3), (7, 0.6), (4, 6))
+    assert thinnest(neck)[0] < 0.2e-3
+    s = np.linspace(0, 10, 30)
+    needle = mm(*((4 + one, 0) for one in s), *((4 + one, 0.06 * (10 - one)) for one in s[-2::-1]))
+    assert thinnest(needle)[0] < 0.03e-3
+    plate = mm((4, 0), (6, 0), (5.8, 0.2), (4, 0.2))
+    assert thinnest(plate)[0] == pytest.approx(0.2e-3)
+
+
 def test_what_reaches_into_the_feed() -> None:
     plug = mm((0, -4), (3.6, -6), (3.6, 2), (0, 2))
     assert lowest_within(plug, 3.6e-3) == pytest.approx(-6e-3)
