@@ -124,6 +124,7 @@ class Algorithm:
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
         steps: Whether it can search genes that move in steps: whole numbers and choices.
+        restarts: Whether it can start again from random designs.
         front: Whether it searches for a front: its objectives have no weights.
         operators: Names of its own operators, as the column `operator` of its rows has them; letters, digits and `_`.
     """
@@ -132,15 +133,27 @@ class Algorithm:
     search: str
     keeps_elites: bool = True
     steps: bool = True
+    restarts: bool = False
     front: bool = False
     operators: tuple[str, ...] = ()
 
 
 ALGORITHMS = {
-    "ga": Algorithm(module="generational", search="Genetic"),
-    "de": Algorithm(module="differential", search="Differential", keeps_elites=False, operators=("current_to_pbest",)),
+    "ga": Algorithm(module="generational", search="Genetic", restarts=True, operators=("restart",)),
+    "de": Algorithm(
+        module="differential",
+        search="Differential",
+        keeps_elites=False,
+        restarts=True,
+        operators=("current_to_pbest", "restart"),
+    ),
     "cmaes": Algorithm(
-        module="cmaes", search="CovarianceAdaptation", keeps_elites=False, steps=False, operators=("sampled", "restart")
+        module="cmaes",
+        search="CovarianceAdaptation",
+        keeps_elites=False,
+        steps=False,
+        restarts=True,
+        operators=("sampled", "restart"),
     ),
     "nsga2": Algorithm(module="nsga2", search="NonDominated", keeps_elites=False, front=True),
     "random": Algorithm(module="generational", search="RandomSearch"),
@@ -258,6 +271,8 @@ class EvolutionSettings:
         reference: Of `nsga2`: the point that the hypervolume is measured from, in dB for a goal, in the metric's unit
             for an aim; empty for the worst of the first generation.
         polish: Whether the last share of the budget is a local search around the best few.
+        restart_after: Generations in a row without a better best after which the search starts again from random
+            designs; None for never, of `cmaes` for its own rule.
     """
 
     algorithm: str = "ga"
@@ -270,6 +285,7 @@ class EvolutionSettings:
     stop: Stop = field(default_factory=Stop)
     reference: tuple[float, ...] = ()
     polish: bool = False
+    restart_after: int | None = None
 
     def __post_init__(self) -> None:
         _require(

@@ -15,6 +15,7 @@ from antennaopt.settings import ALGORITHMS
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
+    from antennaopt.experiment.search import Evolution
     from antennaopt.families import Family
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
@@ -85,6 +86,21 @@ def _check_polish(experiment: Experiment) -> None:
         )
 
 
+def _check_restart(evolution: Evolution) -> None:
+    """Refuse new starts where there is nothing to count, and those that never come."""
+    name, after, stagnation = evolution.algorithm, evolution.restart_after, evolution.stop.stagnation
+    if after is None:
+        return
+    if not ALGORITHMS[name].restarts:
+        others = '", "'.join(other for other, one in ALGORITHMS.items() if one.restarts)
+        refuse(f'evolution.restart_after does not go with evolution.algorithm = "{name}" (only "{others}"); remove it')
+    if stagnation is not None and stagnation <= after:
+        refuse(
+            f"evolution.restart_after = {after} never comes: evolution.stop.stagnation = {stagnation} ends the run "
+            "first; raise stop.stagnation or remove it"
+        )
+
+
 def _check_search(experiment: Experiment) -> None:
     evolution, cluster = experiment.evolution, experiment.cluster
     stepped = next((gene for gene in experiment.genes if gene.kind != "real"), None)
@@ -96,6 +112,7 @@ def _check_search(experiment: Experiment) -> None:
         )
     if evolution.polish:
         _check_polish(experiment)
+    _check_restart(evolution)
     if evolution.elites >= evolution.population:
         refuse(
             f"evolution.elites = {evolution.elites} leaves no room for children "

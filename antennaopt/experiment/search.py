@@ -132,6 +132,7 @@ class Evolution(Table):
         reference: The point that the hypervolume of a front is measured from; empty for the worst of the first
             generation.
         polish: Whether the last share of the budget is a local search around the best few.
+        restart_after: Generations in a row without a better best after which the search starts again.
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
         chosen: Why `algorithm` was chosen, where the file has "auto"; only in a resolved file.
     """
@@ -148,6 +149,7 @@ class Evolution(Table):
     mutation: Mutation = Field(default_factory=Mutation)
     reference: tuple[Number, ...] = ()
     polish: Annotated[bool, Strict()] = False
+    restart_after: Count | None = None
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
     chosen: Annotated[str, AfterValidator(_of_a_resolved_file)] = ""
@@ -163,7 +165,7 @@ class Evolution(Table):
         return plain.EvolutionSettings.from_dict(self.model_dump())
 
 
-LATER = ("reference", "polish", "chosen")
+LATER = ("reference", "polish", "restart_after", "chosen")
 """Entries that are left out where they are not given."""
 
 EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]

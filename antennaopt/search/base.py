@@ -14,6 +14,7 @@ from antennaopt.search.climb import Climb
 from antennaopt.search.objectives import Ranking
 from antennaopt.search.operators import seeded, uniform_genome
 from antennaopt.search.polish import Polish
+from antennaopt.search.restart import Restart
 from antennaopt.settings import ALGORITHMS, EvolutionSettings, Ladder, Stop
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ class Search(ABC):
         hypervolume: Of a search for a front: that of the last generation's; else None.
         climb: From coarse cells to fine ones; None of a search that stays on the same.
         polish: The local search at the end; None of a search without.
+        restart: When the search starts again; None of one that does not, or that decides by itself.
     """
 
     by_order: ClassVar[bool] = False
+    counts_restarts: ClassVar[bool] = False
     hypervolume: float | None = None
 
     def __init__(
@@ -98,6 +101,8 @@ class Search(ABC):
         self._best_before: float | None = None
         self.polish = Polish(settings, self.genes) if settings.polish and not self.by_order else None
         self.climb = None if ladder is None else Climb(ladder, self._before)
+        after = settings.restart_after if self.counts_restarts else None
+        self.restart = None if after is None else Restart(after)
 
     @abstractmethod
     def ask(self, count: int | None = None) -> list[Candidate]:
@@ -270,14 +275,15 @@ class Search(ABC):
         self.generation += 1
 
     def _shared_state(self) -> dict[str, Any]:
-        climb = {} if self.climb is None else {"climb": self.climb.state()}
-        climb |= {} if self.polish is None else {"polish": self.polish.state()}
+        parts = {} if self.climb is None else {"climb": self.climb.state()}
+        parts |= {} if self.polish is None else {"polish": self.polish.state()}
+        parts |= {} if self.restart is None else {"restart": self.restart.state()}
         return {
             "version": STATE_VERSION,
             "seed": self.seed,
             **{name: getattr(self, name) for name in COUNTS},
             **{name: [one.to_dict() for one in getattr(self, name)] for name in ("population", "hall_of_fame")},
-            **climb,
+            **parts,
         }
 
     def _restore_shared(self, state: Mapping[str, Any]) -> None:
@@ -302,6 +308,8 @@ class Search(ABC):
             self.climb.restore(state["climb"], self.generation)
         if self.polish is not None:
             self.polish.restore(state["polish"], self.generation)
+        if self.restart is not None:
+            self.restart.restore(state["restart"], self.generation)
         self.under_way = {}
 
     def _refuse_impossible(self, complete: int, sizes: range) -> None:

@@ -18,11 +18,12 @@ from antennaopt.search.candidate import Scored, counted
 from antennaopt.search.distribution import Distribution
 from antennaopt.search.generational import Survivors
 from antennaopt.search.operators import uniform_genome
+from antennaopt.search.restart import RESTARTED
 
 _FIRST_STEP = 0.25  # of a gene's range
 _SMALLEST_STEP = 1e-4  # of a gene's range: a lens radius of 10 mm +- 1 um
 _WORST_CONDITION = 1e14
-_PATIENCE = 10  # generations without a better best, plus 30 genes over the population
+_PATIENCE = 10  # generations without a better best, plus 30 genes over the population; where none is given
 
 
 class CovarianceAdaptation(Survivors):
@@ -40,7 +41,7 @@ class CovarianceAdaptation(Survivors):
     def breed(self, count: int) -> list[Made]:
         """Return samples, folded into the bounds; after a restart uniform ones."""
         if not self._since:
-            return [(uniform_genome(len(self.genes)), (), "restart") for _ in range(count)]
+            return [(uniform_genome(len(self.genes)), (), RESTARTED) for _ in range(count)]
         return [(genome, (), "sampled") for genome in self._distribution.samples(count)]
 
     def survivors(self, told: Sequence[Scored]) -> list[Scored]:
@@ -69,7 +70,8 @@ class CovarianceAdaptation(Survivors):
 
     def _is_spent(self) -> bool:
         _, lengths = self._distribution.axes()
-        patience = _PATIENCE + 30 * len(self.genes) / self.settings.population
+        given = self.settings.restart_after
+        patience = _PATIENCE + 30 * len(self.genes) / self.settings.population if given is None else given - 1
         small = self._distribution.sigma * lengths.max() < _SMALLEST_STEP
         return bool(small or (lengths.max() / lengths.min()) ** 2 > _WORST_CONDITION or self._waiting > patience)
 

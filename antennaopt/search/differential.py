@@ -30,6 +30,7 @@ class Differential(Survivors):
     steps between the old and the new.
     """
 
+    counts_restarts = True
     _archive: list[Scored]
     _scales: list[float]
     _rates: list[float]
@@ -38,7 +39,11 @@ class Differential(Survivors):
 
     def __init__(self, *args: Any, **start: Any) -> None:
         super().__init__(*args, **start)
-        self._archive, self._used = [], []
+        self._used = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._archive = []
         self._scales, self._rates, self._next = [0.5] * _MEMORY, [0.5] * _MEMORY, 0
 
     def breed(self, count: int) -> list[Made]:
@@ -71,6 +76,11 @@ class Differential(Survivors):
     def promoted(self, told: list[Scored]) -> list[Scored]:
         """Forget the archive, which is of coarser cells."""
         self._archive = []
+        return told
+
+    def started_again(self, told: list[Scored]) -> list[Scored]:
+        """Forget the archive and what was learnt."""
+        self._forget()
         return told
 
     @property

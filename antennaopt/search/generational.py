@@ -9,6 +9,7 @@ from typing import Any
 from antennaopt.search.base import Made, Search
 from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
 from antennaopt.search.operators import Individual, seeded, tournament, uniform_genome, vary
+from antennaopt.search.restart import RESTARTED
 
 
 class Generational(Search):
@@ -84,6 +85,9 @@ class Generational(Search):
             made = self.first_generation()
         elif self.climb is not None and self.climb.promotes_in(self.generation):
             made = self.climb.promoted()
+        elif self._starts_again:
+            with seeded(self.seed, self.generation):
+                made = [(uniform_genome(len(self.genes)), (), RESTARTED) for _ in range(self._children)]
         else:
             polished = polish is not None and polish.is_on(self.generation)
             count = self._polished if polished else self._children
@@ -103,6 +107,17 @@ class Generational(Search):
             )
             for slot, (genome, parents, operator) in enumerate(made, start=first)
         ]
+
+    @property
+    def _starts_again(self) -> bool:
+        """Whether the next generation is uniform: never on finer cells, nor in the local search."""
+        return self.restart is not None and self.restart.due and self._is_plain
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the next generation is of the coarsest cells and not of the local search."""
+        polish = self.polish
+        return not self.level_of(self.generation) and (polish is None or not polish.is_on(self.generation))
 
     @property
     def _most_evaluations(self) -> int | None:
@@ -133,6 +148,10 @@ class Generational(Search):
         """Return the first population on finer cells: those solved there, in order of slots."""
         return told
 
+    def started_again(self, told: list[Scored]) -> list[Scored]:
+        """Return the population after a new start: nothing before it is bred from."""
+        return told
+
     def after_polish(self, told: list[Scored]) -> list[Scored]:
         """Return the population after a generation of the local search."""
         return self.ranking()[: self.settings.elites] + told
@@ -146,8 +165,12 @@ class Generational(Search):
         elif polish is not None and polish.is_on(self.generation):
             polish.take(told, self._polished, self.generation)
             self.population = self.after_polish(told)
+        elif self._starts_again:
+            self.population = self.started_again(told)
         else:
             self.population = self._next_population(told)
+        if self.restart is not None and self._is_plain:
+            self.restart.take(told)
         self.evaluations += sum(not one.cached for one in told)
         self._honour(told)
         self._close_generation()
@@ -158,6 +181,8 @@ class Generational(Search):
 
 class Genetic(Generational):
     """The genetic algorithm: tournaments, crossover, mutation."""
+
+    counts_restarts = True
 
     def breed(self, count: int) -> list[Made]:
         """Return children of pairs of parents."""

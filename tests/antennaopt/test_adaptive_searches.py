@@ -31,9 +31,9 @@ def genes(n):
     return [SimpleNamespace(name=f"x.{place}", low=0.0, high=1.0, kind="real", choices=()) for place in range(n)]
 
 
-def carried_through(algorithm, function, *, seed=1, n=N, population=24, generations=104, polish=False):
+def carried_through(algorithm, function, *, seed=1, n=N, population=24, generations=104, **changes):
     settings = EvolutionSettings(
-        algorithm=algorithm, population=population, generations=generations, stop=Stop(goals=False), polish=polish
+        algorithm=algorithm, population=population, generations=generations, stop=Stop(goals=False), **changes
     )
     one, everyone = new_search(settings, genes(n), seed), []
     while one.stopped() is None:
@@ -87,6 +87,37 @@ def test_a_spent_distribution_starts_again_from_random_designs():
     assert set(by_generation) == {"random", "sampled", "restart"}
     fresh = np.array([one.genome for one in everyone[24 * again[0] : 24 * again[0] + 24]])
     assert fresh.std(axis=0).mean() > 0.2
+
+
+@pytest.mark.parametrize(("algorithm", "size"), [("ga", 22), ("de", 24), ("cmaes", 24)])
+def test_a_search_starts_again_after_generations_without_a_better_best(algorithm, size):
+    """All designs are as good: three generations after each first one nothing better has come."""
+    one, everyone = carried_through(algorithm, lambda x: 1.0, generations=9, restart_after=3)
+    operators = {}
+    for each in everyone:
+        operators.setdefault(each.generation, []).append(each.operator)
+    again = [place for place, made in operators.items() if set(made) == {"restart"}]
+    assert again == [4, 8]
+    assert [len(operators[place]) for place in again] == [size, size]
+    assert sum("restart" in made for made in operators.values()) == 2
+    assert len(one.population) == size
+    assert one.best().candidate.individual == "g0000-s000"
+    assert one.evaluations == one.settings.most_evaluations
+
+
+@pytest.mark.parametrize(("algorithm", "without", "with_new_starts"), [("ga", 4, 9), ("de", 5, 10)])
+def test_new_starts_leave_a_trap(algorithm, without, with_new_starts):
+    """A wide basin that ends at 1 and a narrow one that ends at 0, three genes: seeds of 10 that find the second."""
+
+    def trap(x):
+        return float(min(((x - 0.7) ** 2).sum() + 1.0, 20.0 * ((x - 0.15) ** 2).sum()))
+
+    def found(**changes):
+        sizes = {"n": 3, "population": 12, "generations": 150}
+        ends = [carried_through(algorithm, trap, seed=seed, **sizes, **changes)[0] for seed in range(1, 11)]
+        return sum(one.best().fitness < 0.5 for one in ends)
+
+    assert (found(), found(restart_after=5)) == (without, with_new_starts)
 
 
 def test_children_of_differential_evolution_replace_worse_parents_only():
@@ -185,6 +216,11 @@ def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why
         (["evolution.chosen=by hand"], "is what the program writes"),
         (["evolution.polish=true", "evolution.algorithm=steady_state"], "which has no generations"),
         (["evolution.polish=true", "evolution.generations=3"], "leaves evolution.polish nothing"),
+        (["evolution.restart_after=0"], r"evolution\.restart_after = 0 must be >= 1"),
+        (["evolution.restart_after=5", "evolution.algorithm=random"],
+         r'restart_after does not go with evolution\.algorithm = "random" \(only "ga", "de", "cmaes"\); remove it'),
+        (["evolution.restart_after=5", "evolution.stop.stagnation=5"],
+         r"restart_after = 5 never comes: evolution\.stop\.stagnation = 5 ends the run first"),
         (["evolution.polish=true", "tolerance.samples=4", 'tolerance.of={"lens.radii" = {sigma = "10 um"}}'],
          "and tolerance.samples yields"),
     ],

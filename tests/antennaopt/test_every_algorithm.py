@@ -31,9 +31,13 @@ def search(algorithm, seed=7, **changes):
     return new_search(settings, GENES, seed)
 
 
+RESTARTED = [name for name, one in ALGORITHMS.items() if one.restarts]
+
 KINDS = [
     *(pytest.param(name, {}, id=name) for name in ALGORITHMS),
     *(pytest.param(name, {"polish": True}, id=f"{name}-polished") for name in ("ga", "de", "cmaes", "random")),
+    *(pytest.param(name, {"restart_after": 1}, id=f"{name}-restarted") for name in RESTARTED),
+    pytest.param("ga", {"restart_after": 1, "polish": True}, id="ga-restarted-polished"),
 ]
 """Each algorithm, plain and with what can be added to it."""
 
