@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from antennaopt.experiment.cluster import check_cluster
@@ -39,6 +40,7 @@ def check(experiment: Experiment) -> None:
     _check_shape(experiment.kind, lower, upper)
     lower, _ = experiment.reach()
     _check_modes(experiment, lower)
+    _check_bores(experiment, upper)
     _check_cell(experiment, lower)
     _check_design_frequency(experiment, lower)
 
@@ -55,6 +57,13 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
             found.append(
                 f"solver.frequencies: {format_frequency(highest)} lies above the {mode} cutoff of "
                 f"antenna.feed.inner_radius = {format_length(radius)} ({format_frequency(cutoff)}): {what}"
+            )
+    lowest = min(experiment.solver.frequencies)
+    for entry, radius, mode, cutoff, without in _bores(experiment, upper):
+        if lowest < cutoff <= highest:
+            found.append(
+                f"antenna.{entry} = {format_length(radius)} carries {mode} above {format_frequency(cutoff)}, and below "
+                f"that {without}; widen it or leave out {format_frequency(lowest)}"
             )
     return (*found, *goal_warnings(experiment))
 
@@ -223,6 +232,32 @@ def _check_modes(experiment: Experiment, lower: dict[str, float]) -> None:
             f"antenna.feed.inner_radius = {format_length(radius)}, {_cutoff(radius, filled)} (must be >= "
             f"{format_frequency(needed)}); raise the frequency or widen the feed"
         )
+
+
+def _check_bores(experiment: Experiment, upper: dict[str, float]) -> None:
+    """Refuse a bore that is too narrow at its widest for a mode that it is there for, at the highest frequency."""
+    highest = max(experiment.solver.frequencies)
+    for entry, radius, mode, cutoff, without in _bores(experiment, upper):
+        if cutoff > highest:
+            refuse(
+                f"antenna.{entry} = {format_length(radius)} is below the cutoff of {mode} at "
+                f"{format_frequency(highest)}, so {without} (must be >= {format_length(radius * cutoff / highest)}); "
+                "widen it or raise the frequency"
+            )
+
+
+def _bores(experiment: Experiment, upper: dict[str, float]) -> Iterator[tuple[str, float, str, float, str]]:
+    """Yield entry, largest radius, mode and cutoff, Hz, of bores in air, and what the antenna is without the mode.
+
+    What fills a feed may go on into the bore, which then carries more.
+    """
+    from fdtd.axisymmetric.modes import mode_cutoff
+
+    if upper.get("feed.permittivity", 1.0) > 1.0:
+        return
+    for one in experiment.kind.carries:
+        for entry in one.entries(upper):
+            yield entry, upper[entry], one.mode, mode_cutoff(one.mode, upper[entry], 1.0), one.without
 
 
 def _lowest_frequency(radius: float, permittivity: float) -> float:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from antennaopt.families.family import Designs, Family
-from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Orders, Part, length
+from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Carries, Orders, Part, length
 from antennaopt.families.profiles import feed_behind, joined, outline_of, rims_of, scene_of, wall_part
 from fdtd.axisymmetric.scene import Rim
 
@@ -60,6 +60,7 @@ FAMILY = Family(
         AtLeast(name="horn.aperture_radius", least="horn.step_radius", problem="is smaller than the phasing section"),
         AtLeast(name="feed.length", least="horn.wall", problem="is shorter than the step's plate is thick"),
     ),
+    carries=(Carries(name="horn.step_radius", mode="TM11", without="the step makes no second mode"),),
     parts=_parts,
     orders=Orders(s11=2.49, pattern=4.82, efficiency=4.82, source=FITTED_TO_OUTLINES),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families.making import Making
-from antennaopt.families.parameters import FILLING, AtLeast, Orders, Parameter, Part, entries
+from antennaopt.families.parameters import FILLING, AtLeast, Carries, Orders, Parameter, Part, entries
 from antennaopt.families.shapes import Body, Outline, Solid
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 from fdtd.axisymmetric.scene import polygon as section
@@ -46,6 +46,7 @@ class Family:
     What fills the feed is added to scene, size and outline: a family's own know nothing of it.
 
         limits: What cannot be built: lengths that must reach another.
+        carries: Bores in which a mode must propagate.
         faults: What else is wrong with one design: the entries with their values, what is allowed, and the remedy.
         parts: The thinnest places of one design, its feed aside.
         orders: Orders of convergence; None while none are known.
@@ -65,6 +66,7 @@ class Family:
     size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
     outline: Callable[[Mapping[str, float]], Outline]
     limits: tuple[AtLeast, ...] = ()
+    carries: tuple[Carries, ...] = ()
     faults: Callable[[Mapping[str, float]], Iterable[str]] = _no_faults
     parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
     orders: Orders | None = None

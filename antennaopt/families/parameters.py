@@ -174,6 +174,25 @@ class AtLeast:
         return self.name if self.name in design else f"{self.name}.{sum(1 for _ in entries(design, self.name)) - 1}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Carries:
+    """A bore that is of no use where a mode is cut off in it.
+
+    Attributes:
+        name: Its radius, or a list of radii.
+        mode: Name of the mode.
+        without: What the antenna is without it; reads on from `, so`.
+    """
+
+    name: str
+    mode: str
+    without: str
+
+    def entries(self, design: Mapping[str, object]) -> list[str]:
+        """Return the names of the entries of a design that are such radii."""
+        return [self.name] if self.name in design else list(entries(design, self.name))
+
+
 def entries(design: Mapping[str, object], name: str) -> Iterator[str]:
     """Yield the names `name.0`, `name.1`, ... that a design has."""
     place = 0

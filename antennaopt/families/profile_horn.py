@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from antennaopt.families.family import Designs, Family, spread
-from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Orders, Part, entries, length
+from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Carries, Orders, Part, entries, length
 from antennaopt.families.profiles import (
     PIECES,
     curve_parameters,
@@ -84,6 +84,7 @@ FAMILY = Family(
     outline=partial(outline_of, _section),
     limits=(AtLeast(name="horn.aperture_radius", least="feed.inner_radius", problem="is smaller than the feed"),),
     faults=_faults,
+    carries=(Carries(name="horn.aperture_radius", mode="TE11", without="it reflects the wave"),),
     parts=_parts,
     orders=Orders(s11=3.49, pattern=6.0, efficiency=6.0, source=FITTED_TO_OUTLINES),
 )

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from antennaopt.families.family import Designs, Family, numbered
-from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Orders, Part, length
+from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, AtLeast, Carries, Orders, Part, length
 from antennaopt.families.profiles import outline_of, places, scene_of, shell, wall_part
 from fdtd.axisymmetric.scene import Rim
 
@@ -49,6 +49,7 @@ FAMILY = Family(
     size=_size,
     outline=partial(outline_of, _section),
     limits=(AtLeast(name="horn.radii", least="feed.inner_radius", problem="makes the aperture smaller than the feed"),),
+    carries=(Carries(name="horn.radii", mode="TE11", without="it reflects the wave"),),
     parts=_parts,
     orders=Orders(s11=3.49, pattern=6.0, efficiency=6.0, source=FITTED_TO_OUTLINES),
 )

@@ -148,6 +148,8 @@ _METRIC = partial(
     Metric, compute=_of_no_row, typical=math.nan, larger_is_better=False, place=Place.COMPARISON, goal=GoalKind()
 )
 _DB = partial(_METRIC, unit="dB")
+_SHORTFALL = GoalKind(floor=0.0, usual=(1.0, 6.0))
+"""The ideal pattern holds all power within its edge, so nothing is above it everywhere."""
 _SIZE = partial(_METRIC, goal=GoalKind(ratio=True, floor=0.0), decimals=3)
 _SHARE = partial(
     _METRIC,
@@ -183,13 +185,13 @@ _KINDS = (
         compute=lambda data, told: beams.flatness_db(data.cuts, told["theta"]),
     ),
     FigureKind(
-        metric=_DB(key="isoflux_db", label="isoflux shortfall"),
+        metric=_DB(key="isoflux_db", label="isoflux shortfall", goal=_SHORTFALL),
         compute=lambda data, told: masks.isoflux_db(data.gain, told["height"], told["elevation"]),
         needs=("height", "elevation"),
         words=(("height", " from {}"), ("elevation", " to {} elevation")),
     ),
     FigureKind(
-        metric=_DB(key="sec2_db", label="sec^2 shortfall"),
+        metric=_DB(key="sec2_db", label="sec^2 shortfall", goal=_SHORTFALL),
         compute=lambda data, told: masks.sec2_db(data.gain, told["theta"]),
         needs=("theta",),
         words=(("theta", " to {}"),),

@@ -124,18 +124,18 @@ CASES = {
     "dual_mode_horn": Case(
         design={
             **FEED,
-            "horn.step_radius": 4.6e-3,
+            "horn.step_radius": 6.3e-3,
             "horn.phasing": 3e-3,
             "horn.flare": 12e-3,
-            "horn.aperture_radius": 8.5e-3,
+            "horn.aperture_radius": 9e-3,
             "horn.wall": 0.7e-3,
         },
         gene="horn.phasing",
         low=2e-3,
         high=4e-3,
-        refused={"horn.step_radius": 3.5e-3},
-        limit=3.6e-3,
-        limited_by="feed.inner_radius",
+        refused={"horn.aperture_radius": 6e-3},
+        limit=6.3e-3,
+        limited_by="horn.step_radius",
     ),
     "corrugated_horn": Case(
         design={

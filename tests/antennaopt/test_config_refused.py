@@ -101,6 +101,45 @@ def test_one_line_that_says_what_to_do(tmp_path, case):
     assert refused.value.exit_code == 2
 
 
+HORN = """[antenna]
+family = "{}"
+[antenna.feed]
+inner_radius = "3.6 mm"
+outer_radius = "4.0 mm"
+length = "12 mm"
+{}
+[antenna.horn]
+wall = "0.4 mm"
+{}
+[solver]
+frequencies = [{}]
+"""
+DUAL_MODE = 'phasing = "6 mm"\nflare = "10 mm"\naperture_radius = "9 mm"\nstep_radius = "{}"'
+SPLINE = 'length = "10 mm"\nradii = ["{}", "6 mm", "8 mm"]'
+
+
+@pytest.mark.parametrize(
+    ("family", "bore", "radius", "wide", "says"),
+    [
+        ("dual_mode_horn", DUAL_MODE, "6.05 mm", "6.1 mm", "antenna.horn.step_radius = 6.05 mm is below the cutoff of TM11 at 30.2 GHz, so the step makes no second mode (must be >= 6.05377 mm); widen it or raise the frequency"),
+        ("spline_horn", SPLINE, "2.9 mm", "2.95 mm", "antenna.horn.radii.0 = 2.9 mm is below the cutoff of TE11 at 30.2 GHz, so it reflects the wave (must be >= 2.90892 mm)"),
+    ],
+)  # fmt: skip
+def test_a_bore_below_cutoff(tmp_path, family, bore, radius, wide, says):
+    """Cutoffs by Pozar 3.4: 3.8317 c / (2 pi a) of TM11, 1.8412 c / (2 pi a) of TE11."""
+    path = tmp_path / "horn.toml"
+    path.write_text(HORN.format(family, "", bore.format(radius), '"29 GHz", "30.2 GHz"'))
+    with pytest.raises(ConfigurationError) as refused:
+        load_antenna(path)
+    assert says in str(refused.value)
+    path.write_text(HORN.format(family, "", bore.format(wide), '"29 GHz", "30.2 GHz"'))
+    assert sum("and below that" in line for line in load_antenna(path).warnings) == 1
+    path.write_text(HORN.format(family, "", bore.format(wide), '"30.2 GHz"'))
+    assert not any("and below that" in line for line in load_antenna(path).warnings)
+    path.write_text(HORN.format(family, "permittivity = 1.1", bore.format(radius), '"29 GHz", "30.2 GHz"'))
+    assert load_antenna(path)  # the filling may go on into the bore
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(ConfigurationError, match="does not exist; check the path"):
         load_file(tmp_path / "none.toml")

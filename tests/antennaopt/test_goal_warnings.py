@@ -51,6 +51,15 @@ def test_a_goal_that_hardly_makes_sense_is_named_with_its_value_and_what_is_usua
 
 
 @pytest.mark.parametrize(
+    "goal", ['metric = "isoflux_db"\nheight = "600 km"\nelevation = "5 deg"', 'metric = "sec2_db"\ntheta = "60 deg"']
+)
+def test_no_antenna_is_above_a_pattern_that_holds_all_power(tmp_path, goal):
+    (line,) = warned(tmp_path, f"{goal}\nat_most = -1")
+    assert "at_most = -1 dB is never met: no antenna has less than 0 dB; usual is at_most, 1 to 6 dB" in line
+    assert warned(tmp_path, f"{goal}\nat_most = 3") == ()
+
+
+@pytest.mark.parametrize(
     "goal",
     [
         'metric = "radiation_efficiency"\nat_least = 0.99',

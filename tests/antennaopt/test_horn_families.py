@@ -39,10 +39,10 @@ def test_spline_horn_is_pchip() -> None:
 
 
 def test_dual_mode_horn() -> None:
-    """Plate 0.7 x 1.3, cylinder 0.7 x 3, cone 0.7 x 12 mm, all measured along r or z; the plate is round the tube."""
+    """Plate 0.7 x 3, cylinder 0.7 x 3, cone 0.7 x 12 mm, all measured along r or z; the plate is round the tube."""
     metal = built("dual_mode_horn")[2].conductors[2]
     area, volume = section(metal, 10e-3, -1e-3, 16e-3, cell=1e-5)
-    assert area == pytest.approx((0.7 * 1.3 + 0.7 * 3 + 0.7 * 12) * 1e-6, rel=1e-4)
+    assert area == pytest.approx((0.7 * 3 + 0.7 * 3 + 0.7 * 12) * 1e-6, rel=1e-4)
     assert volume == pytest.approx(area_and_moment(drawn("dual_mode_horn"))[1], rel=1e-4)
 
 
@@ -55,7 +55,7 @@ def test_dual_mode_horn() -> None:
         ("profile_horn", FLARES),
         ("spline_horn", {"horn.radii.2": 3.7e-3, "horn.radii.3": 8e-3, "horn.radii.4": 4e-3}),
         ("dual_mode_horn", {"horn.step_radius": 3.6e-3, "horn.wall": 0.4e-3}),
-        ("dual_mode_horn", {"horn.aperture_radius": 4.6e-3}),
+        ("dual_mode_horn", {"horn.step_radius": 4.6e-3, "horn.aperture_radius": 4.6e-3}),
         ("corrugated_horn", {"horn.slots": 2.0, "horn.wall": 3e-3}),
         ("corrugated_horn", {"horn.slots": 9.0, "horn.converter_slots": 0.0}),
         ("corrugated_horn", {"horn.converter": 1.0, "horn.chokes": 1.0}),
