@@ -64,7 +64,7 @@ def run(
     """Evolve the antenna of an experiment file; the last line of stdout is the run folder.
 
     With --seeds N there are N runs, one after another on the same workers, and N folders on stdout. A table of their
-    best antennas and the spread of their fitness end the output.
+    best antennas and the spread of their fitness, of searches for a front their hypervolumes, end the output.
 
     \b
     Examples:

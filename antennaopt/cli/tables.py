@@ -128,10 +128,14 @@ def report_lines(summary: RunSummary) -> list[str]:
 def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
     """Return what runs with several seeds came to: a line each, the spread of fitness, and the best of all.
 
+    Searches for a front are compared by their hypervolumes up to one point.
+
     Args:
         summaries: Of finished runs, by seed.
         seeds: How many there were to be.
     """
+    if any(one.front for one in summaries.values()):
+        return _fronts_of_seeds(summaries, seeds)
     rows = [["seed", "fitness", "goals met", "antennas", "seconds", "best antenna", "certificate"]]
     for seed, one in summaries.items():
         best, goals = one.best, [goal for goal in one.findings.goals if not goal.aim] if one.findings else ()
@@ -146,16 +150,38 @@ def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
                 str(one.certificates.get(best.individual, {}).get("verdict", "-")) if best else "-",
             ]
         )
-    lines = ["", aligned(rows, left=(5, 6))]
     ranked = sorted((one.best.fitness, seed) for seed, one in summaries.items() if one.best)
+    return ["", aligned(rows, left=(5, 6)), *_spread_lines("fitness", ranked, summaries, seeds)]
+
+
+def _fronts_of_seeds(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
+    """Return the same of searches for a front."""
+    from antennaopt.search.fronts import on_one_scale
+
+    fronts = {seed: one.front for seed, one in summaries.items() if one.front}
+    volumes = dict(zip(fronts, on_one_scale(list(fronts.values())), strict=True))
+    rows = [["seed", "hypervolume", "on the front", "antennas", "seconds"]]
+    for seed, one in summaries.items():
+        front = [f"{volumes[seed]:.5g}", str(fronts[seed].antennas)] if seed in fronts else ["none", "0"]
+        rows.append([str(seed), *front, str(one.evaluations), f"{one.wall_seconds:.1f}"])
+    ranked = sorted(((volume, seed) for seed, volume in volumes.items()), key=lambda one: (-one[0], one[1]))
+    lines = ["", aligned(rows), *_spread_lines("hypervolume", ranked, summaries, seeds)]
+    return [*lines, filled("hypervolumes are up to the worst reference point of all seeds in each objective")]
+
+
+def _spread_lines(
+    what: str, ranked: Sequence[tuple[float, int]], summaries: Mapping[int, RunSummary], seeds: int
+) -> list[str]:
+    """Return the spread of numbers over the seeds, and where the best is; `ranked` has the best first."""
+    lines = []
     if len(summaries) < seeds:
         lines.append(f"{seeds - len(summaries)} of {seeds} seeds have not been finished")
     if ranked:
-        found = [fitness for fitness, _ in ranked]
+        found = [number for number, _ in ranked]
         folder = shlex.quote(str(summaries[ranked[0][1]].folder))
         lines.append(
-            f"fitness of {len(found)} seeds: median {median(found):.4g}, {found[0]:.4g} to {found[-1]:.4g}; best: seed "
-            f"{ranked[0][1]}, {folder}"
+            f"{what} of {len(found)} seeds: median {median(found):.4g}, {min(found):.4g} to {max(found):.4g}; best: "
+            f"seed {ranked[0][1]}, {folder}"
         )
         lines.append("antennaopt compare puts the folders next to each other, with a plot of their convergence")
     return lines
@@ -186,7 +212,7 @@ def front_lines(summary: RunSummary) -> list[str]:
     """Return what a search for a front came to; nothing of another search."""
     if summary.front is None:
         return []
-    count, volume = summary.front
+    count, volume = summary.front.antennas, summary.front.hypervolume
     what = f"front: {count} antenna{'' if count == 1 else 's'}, hypervolume {volume:.5g}; the table has one of them."
     return [filled(what), f'their rows: antennaopt.open_run("{summary.folder}").front']
 

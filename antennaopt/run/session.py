@@ -36,6 +36,7 @@ from antennaopt.run.studies import Bench
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
 from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
+from antennaopt.search.fronts import Front
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
@@ -269,8 +270,14 @@ class Session:
 
     def _with_findings(self, summary: RunSummary) -> RunSummary:
         found = findings_of(self._folder, summary.best.individual) if summary.best else None
-        volume = self.driver.search.hypervolume
-        front = None if volume is None else (len(front_of(self._folder.path)), volume)
+        search, front = self.driver.search, None
+        if search.hypervolume is not None and search.reference is not None:
+            front = Front(
+                antennas=len(front_of(self._folder.path)),
+                hypervolume=search.hypervolume,
+                values=tuple(search.front_values()),
+                reference=search.reference,
+            )
         return replace(summary, origins=origins_of(self._folder), findings=found, front=front)
 
     def _with_yields(self, summary: RunSummary) -> RunSummary:

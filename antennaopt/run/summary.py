@@ -27,6 +27,7 @@ from antennaopt.terminal import visible
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
+    from antennaopt.search.fronts import Front
 
 
 def antenna_toml(
@@ -201,7 +202,7 @@ class RunSummary:
         certificates: By individual, the best by fitness first; empty when none were asked for. They crown the best.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
-        front: Number of antennas on the front, and its hypervolume; None of a search for none.
+        front: What a search for a front ended with; None of another.
         cache_dropped: Damaged entries of the evaluation cache that this session met and dropped.
         levels: Of a run on several lattices what each took, the coarsest first.
         samples: Made copies solved in the search.
@@ -227,7 +228,7 @@ class RunSummary:
     reused: dict[str, int] = field(default_factory=dict)
     origins: dict[str, int] = field(default_factory=dict)
     findings: Findings | None = None
-    front: tuple[int, float] | None = None
+    front: Front | None = None
     cache_dropped: int = 0
     levels: list[dict[str, Any]] = field(default_factory=list)
     samples: int = 0

@@ -50,6 +50,7 @@ class Search(ABC):
         births: How many have been asked.
         completed: How many have been told.
         hypervolume: Of a search for a front: that of the last generation's; else None.
+        reference: The point that the hypervolume is measured from; None until an antenna is `ok`.
         climb: From coarse cells to fine ones; None of a search that stays on the same.
         polish: The local search at the end; None of a search without.
         restart: When the search starts again; None of one that does not, or that decides by itself.
@@ -58,6 +59,7 @@ class Search(ABC):
     by_order: ClassVar[bool] = False
     counts_restarts: ClassVar[bool] = False
     hypervolume: float | None = None
+    reference: tuple[float, ...] | None = None
 
     def __init__(
         self,
@@ -142,6 +144,10 @@ class Search(ABC):
     def ranking(self) -> list[Scored]:
         """Return the population, the best first; a tie goes to the older one."""
         return sorted(self.population, key=lambda one: one.rank)
+
+    def front_values(self) -> list[tuple[float, ...]]:
+        """Return what the population of a search for a front minimises, without antennas that cannot be on it."""
+        return []
 
     def fitness_of(self, status: str, shortfalls: Sequence[float]) -> float:
         """Return the number that a row has as its fitness; the smaller the better.

@@ -8,6 +8,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,3 +105,26 @@ def hypervolume(values: np.ndarray, reference: Sequence[float]) -> float:
     if not len(values):
         return 0.0
     return float(measured(np.ascontiguousarray(values, dtype=float), ref=list(reference)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """The front that a search ended with.
+
+    Attributes:
+        antennas: Rows of the run that are on it.
+        hypervolume: Up to `reference`.
+        values: Numbers that are minimised, a tuple an antenna of the last population.
+        reference: The point that the hypervolume is measured from.
+    """
+
+    antennas: int
+    hypervolume: float
+    values: tuple[tuple[float, ...], ...]
+    reference: tuple[float, ...]
+
+
+def on_one_scale(fronts: Sequence[Front]) -> list[float]:
+    """Return the hypervolumes of several searches up to one point, the worst of their references in each objective."""
+    reference = np.max([one.reference for one in fronts], axis=0)
+    return [hypervolume(np.array(one.values), reference.tolist()) for one in fronts]

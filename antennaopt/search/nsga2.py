@@ -42,12 +42,8 @@ class NonDominated(Survivors):
     `population` is in the order of fronts, the least crowded first in each, repeated antennas last. `hall_of_fame` is a
     choice of the first front: the antenna with the best fitness of the run, then each time the one farthest from those
     before. A fitness is only a way to put antennas in an order that no dominated one leads.
-
-    Attributes:
-        reference: The point that the hypervolume is measured from; None until an antenna is `ok`.
     """
 
-    reference: tuple[float, ...] | None = None
     _largest: float = 0.0
 
     def breed(self, count: int) -> list[Made]:
@@ -111,13 +107,17 @@ class NonDominated(Survivors):
 
     def _close_generation(self) -> None:
         """Measure the front; a generation without a larger hypervolume counts as one without improvement."""
-        values = np.array([one.values for one in self.population if self._penalty(one) <= 0.0])
+        values = np.array(self.front_values())
         self.reference = self.reference or self._first_reference()
         self.hypervolume = None if self.reference is None else hypervolume(values, self.reference)
         better = (self.hypervolume or 0.0) > self._largest
         self._largest = max(self._largest, self.hypervolume or 0.0)
         self.stagnation = 0 if better or self.generation == 0 else self.stagnation + 1
         self.generation += 1
+
+    def front_values(self) -> list[tuple[float, ...]]:
+        """Return the values of those that are compared by their objectives."""
+        return [one.values for one in self.population if self._penalty(one) <= 0.0]
 
     def _first_reference(self) -> tuple[float, ...] | None:
         """Return the point that is given, or the worst values so far, whether or not constraints are met."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cheap_evaluation
+import numpy as np
 import pytest
 from config_files import LENS
 
@@ -16,6 +17,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import start as study
+from antennaopt.search.fronts import hypervolume
 from antennaopt.store.files import FolderLock
 
 SMALL = ["--set", "evolution.population=6", "--set", "evolution.generations=3"]
@@ -77,6 +79,30 @@ def test_several_seeds_share_a_farm_and_are_the_runs_of_each_alone(call, monkeyp
     _, out, _ = call("run", "lens.toml", *SMALL, "--seed", "4")
     alone, shared = (antennaopt.open_run(folder).rows for folder in (out.strip(), folders[1]))
     assert list(alone["fitness"]) == list(shared["fitness"])
+
+
+def test_seeds_of_a_search_for_a_front_are_ranked_by_hypervolume(call, monkeypatch):
+    """Up to one reference point: the worst of all seeds."""
+    monkeypatch.setattr(study, "open_farm", serial)
+    summaries, real = {}, functools.partial(study.run.func, report=False)
+
+    def carry(experiment, **how):
+        summaries[experiment.seed] = real(experiment, **how)
+        return summaries[experiment.seed]
+
+    monkeypatch.setattr(study, "run", carry)
+    aims = ["--set", 'objective=[{metric="directivity_dbi", aim="largest"}, {metric="diameter_mm", aim="least"}]']
+    small = [*SMALL, *aims, "--set", "evolution.algorithm=nsga2", "--set", "evolution.population=8"]
+    code, _, err = call("run", "lens.toml", *small, "--seed", "3", "--seeds", "3")
+    assert code == 0, err
+    table = err[err.index("seed  hypervolume  on the front") :]
+    volumes = {int(line.split()[0]): float(line.split()[1]) for line in table.splitlines()[2:5]}
+    reference = np.max([one.front.reference for one in summaries.values()], axis=0)
+    for seed, one in summaries.items():
+        assert volumes[seed] == pytest.approx(hypervolume(np.array(one.front.values), reference), rel=1e-4)
+    best = max(volumes, key=volumes.__getitem__)
+    assert f"best: seed {best}, {summaries[best].folder}" in " ".join(table.split())
+    assert f"{min(volumes.values()):.4g} to {max(volumes.values()):.4g}" in table
 
 
 def test_seeds_that_were_not_run_are_counted(call, monkeypatch):

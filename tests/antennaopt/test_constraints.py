@@ -246,9 +246,9 @@ def test_the_log_has_the_hypervolume_of_each_generation(run):
 def test_a_run_says_how_its_best_antenna_stands_to_the_constraints(run):
     text = "\n".join(report_lines(run))
     assert "Constraint: S11" in text
-    count, volume = run.front
-    assert count == len(ao.open_run(run.folder).front) and volume > 0.0
-    assert f"front: {count} antennas, hypervolume {volume:.5g}; the table has one of them." in text
+    assert run.front.antennas == len(ao.open_run(run.folder).front) and run.front.hypervolume > 0.0
+    front = run.front
+    assert f"front: {front.antennas} antennas, hypervolume {front.hypervolume:.5g}; the table has one of them." in text
     assert "weighted sum" not in text and "fitness" not in text
     with RunFolder.open(run.folder) as folder:
         assert folder.columns.shortfall_columns[2] == "shortfall_2_s11_db"

@@ -20,7 +20,7 @@ import pytest
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.search import EvolutionSettings, Mutation, Result, Stop, decode, new_search
-from antennaopt.search.fronts import crowding, hypervolume, ranks, spread
+from antennaopt.search.fronts import Front, crowding, hypervolume, on_one_scale, ranks, spread
 from antennaopt.search.objectives import Ranking
 
 TWO = Ranking((1.0, 1.0), aims=("least", "least"))
@@ -167,6 +167,16 @@ def test_the_hypervolume_is_measured_from_the_worst_of_the_first_generation_or_a
     other = new_search(settings(population=8, generations=5, reference=(0.25, 7.0)), genes(3), 1, order=largest)
     told(other, function, other.ask())
     assert other.reference == (-0.25, 7.0)
+
+
+def test_fronts_are_compared_up_to_one_point():
+    """By hand: each front has one point, and each its own reference; the common one is (4, 5)."""
+    fronts = [
+        Front(antennas=1, hypervolume=1.0, values=((2.0, 2.0),), reference=(3.0, 3.0)),
+        Front(antennas=1, hypervolume=4.0, values=((3.0, 1.0),), reference=(4.0, 5.0)),
+        Front(antennas=0, hypervolume=0.0, values=(), reference=(1.0, 1.0)),
+    ]
+    assert on_one_scale(fronts) == [6.0, 4.0, 0.0]
 
 
 def test_without_a_larger_hypervolume_it_stagnates():
