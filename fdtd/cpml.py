@@ -178,7 +178,7 @@ def _filter_c(at: RadialProfile, alpha: float) -> tuple[np.ndarray, np.ndarray, 
     return gain, b1, c1, b2, c2
 
 
-def _convolution(residue: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def convolution(residue: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (b, c) of the recursive convolution psi <- b psi + c X with residue exp(-rate t), rate in 1/step."""
     safe = np.where(rate > 1e-12, rate, 1.0)
     return np.exp(-rate), residue * np.where(rate > 1e-12, -np.expm1(-rate) / safe, 1.0)
@@ -232,5 +232,5 @@ class AxialLayer:
         alpha = self.alpha * grid.time_step * (1 - depth)
         if thickness < 2:
             raise ConfigError(f"an absorbing layer of {thickness} cells is too thin (needs >= 2)")
-        b, c = _convolution(-sigma / kappa**2, sigma / kappa + alpha)
+        b, c = convolution(-sigma / kappa**2, sigma / kappa + alpha)
         return 1 / kappa, b, c

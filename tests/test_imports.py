@@ -27,9 +27,9 @@ PACKAGES = ("fdtd", "antennaopt")
 RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "stencils"),
-        ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges"),
-        ("axisymmetric.scene", "cpml", "waveforms"),
-        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
+        ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
+        ("axisymmetric.scene", "cpml", "waveforms", "yee.scene"),
+        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors", "yee.media", "yee.layers"),
         ("axisymmetric.rim_media",),
         (
             "axisymmetric.rims",
@@ -37,13 +37,16 @@ RANKS = {
             "axisymmetric.problem",
             "farfield",
             "planar.problem",
+            "yee.problem",
+            "yee.mesh",
+            "yee.ports",
         ),
         ("planar.bodies",),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),
         ("axisymmetric.modes",),
-        ("axisymmetric.solutions", "planar.scattering"),
+        ("axisymmetric.solutions", "planar.scattering", "yee.simulation"),
         ("axisymmetric.simulation",),
     ),
     "antennaopt": (
@@ -151,7 +154,7 @@ def rank(name: str) -> tuple[int, str] | None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_module_has_a_rank(package: str) -> None:
     """A new module must be given its place here."""
-    free = {package, "antennaopt.__main__", "fdtd.axisymmetric", "fdtd.planar"}
+    free = {package, "antennaopt.__main__", "fdtd.axisymmetric", "fdtd.planar", "fdtd.yee"}
     assert [name for name in graph() if within(name, package) and name not in free and rank(name) is None] == []
 
 

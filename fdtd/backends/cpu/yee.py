@@ -1,0 +1,434 @@
+"""The CPU backend of the rectilinear lattice: Numba, float32 or float64, one antenna a core.
+
+A step is one trip through memory: H of plane k, then E of plane k. Coefficients stand in tables of rows; rows of edges
+that are equal share one entry, so those of an antenna stay in the cache. A row's update is one loop that LLVM
+vectorises, and the layers' convolutions are added by loops of their own: along y and z where the row lies in a layer,
+along x for the first and last 16 entries of every row.
+
+Arrays have a border of zeros: entry [k + 1, j + 1, i + 1] is the place [k, j, i] of `fdtd.yee.grid`.
+"""
+# ruff: noqa: ANN001, ANN202 - compiled text: Numba infers the types
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.constants import speed_of_light
+
+from fdtd.backends.cpu.compiled import compiled
+from fdtd.errors import ConfigError
+from fdtd.yee.grid import COMPONENTS, Grid, half_node
+from fdtd.yee.problem import Problem, Records, Taker, stop
+
+_DTYPES = {"float32": np.float32, "float64": np.float64}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_EDGE = 16  # entries at either end of a row that carry filters along x: the layers' cells and one more
+_BLOCK = 4_000_000  # numbers of box samples that are kept before they are passed on
+
+
+class _Fields(NamedTuple):
+    """Components, each [nz + 3, ny + 3, width]."""
+
+    ex: np.ndarray
+    ey: np.ndarray
+    ez: np.ndarray
+    hx: np.ndarray
+    hy: np.ndarray
+    hz: np.ndarray
+
+
+class _Rows(NamedTuple):
+    """Coefficients of E.
+
+    Attributes:
+        keep: Table of rows of ca, [rows, width].
+        gain: Table of rows of cb, [rows, width].
+        at: Entry of each row of edges, [3, nz + 1, ny + 1].
+        permittivity: Table of rows, for the energy, [rows, width].
+    """
+
+    keep: np.ndarray
+    gain: np.ndarray
+    at: np.ndarray
+    permittivity: np.ndarray
+
+
+class _Slopes(NamedTuple):
+    """What a difference is multiplied by: 1 / (kappa d), with c dt in those of H; [cells + 1], along x [width]."""
+
+    half_x: np.ndarray
+    half_y: np.ndarray
+    half_z: np.ndarray
+    node_x: np.ndarray
+    node_y: np.ndarray
+    node_z: np.ndarray
+
+
+class _Layers(NamedTuple):
+    """Filters and convolutions.
+
+    Attributes:
+        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, 16].
+        filters_y: b and c / d at nodes and half nodes, [2, 2, ny + 1].
+        filters_z: The same along z.
+        slots_y: Entry of `psi_y` of a row of nodes or half nodes, -1 outside the layers, [2, ny + 1].
+        slots_z: The same along z.
+        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, 16].
+        psi_y: Of e_x, e_z, h_x, h_z, [4, nz + 1, slots, width].
+        psi_z: Of e_x, e_y, h_x, h_y, [4, slots, ny + 1, width].
+        active: Whether there are layers along x, [1].
+        ends: Where the two ends of a row begin, [2].
+    """
+
+    filters_x: np.ndarray
+    filters_y: np.ndarray
+    filters_z: np.ndarray
+    slots_y: np.ndarray
+    slots_z: np.ndarray
+    psi_x: np.ndarray
+    psi_y: np.ndarray
+    psi_z: np.ndarray
+    active: np.ndarray
+    ends: np.ndarray
+
+
+class _Drive(NamedTuple):
+    """Source and probe: places [points, 4] in the bordered arrays, gains, waveform; places, weights [sums, points]."""
+
+    points: np.ndarray
+    gains: np.ndarray
+    waveform: np.ndarray
+    probes: np.ndarray
+    weights: np.ndarray
+
+
+@compiled(**_OPTIONS)
+def _h_plane(k, f, slopes, nx, ny):
+    """Update H on the half plane k + 1/2 (h_x, h_y) and on the plane k (h_z)."""
+    w = slopes.half_z[k]
+    for j in range(ny + 1):
+        u = slopes.half_y[j]
+        for i in range(nx + 1):
+            f.hx[k + 1, j + 1, i + 1] -= u * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1]) - w * (
+                f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1]
+            )
+        for i in range(nx + 1):
+            f.hy[k + 1, j + 1, i + 1] -= w * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1]) - slopes.half_x[
+                i
+            ] * (f.ez[k + 1, j + 1, i + 2] - f.ez[k + 1, j + 1, i + 1])
+        for i in range(nx + 1):
+            f.hz[k + 1, j + 1, i + 1] -= slopes.half_x[i] * (
+                f.ey[k + 1, j + 1, i + 2] - f.ey[k + 1, j + 1, i + 1]
+            ) - u * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
+
+
+@compiled(**_OPTIONS)
+def _e_plane(k, f, rows, slopes, nx, ny):
+    """Update E on the plane k (e_x, e_y) and on the half plane k + 1/2 (e_z)."""
+    w = slopes.node_z[k]
+    for j in range(ny + 1):
+        u = slopes.node_y[j]
+        r = rows.at[0, k, j]
+        for i in range(nx + 1):
+            f.ex[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ex[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
+                u * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
+                - w * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
+            )
+        r = rows.at[1, k, j]
+        for i in range(nx + 1):
+            f.ey[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ey[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
+                w * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
+                - slopes.node_x[i] * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j + 1, i])
+            )
+        r = rows.at[2, k, j]
+        for i in range(nx + 1):
+            f.ez[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ez[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
+                slopes.node_x[i] * (f.hy[k + 1, j + 1, i + 1] - f.hy[k + 1, j + 1, i])
+                - u * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
+            )
+
+
+@compiled(**_OPTIONS)
+def _h_layers(k, f, layers, nx, ny):
+    """Add to H of `_h_plane` what the layers' convolutions hold."""
+    slot = layers.slots_z[1, k]
+    if slot >= 0:
+        b, c = layers.filters_z[1, 0, k], layers.filters_z[1, 1, k]
+        for j in range(ny + 1):
+            for i in range(nx + 1):
+                psi = b * layers.psi_z[2, slot, j, i] + c * (f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1])
+                layers.psi_z[2, slot, j, i] = psi
+                f.hx[k + 1, j + 1, i + 1] += psi
+            for i in range(nx + 1):
+                psi = b * layers.psi_z[3, slot, j, i] + c * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1])
+                layers.psi_z[3, slot, j, i] = psi
+                f.hy[k + 1, j + 1, i + 1] -= psi
+    for j in range(ny + 1):
+        slot = layers.slots_y[1, j]
+        if slot >= 0:
+            b, c = layers.filters_y[1, 0, j], layers.filters_y[1, 1, j]
+            for i in range(nx + 1):
+                psi = b * layers.psi_y[2, k, slot, i] + c * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1])
+                layers.psi_y[2, k, slot, i] = psi
+                f.hx[k + 1, j + 1, i + 1] -= psi
+            for i in range(nx + 1):
+                psi = b * layers.psi_y[3, k, slot, i] + c * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
+                layers.psi_y[3, k, slot, i] = psi
+                f.hz[k + 1, j + 1, i + 1] += psi
+    if layers.active[0]:
+        for j in range(ny + 1):
+            for end in range(2):
+                o = layers.ends[end]
+                for i in range(_EDGE):
+                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
+                    psi = b * layers.psi_x[2, k, j, end, i] + c * (
+                        f.ez[k + 1, j + 1, o + i + 2] - f.ez[k + 1, j + 1, o + i + 1]
+                    )
+                    layers.psi_x[2, k, j, end, i] = psi
+                    f.hy[k + 1, j + 1, o + i + 1] += psi
+                for i in range(_EDGE):
+                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
+                    psi = b * layers.psi_x[3, k, j, end, i] + c * (
+                        f.ey[k + 1, j + 1, o + i + 2] - f.ey[k + 1, j + 1, o + i + 1]
+                    )
+                    layers.psi_x[3, k, j, end, i] = psi
+                    f.hz[k + 1, j + 1, o + i + 1] -= psi
+
+
+@compiled(**_OPTIONS)
+def _e_layers(k, f, rows, layers, nx, ny):
+    """Add to E of `_e_plane` what the layers' convolutions hold."""
+    slot = layers.slots_z[0, k]
+    if slot >= 0:
+        b, c = layers.filters_z[0, 0, k], layers.filters_z[0, 1, k]
+        for j in range(ny + 1):
+            r = rows.at[0, k, j]
+            for i in range(nx + 1):
+                psi = b * layers.psi_z[0, slot, j, i] + c * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
+                layers.psi_z[0, slot, j, i] = psi
+                f.ex[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
+            r = rows.at[1, k, j]
+            for i in range(nx + 1):
+                psi = b * layers.psi_z[1, slot, j, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
+                layers.psi_z[1, slot, j, i] = psi
+                f.ey[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
+    for j in range(ny + 1):
+        slot = layers.slots_y[0, j]
+        if slot >= 0:
+            b, c = layers.filters_y[0, 0, j], layers.filters_y[0, 1, j]
+            r = rows.at[0, k, j]
+            for i in range(nx + 1):
+                psi = b * layers.psi_y[0, k, slot, i] + c * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
+                layers.psi_y[0, k, slot, i] = psi
+                f.ex[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
+            r = rows.at[2, k, j]
+            for i in range(nx + 1):
+                psi = b * layers.psi_y[1, k, slot, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
+                layers.psi_y[1, k, slot, i] = psi
+                f.ez[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
+    if layers.active[0]:
+        for j in range(ny + 1):
+            y, z = rows.at[1, k, j], rows.at[2, k, j]
+            for end in range(2):
+                o = layers.ends[end]
+                for i in range(_EDGE):
+                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
+                    psi = b * layers.psi_x[0, k, j, end, i] + c * (
+                        f.hz[k + 1, j + 1, o + i + 1] - f.hz[k + 1, j + 1, o + i]
+                    )
+                    layers.psi_x[0, k, j, end, i] = psi
+                    f.ey[k + 1, j + 1, o + i + 1] -= rows.gain[y, o + i] * psi
+                for i in range(_EDGE):
+                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
+                    psi = b * layers.psi_x[1, k, j, end, i] + c * (
+                        f.hy[k + 1, j + 1, o + i + 1] - f.hy[k + 1, j + 1, o + i]
+                    )
+                    layers.psi_x[1, k, j, end, i] = psi
+                    f.ez[k + 1, j + 1, o + i + 1] += rows.gain[z, o + i] * psi
+
+
+@compiled(**_OPTIONS)
+def _march(state, rows, slopes, layers, drive, sums, shape, span):
+    """Take the steps `span[0]` to `span[1]`."""
+    nx, ny, nz = shape
+    f = _Fields(state[0], state[1], state[2], state[3], state[4], state[5])
+    for n in range(span[0], span[1]):
+        for k in range(nz + 1):
+            _h_plane(k, f, slopes, nx, ny)
+            _h_layers(k, f, layers, nx, ny)
+            _e_plane(k, f, rows, slopes, nx, ny)
+            _e_layers(k, f, rows, layers, nx, ny)
+        if n < len(drive.waveform):
+            for p in range(len(drive.points)):
+                c, k, j, i = drive.points[p]
+                state[c, k, j, i] += drive.gains[p] * drive.waveform[n]
+        for s in range(drive.weights.shape[0]):
+            total = 0.0
+            for p in range(len(drive.probes)):
+                c, k, j, i = drive.probes[p]
+                total += drive.weights[s, p] * state[c, k, j, i]
+            sums[n, s] = total
+
+
+@compiled(**_OPTIONS)
+def _energy(state, rows, lengths_x, lengths_y, lengths_z, shape):
+    """Sum eps e^2 + h^2 over the lattice; `lengths` are [6, cells + 1]."""
+    nx, ny, nz = shape
+    total = 0.0
+    for c in range(6):
+        for k in range(nz + 1):
+            for j in range(ny + 1):
+                row = 0.0
+                if c < 3:
+                    r = rows.at[c, k, j]
+                    for i in range(nx + 1):
+                        value = state[c, k + 1, j + 1, i + 1]
+                        row += lengths_x[c, i] * rows.permittivity[r, i] * value * value
+                else:
+                    for i in range(nx + 1):
+                        value = state[c, k + 1, j + 1, i + 1]
+                        row += lengths_x[c, i] * value * value
+                total += lengths_y[c, j] * lengths_z[c, k] * row
+    return total
+
+
+def run(problem: Problem, take: Taker | None = None, *, precision: str = "float32") -> Records:
+    """Step a problem to its end.
+
+    Args:
+        problem: What to step.
+        take: Gets the samples of the box, a block at a time.
+        precision: "float32" or "float64".
+
+    Raises:
+        ConfigError: The precision is unknown.
+    """
+    if precision not in _DTYPES:
+        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_DTYPES)})")
+    dtype, grid, sampling = _DTYPES[precision], problem.grid, problem.sampling
+    state = _bordered(problem, dtype)
+    rows, slopes, layers, drive = (
+        _rows(problem, state, dtype),
+        *_stretched(problem, state, dtype),
+        _drive(problem, dtype),
+    )
+    lengths = [np.array([_lengths(grid, name, axis) for name in COMPONENTS]) for axis in range(3)]
+    shape, sums = grid.counts, np.zeros((sampling.steps, len(drive.weights)))
+    box = None if problem.box is None or take is None else _bordered_indices(problem.box, grid, state)
+    held = max(1, _BLOCK // max(1, 0 if box is None else len(box)))
+    block, first = np.zeros((held, 0 if box is None else len(box)), dtype), 0
+    energy, done, start = [], 0, time.perf_counter()
+    while done < sampling.steps:
+        every = sampling.record_every if box is not None else sampling.check_every or sampling.steps
+        ahead = min(every, sampling.steps - done)
+        _march(state, rows, slopes, layers, drive, sums, shape, (done, done + ahead))
+        done += ahead
+        if box is not None and take is not None and done % every == 0:
+            sample = done // every - 1
+            np.take(state.reshape(-1), box, out=block[sample - first], mode="clip")
+            if sample - first + 1 == held:
+                take(first, block)
+                first = sample + 1
+        if sampling.check_every and done % sampling.check_every == 0:
+            energy.append(float(_energy(state, rows, *lengths, shape)))
+            if stop(energy, done, sampling):
+                break
+    if box is not None and take is not None and (left := done // sampling.record_every - first):
+        take(first, block[:left])
+    nx, ny, nz = shape
+    final = state[:, 1 : nz + 2, 1 : ny + 2, 1 : nx + 2]
+    return Records(
+        steps=done,
+        sums=sums[:done],
+        final=final,
+        energy=np.array(energy),
+        finite=bool(np.isfinite(final).all()),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _bordered(problem: Problem, dtype: type) -> np.ndarray:
+    """Start fields with a border, (6, nz + 3, ny + 3, width)."""
+    nz, ny, nx = problem.grid.shape
+    width = max(nx, 2 * _EDGE) + 2
+    state = np.zeros((6, nz + 2, ny + 2, -(-width // 16) * 16), dtype)
+    if problem.initial is not None:
+        live = np.concatenate([~problem.media.metal, [problem.grid.inside(name) for name in COMPONENTS[3:]]])
+        state[:, 1 : nz + 1, 1 : ny + 1, 1 : nx + 1] = np.where(live, problem.initial, 0.0)
+    return state
+
+
+def _bordered_indices(flat: np.ndarray, grid: Grid, state: np.ndarray) -> np.ndarray:
+    """Flat indices into the bordered state."""
+    c, k, j, i = np.unravel_index(flat, (6, *grid.shape))
+    return np.ravel_multi_index((c, k + 1, j + 1, i + 1), state.shape)
+
+
+def _rows(problem: Problem, state: np.ndarray, dtype: type) -> _Rows:
+    """Tables of rows, each distinct row once."""
+    ca, cb = problem.factors()
+    nx = ca.shape[-1]
+    both = np.concatenate([ca, cb, problem.media.permittivity], axis=-1).reshape(-1, 3 * nx)
+    known: dict[bytes, int] = {}
+    at = np.array([known.setdefault(row.tobytes(), len(known)) for row in both], dtype=np.int64)
+    _, first = np.unique(at, return_index=True)
+    width = state.shape[-1]
+    tables = [np.zeros((len(first), width), dtype) for _ in range(3)]
+    for place, table in enumerate(tables):
+        table[:, :nx] = both[first, place * nx : (place + 1) * nx]
+    return _Rows(tables[0], tables[1], at.reshape(ca.shape[:-1]), tables[2])
+
+
+def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[_Slopes, _Layers]:
+    """Derivatives with their stretching, and the layers' filters with empty convolutions."""
+    grid = problem.grid
+    width, (nz, ny, nx) = state.shape[-1], grid.shape
+    slopes, filters = {}, {}
+    for half in (True, False):
+        for axis in range(3):
+            light = speed_of_light * grid.dt if half else 1.0
+            distance = np.append(grid.spacing(axis), np.inf) if half else grid.dual(axis)
+            stretch = problem.absorber.filters(grid, axis, half=half)
+            slope = light * stretch[0] / distance
+            slopes[half, axis] = np.pad(slope, (0, width - nx)) if axis == 0 else slope
+            filters[half, axis] = np.stack([stretch[1], light * stretch[2] / distance])
+    across = [np.stack([filters[half, axis] for half in (False, True)]) for axis in range(3)]
+    slots = [np.where(one[:, 1] != 0, np.cumsum(one[:, 1] != 0, axis=1) - 1, -1) for one in across]
+    counts = [int(one.max()) + 1 for one in slots]
+    ends = np.array([0, max(nx - _EDGE, _EDGE)])
+    padded = np.pad(across[0], ((0, 0), (0, 0), (0, width - nx)))
+    filters_x = np.stack([padded[..., end : end + _EDGE] for end in ends], axis=2)
+    cast = {key: np.ascontiguousarray(one, dtype) for key, one in slopes.items()}
+    layers = _Layers(
+        filters_x=np.ascontiguousarray(filters_x, dtype),
+        filters_y=np.ascontiguousarray(across[1], dtype),
+        filters_z=np.ascontiguousarray(across[2], dtype),
+        slots_y=slots[1],
+        slots_z=slots[2],
+        psi_x=np.zeros((4, nz, ny, 2, _EDGE), dtype),
+        psi_y=np.zeros((4, nz, counts[1], width), dtype),
+        psi_z=np.zeros((4, counts[2], ny, width), dtype),
+        active=np.array([counts[0] > 0]),
+        ends=ends,
+    )
+    order = [(True, 0), (True, 1), (True, 2), (False, 0), (False, 1), (False, 2)]
+    return _Slopes(*(cast[key] for key in order)), layers
+
+
+def _drive(problem: Problem, dtype: type) -> _Drive:
+    source, probe = problem.source, problem.probe
+    none, step = np.zeros((0, 4), np.int64), np.array([0, 1, 1, 1])
+    return _Drive(
+        points=none if source is None else source.points + step,
+        gains=np.zeros(0, dtype) if source is None else source.gains.astype(dtype),
+        waveform=np.zeros(0, dtype) if source is None else source.waveform.astype(dtype),
+        probes=none if probe is None else probe.points + step,
+        weights=np.zeros((0, 0)) if probe is None else probe.weights.astype(float),
+    )
+
+
+def _lengths(grid: Grid, component: str, axis: int) -> np.ndarray:
+    """Length that a component stands for along an axis, m, (cells + 1,)."""
+    return np.append(grid.spacing(axis), 0.0) if half_node(component, axis) else grid.dual(axis)

@@ -1,0 +1,1 @@
+"""Antennas in three dimensions on a rectilinear Yee lattice."""

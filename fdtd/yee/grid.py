@@ -1,0 +1,131 @@
+"""The rectilinear Yee lattice: planes at any spacing, and what closes its six faces.
+
+Index [k, j, i] names the node (x_i, y_j, z_k) and the half nodes after it, x fastest. Components stand at
+
+    e_x (i + 1/2, j, k)    h_x (i, j + 1/2, k + 1/2)
+    e_y (i, j + 1/2, k)    h_y (i + 1/2, j, k + 1/2)
+    e_z (i, j, k + 1/2)    h_z (i + 1/2, j + 1/2, k)
+
+so every component's array is [nz + 1, ny + 1, nx + 1], and the last entry along a half-node axis is padding.
+
+References:
+    Taflove & Hagness, Computational Electrodynamics, 3rd ed., sec. 3.6 and 11.2 (graded lattices), eq. 4.54 (limit).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.constants import speed_of_light
+
+from fdtd.errors import ConfigError
+
+FACES = ("x-", "x+", "y-", "y+", "z-", "z+")
+"""Names of the faces, in the order of every tuple of six."""
+
+COMPONENTS = ("e_x", "e_y", "e_z", "h_x", "h_y", "h_z")
+"""Names of the components, in the order of the state."""
+
+MOST_LAYERS = 15
+"""Cells of an absorbing layer, at most: the CPU backend keeps the filters of a row in vectors of 16."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Grid:
+    """A lattice.
+
+    Attributes:
+        x: Planes, m, increasing, (nx + 1,), absorbing layers included.
+        y: The same along y, (ny + 1,).
+        z: The same along z, (nz + 1,).
+        layers: Cells of the absorbing layer in front of each face of `FACES`; 0 leaves a wall.
+        magnetic: Faces whose wall is a perfect magnetic conductor (a symmetry plane); all others are perfect electric
+            conductors, also behind the layers.
+        courant_number: Time step over the largest stable one.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    layers: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
+    magnetic: tuple[str, ...] = ()
+    courant_number: float = 0.98
+
+    def __post_init__(self) -> None:
+        for name, planes in zip("xyz", self.planes, strict=True):
+            if planes.ndim != 1 or len(planes) < 3 or not (np.diff(planes) > 0).all():
+                raise ConfigError(f"grid.{name} has {planes.shape} planes (needs at least 3 that increase)")
+        if not 0 < self.courant_number < 1:
+            raise ConfigError(f"courant_number = {self.courant_number} is not allowed (needs > 0 and < 1)")
+        if unknown := [face for face in self.magnetic if face not in FACES]:
+            raise ConfigError(f"magnetic = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
+        for face, cells in zip(FACES, self.layers, strict=True):
+            if cells and not 2 <= cells <= MOST_LAYERS:
+                raise ConfigError(
+                    f"layers = {cells} cells on face {face} is not allowed (needs 0 or 2 to {MOST_LAYERS})"
+                )
+            if cells and face in self.magnetic:
+                raise ConfigError(f"face {face} is both open and magnetic; name it in one list only")
+        for axis, count in enumerate(self.counts):
+            low, high = self.layers[2 * axis : 2 * axis + 2]
+            if low + high + 2 > count:
+                raise ConfigError(
+                    f"layers of {low} and {high} cells leave nothing of {count} cells along {'xyz'[axis]}; enlarge the grid"
+                )
+
+    @property
+    def planes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Planes along x, y and z, m."""
+        return self.x, self.y, self.z
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Cells along x, y and z."""
+        return len(self.x) - 1, len(self.y) - 1, len(self.z) - 1
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Shape of every component's array, (nz + 1, ny + 1, nx + 1)."""
+        nx, ny, nz = self.counts
+        return nz + 1, ny + 1, nx + 1
+
+    @property
+    def cells(self) -> int:
+        """Cells of the lattice."""
+        return math.prod(self.counts)
+
+    @property
+    def dt(self) -> float:
+        """Time step, s."""
+        inverse = math.sqrt(sum(float(np.diff(planes).min()) ** -2 for planes in self.planes))
+        return self.courant_number / (speed_of_light * inverse)
+
+    def spacing(self, axis: int) -> np.ndarray:
+        """Distances between planes along an axis, m, (cells,)."""
+        return np.diff(self.planes[axis])
+
+    def dual(self, axis: int) -> np.ndarray:
+        """Distances between the cells' centres around each plane, m, (cells + 1,); half a cell at both ends."""
+        half = self.spacing(axis) / 2
+        return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
+
+    def inside(self, component: str) -> np.ndarray:
+        """Return where a component is stepped: neither padding nor tangential E in an electric wall, bool of `shape`."""
+        parts = []
+        for axis, count in enumerate(self.counts):
+            at = np.ones(count + 1, dtype=bool)
+            if half_node(component, axis):
+                at[-1] = False
+            elif component[0] == "e":
+                at[0] = f"{'xyz'[axis]}-" in self.magnetic
+                at[-1] = f"{'xyz'[axis]}+" in self.magnetic
+            parts.append(at)
+        return parts[2][:, None, None] & parts[1][:, None] & parts[0]
+
+
+def half_node(component: str, axis: int) -> bool:
+    """Return whether a component stands between the planes of an axis (0, 1, 2 for x, y, z)."""
+    along = component[2] == "xyz"[axis]
+    return along if component[0] == "e" else not along

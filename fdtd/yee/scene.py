@@ -1,0 +1,135 @@
+"""What stands in space: dielectric and metal blocks, metal sheets, a port. Lengths in m."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fdtd.errors import ConfigError
+from fdtd.yee.grid import FACES
+
+Interval = tuple[float, float]
+
+
+def _check_interval(name: str, interval: Interval, *, empty: bool = False) -> None:
+    low, high = interval
+    if math.isnan(low) or math.isnan(high) or high < low or (high == low and not empty):
+        raise ConfigError(f"{name} = ({low:g}, {high:g}) m is empty (needs low < high)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dielectric:
+    """A medium.
+
+    Attributes:
+        permittivity: Relative, at least 1.
+        conductivity: S/m. A loss tangent t at the frequency f is 2 pi f eps0 permittivity t.
+    """
+
+    permittivity: float
+    conductivity: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.permittivity >= 1:
+            raise ConfigError(f"permittivity = {self.permittivity} is not allowed (needs >= 1)")
+        if not self.conductivity >= 0:
+            raise ConfigError(f"conductivity = {self.conductivity} S/m is not allowed (needs >= 0)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A box of one medium; of blocks that overlap the later one counts.
+
+    Attributes:
+        x: Lower and upper face, m; infinite ends reach through the lattice.
+        y: The same along y.
+        z: The same along z.
+        material: None is perfect metal.
+    """
+
+    x: Interval
+    y: Interval
+    z: Interval
+    material: Dielectric | None = None
+
+    def __post_init__(self) -> None:
+        for name in "xyz":
+            _check_interval(f"block.{name}", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A rectangle of perfect metal without thickness.
+
+    Attributes:
+        z: Its plane, m; a plane of the lattice.
+        x: Lower and upper edge, m; infinite ends reach through the lattice.
+        y: The same along y.
+    """
+
+    z: float
+    x: Interval
+    y: Interval
+
+    def __post_init__(self) -> None:
+        for name in "xy":
+            _check_interval(f"sheet.{name}", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LumpedPort:
+    """A voltage source with an internal resistance between two conductors, one above the other.
+
+    The positive terminal is the upper one. An interval for x or y spreads the source over the columns in it, in
+    parallel.
+
+    Attributes:
+        x: Place of the column, m, or the interval of its columns.
+        y: The same along y.
+        z: Lower and upper conductor, m.
+        resistance: Internal resistance, and reference of S11, ohm.
+    """
+
+    x: float | Interval
+    y: float | Interval
+    z: Interval
+    resistance: float = 50.0
+
+    def __post_init__(self) -> None:
+        _check_interval("port.z", self.z)
+        for name in "xy":
+            _check_interval(f"port.{name}", self.span(name), empty=True)
+        if not self.resistance > 0:
+            raise ConfigError(f"port.resistance = {self.resistance} ohm is not allowed (needs > 0)")
+
+    def span(self, name: str) -> Interval:
+        """Lower and upper end along "x" or "y", m; equal for a single column."""
+        value = getattr(self, name)
+        return value if isinstance(value, tuple) else (value, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One antenna.
+
+    Attributes:
+        blocks: Later ones count.
+        sheets: Metal rectangles; those that touch are one piece.
+        port: Feed; None for problems without one.
+        open_faces: Faces with an absorbing layer; the others are walls.
+        magnetic_faces: Walls that are perfect magnetic conductors: symmetry planes with no normal E. All other walls
+            are perfect electric ones, symmetry planes with no tangential E.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    port: LumpedPort | None = None
+    open_faces: tuple[str, ...] = FACES
+    magnetic_faces: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("open_faces", "magnetic_faces"):
+            if unknown := [face for face in getattr(self, name) if face not in FACES]:
+                raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
+        if both := [face for face in self.magnetic_faces if face in self.open_faces]:
+            raise ConfigError(f"face {both[0]} is both open and magnetic; take it out of open_faces")
