@@ -28,7 +28,7 @@ RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "stencils"),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
-        ("axisymmetric.scene", "cpml", "waveforms", "yee.scene"),
+        ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors", "yee.media", "yee.layers"),
         ("axisymmetric.rim_media",),
         (
@@ -39,9 +39,8 @@ RANKS = {
             "planar.problem",
             "yee.problem",
             "yee.mesh",
-            "yee.ports",
         ),
-        ("planar.bodies",),
+        ("planar.bodies", "yee.ports"),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),
@@ -198,6 +197,7 @@ def test_every_dependency_and_extra_is_imported() -> None:
 def test_ports_and_far_field_read_records_only(reader: str) -> None:
     """They know the lattice and the monitors that made the records, not how fields are stepped."""
     allowed = ("fdtd.errors", "fdtd.arrays", "fdtd.axisymmetric.grid", "fdtd.axisymmetric.monitors", reader)
+    allowed += ("fdtd.yee.grid",)
     used = {target for name, targets in graph().items() if within(name, reader) for target in targets}
     assert [target for target in used if within(target, "fdtd") and not any(within(target, a) for a in allowed)] == []
 

@@ -14,6 +14,7 @@ from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.axisymmetric.rims import Compiled, Windows
 from fdtd.axisymmetric.scene import LevelSet, Scene
+from fdtd.yee import problem as yee_problem
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
 
@@ -61,6 +62,29 @@ ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arr
 """Library of the arrays that a backend takes media in."""
 
 BACKENDS: dict[str, Backend] = {"cpu": _cpu, "cuda": _cuda, "reference": _reference}
+
+
+def _yee_cpu(
+    problem: yee_problem.Problem, take: yee_problem.Taker, precision: str, look: yee_problem.Look | None
+) -> yee_problem.Records:
+    from fdtd.backends.cpu import yee
+
+    return yee.run(problem, take, precision=precision, look=look)
+
+
+def _yee_reference(
+    problem: yee_problem.Problem, take: yee_problem.Taker, precision: str, look: yee_problem.Look | None
+) -> yee_problem.Records:
+    del precision  # the oracle is float64
+    from fdtd.backends import yee_reference
+
+    return yee_reference.run(problem, take, look)
+
+
+YeeBackend = Callable[[yee_problem.Problem, yee_problem.Taker, str, yee_problem.Look | None], yee_problem.Records]
+
+YEE_BACKENDS: dict[str, YeeBackend] = {"cpu": _yee_cpu, "reference": _yee_reference}
+"""Steppers of rectilinear lattices."""
 
 
 def _polygon_table(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from fdtd.yee.problem import Problem, Records, Taker, stop
+from fdtd.yee.problem import Look, Problem, Records, Taker, stop
 
 # Component, and the derivatives in its curl: axis (of arrays, 0 for z), component that is differentiated, sign.
 _CURL_E = {3: ((1, 2, 1), (0, 1, -1)), 4: ((0, 0, 1), (2, 2, -1)), 5: ((2, 1, 1), (1, 0, -1))}
@@ -35,12 +35,13 @@ class _Derivative:
         return self._gain * slope + self._psi
 
 
-def run(problem: Problem, take: Taker | None = None) -> Records:
+def run(problem: Problem, take: Taker | None = None, look: Look | None = None) -> Records:
     """Step a problem to its end in float64.
 
     Args:
         problem: What to step.
         take: Gets every sample of the box.
+        look: Called at every look at the energy.
     """
     grid, sampling = problem.grid, problem.sampling
     opened = ~problem.media.metal
@@ -71,7 +72,7 @@ def run(problem: Problem, take: Taker | None = None) -> Records:
             take(done // sampling.record_every - 1, state.reshape(-1)[problem.box][None])
         if sampling.check_every and done % sampling.check_every == 0:
             energy.append(field_energy(problem, state))
-            if stop(energy, done, sampling):
+            if stop(energy, done, sampling, look):
                 break
     return Records(
         steps=step + 1,

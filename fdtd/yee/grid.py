@@ -72,7 +72,7 @@ class Grid:
             low, high = self.layers[2 * axis : 2 * axis + 2]
             if low + high + 2 > count:
                 raise ConfigError(
-                    f"layers of {low} and {high} cells leave nothing of {count} cells along {'xyz'[axis]}; enlarge the grid"
+                    f"layers of {low} and {high} cells leave nothing of {count} along {'xyz'[axis]}; enlarge the grid"
                 )
 
     @property
@@ -112,7 +112,7 @@ class Grid:
         return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
 
     def inside(self, component: str) -> np.ndarray:
-        """Return where a component is stepped: neither padding nor tangential E in an electric wall, bool of `shape`."""
+        """Return where a component is stepped, bool of `shape`: not in padding, nor tangential E in electric walls."""
         parts = []
         for axis, count in enumerate(self.counts):
             at = np.ones(count + 1, dtype=bool)

@@ -16,6 +16,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,6 +30,9 @@ from fdtd.yee.media import Media
 
 Taker = Callable[[int, np.ndarray], None]
 """Takes the number of a block of samples' first sample, and the samples of the box, (samples, points)."""
+
+Look = Callable[[int, float], None]
+"""Called at every look with the steps taken and the energy in dB of its largest."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,9 +156,11 @@ class Records:
         return float(self.energy[-1] / self.energy.max()) if len(self.energy) and self.energy.max() > 0 else 1.0
 
 
-def stop(energy: list[float], steps: int, sampling: Sampling) -> bool:
+def stop(energy: list[float], steps: int, sampling: Sampling, look: Look | None = None) -> bool:
     """Return whether to stop after a look, which is the last entry."""
-    last = energy[-1]
-    if not np.isfinite(last):
+    last, largest = energy[-1], max(energy)
+    if look is not None:
+        look(steps, 10 * math.log10(last / largest) if 0 < last < math.inf else -math.inf)
+    if not math.isfinite(last):
         return True
-    return steps >= sampling.settled and last < sampling.decay * max(energy)
+    return steps >= sampling.settled and last < sampling.decay * largest

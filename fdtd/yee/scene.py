@@ -41,7 +41,7 @@ class Block:
     """A box of one medium; of blocks that overlap the later one counts.
 
     Attributes:
-        x: Lower and upper face, m; infinite ends reach through the lattice.
+        x: Lower and upper face, m; infinite ends reach through the lattice. Metal may have no thickness.
         y: The same along y.
         z: The same along z.
         material: None is perfect metal.
@@ -54,7 +54,7 @@ class Block:
 
     def __post_init__(self) -> None:
         for name in "xyz":
-            _check_interval(f"block.{name}", getattr(self, name))
+            _check_interval(f"block.{name}", getattr(self, name), empty=self.material is None)
 
 
 @dataclass(frozen=True, kw_only=True)

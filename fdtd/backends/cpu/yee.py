@@ -12,86 +12,30 @@ Arrays have a border of zeros: entry [k + 1, j + 1, i + 1] is the place [k, j, i
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.backends.cpu.compiled import compiled
+from fdtd.backends.cpu.yee_planes import (
+    EDGE,
+    OPTIONS,
+    Fields,
+    Layers,
+    Rows,
+    Slopes,
+    e_layers,
+    e_plane,
+    h_layers,
+    h_plane,
+)
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import COMPONENTS, Grid, half_node
-from fdtd.yee.problem import Problem, Records, Taker, stop
+from fdtd.yee.problem import Look, Problem, Records, Taker, stop
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-_EDGE = 16  # entries at either end of a row that carry filters along x: the layers' cells and one more
 _BLOCK = 4_000_000  # numbers of box samples that are kept before they are passed on
-
-
-class _Fields(NamedTuple):
-    """Components, each [nz + 3, ny + 3, width]."""
-
-    ex: np.ndarray
-    ey: np.ndarray
-    ez: np.ndarray
-    hx: np.ndarray
-    hy: np.ndarray
-    hz: np.ndarray
-
-
-class _Rows(NamedTuple):
-    """Coefficients of E.
-
-    Attributes:
-        keep: Table of rows of ca, [rows, width].
-        gain: Table of rows of cb, [rows, width].
-        at: Entry of each row of edges, [3, nz + 1, ny + 1].
-        permittivity: Table of rows, for the energy, [rows, width].
-    """
-
-    keep: np.ndarray
-    gain: np.ndarray
-    at: np.ndarray
-    permittivity: np.ndarray
-
-
-class _Slopes(NamedTuple):
-    """What a difference is multiplied by: 1 / (kappa d), with c dt in those of H; [cells + 1], along x [width]."""
-
-    half_x: np.ndarray
-    half_y: np.ndarray
-    half_z: np.ndarray
-    node_x: np.ndarray
-    node_y: np.ndarray
-    node_z: np.ndarray
-
-
-class _Layers(NamedTuple):
-    """Filters and convolutions.
-
-    Attributes:
-        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, 16].
-        filters_y: b and c / d at nodes and half nodes, [2, 2, ny + 1].
-        filters_z: The same along z.
-        slots_y: Entry of `psi_y` of a row of nodes or half nodes, -1 outside the layers, [2, ny + 1].
-        slots_z: The same along z.
-        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, 16].
-        psi_y: Of e_x, e_z, h_x, h_z, [4, nz + 1, slots, width].
-        psi_z: Of e_x, e_y, h_x, h_y, [4, slots, ny + 1, width].
-        active: Whether there are layers along x, [1].
-        ends: Where the two ends of a row begin, [2].
-    """
-
-    filters_x: np.ndarray
-    filters_y: np.ndarray
-    filters_z: np.ndarray
-    slots_y: np.ndarray
-    slots_z: np.ndarray
-    psi_x: np.ndarray
-    psi_y: np.ndarray
-    psi_z: np.ndarray
-    active: np.ndarray
-    ends: np.ndarray
 
 
 class _Drive(NamedTuple):
@@ -104,162 +48,17 @@ class _Drive(NamedTuple):
     weights: np.ndarray
 
 
-@compiled(**_OPTIONS)
-def _h_plane(k, f, slopes, nx, ny):
-    """Update H on the half plane k + 1/2 (h_x, h_y) and on the plane k (h_z)."""
-    w = slopes.half_z[k]
-    for j in range(ny + 1):
-        u = slopes.half_y[j]
-        for i in range(nx + 1):
-            f.hx[k + 1, j + 1, i + 1] -= u * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1]) - w * (
-                f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1]
-            )
-        for i in range(nx + 1):
-            f.hy[k + 1, j + 1, i + 1] -= w * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1]) - slopes.half_x[
-                i
-            ] * (f.ez[k + 1, j + 1, i + 2] - f.ez[k + 1, j + 1, i + 1])
-        for i in range(nx + 1):
-            f.hz[k + 1, j + 1, i + 1] -= slopes.half_x[i] * (
-                f.ey[k + 1, j + 1, i + 2] - f.ey[k + 1, j + 1, i + 1]
-            ) - u * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
-
-
-@compiled(**_OPTIONS)
-def _e_plane(k, f, rows, slopes, nx, ny):
-    """Update E on the plane k (e_x, e_y) and on the half plane k + 1/2 (e_z)."""
-    w = slopes.node_z[k]
-    for j in range(ny + 1):
-        u = slopes.node_y[j]
-        r = rows.at[0, k, j]
-        for i in range(nx + 1):
-            f.ex[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ex[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                u * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
-                - w * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
-            )
-        r = rows.at[1, k, j]
-        for i in range(nx + 1):
-            f.ey[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ey[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                w * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
-                - slopes.node_x[i] * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j + 1, i])
-            )
-        r = rows.at[2, k, j]
-        for i in range(nx + 1):
-            f.ez[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ez[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                slopes.node_x[i] * (f.hy[k + 1, j + 1, i + 1] - f.hy[k + 1, j + 1, i])
-                - u * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
-            )
-
-
-@compiled(**_OPTIONS)
-def _h_layers(k, f, layers, nx, ny):
-    """Add to H of `_h_plane` what the layers' convolutions hold."""
-    slot = layers.slots_z[1, k]
-    if slot >= 0:
-        b, c = layers.filters_z[1, 0, k], layers.filters_z[1, 1, k]
-        for j in range(ny + 1):
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[2, slot, j, i] + c * (f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1])
-                layers.psi_z[2, slot, j, i] = psi
-                f.hx[k + 1, j + 1, i + 1] += psi
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[3, slot, j, i] + c * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1])
-                layers.psi_z[3, slot, j, i] = psi
-                f.hy[k + 1, j + 1, i + 1] -= psi
-    for j in range(ny + 1):
-        slot = layers.slots_y[1, j]
-        if slot >= 0:
-            b, c = layers.filters_y[1, 0, j], layers.filters_y[1, 1, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[2, k, slot, i] + c * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1])
-                layers.psi_y[2, k, slot, i] = psi
-                f.hx[k + 1, j + 1, i + 1] -= psi
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[3, k, slot, i] + c * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
-                layers.psi_y[3, k, slot, i] = psi
-                f.hz[k + 1, j + 1, i + 1] += psi
-    if layers.active[0]:
-        for j in range(ny + 1):
-            for end in range(2):
-                o = layers.ends[end]
-                for i in range(_EDGE):
-                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
-                    psi = b * layers.psi_x[2, k, j, end, i] + c * (
-                        f.ez[k + 1, j + 1, o + i + 2] - f.ez[k + 1, j + 1, o + i + 1]
-                    )
-                    layers.psi_x[2, k, j, end, i] = psi
-                    f.hy[k + 1, j + 1, o + i + 1] += psi
-                for i in range(_EDGE):
-                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
-                    psi = b * layers.psi_x[3, k, j, end, i] + c * (
-                        f.ey[k + 1, j + 1, o + i + 2] - f.ey[k + 1, j + 1, o + i + 1]
-                    )
-                    layers.psi_x[3, k, j, end, i] = psi
-                    f.hz[k + 1, j + 1, o + i + 1] -= psi
-
-
-@compiled(**_OPTIONS)
-def _e_layers(k, f, rows, layers, nx, ny):
-    """Add to E of `_e_plane` what the layers' convolutions hold."""
-    slot = layers.slots_z[0, k]
-    if slot >= 0:
-        b, c = layers.filters_z[0, 0, k], layers.filters_z[0, 1, k]
-        for j in range(ny + 1):
-            r = rows.at[0, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[0, slot, j, i] + c * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
-                layers.psi_z[0, slot, j, i] = psi
-                f.ex[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
-            r = rows.at[1, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[1, slot, j, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
-                layers.psi_z[1, slot, j, i] = psi
-                f.ey[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
-    for j in range(ny + 1):
-        slot = layers.slots_y[0, j]
-        if slot >= 0:
-            b, c = layers.filters_y[0, 0, j], layers.filters_y[0, 1, j]
-            r = rows.at[0, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[0, k, slot, i] + c * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
-                layers.psi_y[0, k, slot, i] = psi
-                f.ex[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
-            r = rows.at[2, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[1, k, slot, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
-                layers.psi_y[1, k, slot, i] = psi
-                f.ez[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
-    if layers.active[0]:
-        for j in range(ny + 1):
-            y, z = rows.at[1, k, j], rows.at[2, k, j]
-            for end in range(2):
-                o = layers.ends[end]
-                for i in range(_EDGE):
-                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
-                    psi = b * layers.psi_x[0, k, j, end, i] + c * (
-                        f.hz[k + 1, j + 1, o + i + 1] - f.hz[k + 1, j + 1, o + i]
-                    )
-                    layers.psi_x[0, k, j, end, i] = psi
-                    f.ey[k + 1, j + 1, o + i + 1] -= rows.gain[y, o + i] * psi
-                for i in range(_EDGE):
-                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
-                    psi = b * layers.psi_x[1, k, j, end, i] + c * (
-                        f.hy[k + 1, j + 1, o + i + 1] - f.hy[k + 1, j + 1, o + i]
-                    )
-                    layers.psi_x[1, k, j, end, i] = psi
-                    f.ez[k + 1, j + 1, o + i + 1] += rows.gain[z, o + i] * psi
-
-
-@compiled(**_OPTIONS)
+@compiled(**OPTIONS)
 def _march(state, rows, slopes, layers, drive, sums, shape, span):
     """Take the steps `span[0]` to `span[1]`."""
     nx, ny, nz = shape
-    f = _Fields(state[0], state[1], state[2], state[3], state[4], state[5])
+    f = Fields(state[0], state[1], state[2], state[3], state[4], state[5])
     for n in range(span[0], span[1]):
         for k in range(nz + 1):
-            _h_plane(k, f, slopes, nx, ny)
-            _h_layers(k, f, layers, nx, ny)
-            _e_plane(k, f, rows, slopes, nx, ny)
-            _e_layers(k, f, rows, layers, nx, ny)
+            h_plane(k, f, slopes, nx, ny)
+            h_layers(k, f, layers, nx, ny)
+            e_plane(k, f, rows, slopes, nx, ny)
+            e_layers(k, f, rows, layers, nx, ny)
         if n < len(drive.waveform):
             for p in range(len(drive.points)):
                 c, k, j, i = drive.points[p]
@@ -272,7 +71,7 @@ def _march(state, rows, slopes, layers, drive, sums, shape, span):
             sums[n, s] = total
 
 
-@compiled(**_OPTIONS)
+@compiled(**OPTIONS)
 def _energy(state, rows, lengths_x, lengths_y, lengths_z, shape):
     """Sum eps e^2 + h^2 over the lattice; `lengths` are [6, cells + 1]."""
     nx, ny, nz = shape
@@ -294,13 +93,16 @@ def _energy(state, rows, lengths_x, lengths_y, lengths_z, shape):
     return total
 
 
-def run(problem: Problem, take: Taker | None = None, *, precision: str = "float32") -> Records:
+def run(
+    problem: Problem, take: Taker | None = None, *, precision: str = "float32", look: Look | None = None
+) -> Records:
     """Step a problem to its end.
 
     Args:
         problem: What to step.
         take: Gets the samples of the box, a block at a time.
         precision: "float32" or "float64".
+        look: Called at every look at the energy.
 
     Raises:
         ConfigError: The precision is unknown.
@@ -333,7 +135,7 @@ def run(problem: Problem, take: Taker | None = None, *, precision: str = "float3
                 first = sample + 1
         if sampling.check_every and done % sampling.check_every == 0:
             energy.append(float(_energy(state, rows, *lengths, shape)))
-            if stop(energy, done, sampling):
+            if stop(energy, done, sampling, look):
                 break
     if box is not None and take is not None and (left := done // sampling.record_every - first):
         take(first, block[:left])
@@ -352,7 +154,7 @@ def run(problem: Problem, take: Taker | None = None, *, precision: str = "float3
 def _bordered(problem: Problem, dtype: type) -> np.ndarray:
     """Start fields with a border, (6, nz + 3, ny + 3, width)."""
     nz, ny, nx = problem.grid.shape
-    width = max(nx, 2 * _EDGE) + 2
+    width = max(nx, 2 * EDGE) + 2
     state = np.zeros((6, nz + 2, ny + 2, -(-width // 16) * 16), dtype)
     if problem.initial is not None:
         live = np.concatenate([~problem.media.metal, [problem.grid.inside(name) for name in COMPONENTS[3:]]])
@@ -366,7 +168,7 @@ def _bordered_indices(flat: np.ndarray, grid: Grid, state: np.ndarray) -> np.nda
     return np.ravel_multi_index((c, k + 1, j + 1, i + 1), state.shape)
 
 
-def _rows(problem: Problem, state: np.ndarray, dtype: type) -> _Rows:
+def _rows(problem: Problem, state: np.ndarray, dtype: type) -> Rows:
     """Tables of rows, each distinct row once."""
     ca, cb = problem.factors()
     nx = ca.shape[-1]
@@ -378,10 +180,10 @@ def _rows(problem: Problem, state: np.ndarray, dtype: type) -> _Rows:
     tables = [np.zeros((len(first), width), dtype) for _ in range(3)]
     for place, table in enumerate(tables):
         table[:, :nx] = both[first, place * nx : (place + 1) * nx]
-    return _Rows(tables[0], tables[1], at.reshape(ca.shape[:-1]), tables[2])
+    return Rows(tables[0], tables[1], at.reshape(ca.shape[:-1]), tables[2])
 
 
-def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[_Slopes, _Layers]:
+def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[Slopes, Layers]:
     """Derivatives with their stretching, and the layers' filters with empty convolutions."""
     grid = problem.grid
     width, (nz, ny, nx) = state.shape[-1], grid.shape
@@ -397,24 +199,24 @@ def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[_Slope
     across = [np.stack([filters[half, axis] for half in (False, True)]) for axis in range(3)]
     slots = [np.where(one[:, 1] != 0, np.cumsum(one[:, 1] != 0, axis=1) - 1, -1) for one in across]
     counts = [int(one.max()) + 1 for one in slots]
-    ends = np.array([0, max(nx - _EDGE, _EDGE)])
+    ends = np.array([0, max(nx - EDGE, EDGE)])
     padded = np.pad(across[0], ((0, 0), (0, 0), (0, width - nx)))
-    filters_x = np.stack([padded[..., end : end + _EDGE] for end in ends], axis=2)
+    filters_x = np.stack([padded[..., end : end + EDGE] for end in ends], axis=2)
     cast = {key: np.ascontiguousarray(one, dtype) for key, one in slopes.items()}
-    layers = _Layers(
+    layers = Layers(
         filters_x=np.ascontiguousarray(filters_x, dtype),
         filters_y=np.ascontiguousarray(across[1], dtype),
         filters_z=np.ascontiguousarray(across[2], dtype),
         slots_y=slots[1],
         slots_z=slots[2],
-        psi_x=np.zeros((4, nz, ny, 2, _EDGE), dtype),
+        psi_x=np.zeros((4, nz, ny, 2, EDGE), dtype),
         psi_y=np.zeros((4, nz, counts[1], width), dtype),
         psi_z=np.zeros((4, counts[2], ny, width), dtype),
         active=np.array([counts[0] > 0]),
         ends=ends,
     )
     order = [(True, 0), (True, 1), (True, 2), (False, 0), (False, 1), (False, 2)]
-    return _Slopes(*(cast[key] for key in order)), layers
+    return Slopes(*(cast[key] for key in order)), layers
 
 
 def _drive(problem: Problem, dtype: type) -> _Drive:

@@ -1,0 +1,251 @@
+"""The lattice of a scene: planes on what is flat, lines around the edges of sheets, cells that grow in between.
+
+The field at the edge of a thin sheet is singular: a sheet on a lattice acts as if it reached about a third of a cell
+beyond its outermost line. So the two lines around an edge stand a third of a cell inside and two thirds outside.
+
+References:
+    Rennings, Otto & Waldow, openEMS mesh rules ("thirds rule"); Esselle, Okoniewski & Stuchly, IEEE MTT 47 (1999) 2051
+    (edges of sheets on Yee lattices).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.constants import speed_of_light
+
+from fdtd.errors import ConfigError
+from fdtd.yee.grid import FACES, Grid
+from fdtd.yee.lines import Span, graded
+from fdtd.yee.scene import Scene, Sheet
+
+_INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
+_FEWEST_BETWEEN = 3.0  # cells of an edge between two edges
+_SMALLEST = 0.05  # of the cell asked for, at edges that are close together
+_THICKNESS = 4  # cells between two planes of metal or dielectric
+_CLEAR = 2  # cells between the Huygens box and the layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wishes:
+    """What `layout` is asked for, lengths in m: cells at edges, wavelength at the highest frequency, margin."""
+
+    cell: float
+    wavelength: float
+    cells_per_wavelength: float
+    margin: float
+    growth: float
+
+    def spans(self, scene: Scene, axis: int) -> list[Span]:
+        """Largest cells in the dielectrics and in air."""
+        found = [Span(low=-math.inf, high=math.inf, cell=self.wavelength / self.cells_per_wavelength)]
+        for block in scene.blocks:
+            if block.material is not None:
+                low, high = getattr(block, "xyz"[axis])
+                cell = found[0].cell / math.sqrt(block.material.permittivity)
+                found.append(Span(low=low, high=high, cell=cell))
+        return found
+
+
+def layout(
+    scene: Scene,
+    frequencies: Sequence[float] | np.ndarray,
+    *,
+    cells_per_wavelength: float = 20.0,
+    cell: float | None = None,
+    margin: float | None = None,
+    layers: int = 8,
+    growth: float = 1.3,
+) -> Grid:
+    """Return a lattice for a scene.
+
+    On a closed face the lattice ends where the scene does. On an open one a margin and the absorbing layers follow.
+
+    Args:
+        scene: What stands in space.
+        frequencies: Hz; the highest one decides the cells, the lowest one the margin.
+        cells_per_wavelength: Cells a wavelength, at least, in each medium.
+        cell: Cells across the edges of sheets, m; default is half the thinnest dielectric, and at most the cells of the
+            densest one.
+        margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency.
+        layers: Cells of the absorbing layers.
+        growth: Largest ratio of neighbouring cells.
+
+    Raises:
+        ConfigError: The scene is empty, or edges stand too close together for the cell.
+    """
+    low, high = float(np.min(frequencies)), float(np.max(frequencies))
+    if not 0 < low <= high:
+        raise ConfigError(f"frequencies = {low:g} to {high:g} Hz are not allowed (need > 0)")
+    if not cells_per_wavelength >= 8:
+        raise ConfigError(f"cells_per_wavelength = {cells_per_wavelength} is too coarse (needs >= 8); raise it")
+    wavelength = speed_of_light / high
+    wishes = _Wishes(
+        cell=cell or _edge_cell(scene, wavelength / cells_per_wavelength),
+        wavelength=wavelength,
+        cells_per_wavelength=cells_per_wavelength,
+        margin=speed_of_light / low / 5 if margin is None else margin,
+        growth=growth,
+    )
+    planes = [_flat(scene, 0, wishes), _flat(scene, 1, wishes), _upright(scene, wishes)]
+    counts = tuple(layers if face in scene.open_faces else 0 for face in FACES)
+    for axis in range(3):
+        below, above = counts[2 * axis : 2 * axis + 2]
+        planes[axis] = _with_layers(planes[axis], below, above)
+    return Grid(x=planes[0], y=planes[1], z=planes[2], layers=counts, magnetic=scene.magnetic_faces)  # type: ignore[arg-type]
+
+
+def huygens_box(grid: Grid) -> tuple[tuple[int, int], ...]:
+    """Return the first and last plane of the Huygens box along x, y and z; at a wall the wall itself."""
+    found = []
+    for axis, count in enumerate(grid.counts):
+        below, above = grid.layers[2 * axis : 2 * axis + 2]
+        found.append((below + _CLEAR if below else 0, count - above - _CLEAR if above else count))
+    return tuple(found)
+
+
+def _edge_cell(scene: Scene, cell: float) -> float:
+    """Half the thinnest dielectric, and at most the cells of the densest."""
+    for block in scene.blocks:
+        if block.material is not None:
+            low, high = block.z
+            cell = min(cell, (high - low) / 2, cell / math.sqrt(block.material.permittivity))
+    return cell
+
+
+def _with_layers(planes: np.ndarray, below: int, above: int) -> np.ndarray:
+    """Planes with layers as fine as the cells in front of them."""
+    first, last = planes[1] - planes[0], planes[-1] - planes[-2]
+    head = planes[0] - first * np.arange(below, 0, -1)
+    return np.concatenate([head, planes, planes[-1] + last * np.arange(1, above + 1)])
+
+
+def _ends(scene: Scene, axis: int) -> list[float]:
+    """Finite ends of everything along an axis, m."""
+    name = "xyz"[axis]
+    found: list[float] = []
+    for thing in (*scene.blocks, *scene.sheets):
+        value = getattr(thing, name)
+        found += value if isinstance(value, tuple) else (value,)
+    if scene.port is not None:
+        found += scene.port.z if axis == 2 else scene.port.span(name)
+    found = [one for one in found if math.isfinite(one)]
+    if not found:
+        raise ConfigError(f"the scene has no end along {name}; give a block, sheet or port one")
+    return found
+
+
+def _bounds(scene: Scene, axis: int, wishes: _Wishes) -> tuple[float, float]:
+    """Ends of the lattice without layers, m."""
+    found = _ends(scene, axis)
+    low = min(found) - (wishes.margin if f"{'xyz'[axis]}-" in scene.open_faces else 0.0)
+    high = max(found) + (wishes.margin if f"{'xyz'[axis]}+" in scene.open_faces else 0.0)
+    return low, high
+
+
+def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
+    """Planes along z: on every sheet, face and end of the port, and at least four cells between two of them."""
+    low, high = _bounds(scene, 2, wishes)
+    flats = _distinct([low, high, *_ends(scene, 2)], 1e-3 * wishes.cell)
+    spans = wishes.spans(scene, 2)
+    inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
+    for below, above in pairwise(inner):
+        spans.append(Span(low=below, high=above, cell=(above - below) / _THICKNESS))
+    return graded(flats, spans, wishes.growth)
+
+
+def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
+    """Planes along x or y: around the edges of sheets, on the faces of blocks, through the port."""
+    low, high = _bounds(scene, axis, wishes)
+    name = "xyz"[axis]
+    spans = wishes.spans(scene, axis)
+    faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
+    faces = [one for one in faces if low < one < high]
+    hard = _distinct([low, high, *faces], 1e-3 * wishes.cell)
+    edges = [edge for edge in _edges(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
+    edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
+    pairs, anchors = [], list(hard)
+    places = sorted([*hard, *(place for place, _ in edges)])
+    for place, side in edges:
+        gap = min(abs(place - other) for other in places if other != place)
+        cell = min(wishes.cell, gap / _FEWEST_BETWEEN)
+        if cell < _SMALLEST * wishes.cell:
+            raise ConfigError(
+                f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
+                f"lower cell to {gap / _FEWEST_BETWEEN / _SMALLEST:.3g} m or move them"
+            )
+        if side == 0:
+            anchors.append(place)
+            spans.append(Span(low=place - cell, high=place + cell, cell=cell))
+            continue
+        pair = (place - cell * _INSIDE, place + cell * (1 - _INSIDE))
+        if side > 0:  # the sheet is above
+            pair = (place - cell * (1 - _INSIDE), place + cell * _INSIDE)
+        pairs.append(pair)
+        anchors += pair
+        spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
+    soft = [end for block in scene.blocks if block.material is not None for end in getattr(block, name)]
+    if scene.port is not None:
+        span = scene.port.span(name)
+        soft = [*(span if span[0] == span[1] else ()), *soft]
+        spans.append(Span(low=span[0], high=span[1], cell=wishes.cell))
+    for place in soft:  # where there is room; media are averaged, and ports take the nearest line
+        near = min((abs(place - one) for one in anchors), default=math.inf)
+        if low < place < high and near > 0.7 * wishes.cell:
+            anchors.append(place)
+    return graded(_distinct(anchors, 1e-9 * wishes.cell), spans, wishes.growth, tuple(pairs))
+
+
+def _edges(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:
+    """Return places of the union's edges along an axis, m, and whether metal is above (1), below (-1) or both (0).
+
+    Where it is above in one part and below in another, the longer one decides; 0 is where neither is twice as long.
+    """
+    found = []
+    for place in _distinct([end for one in sheets for end in _interval(one, axis) if math.isfinite(end)], same):
+        begins = ends = 0.0
+        for z in {one.z for one in sheets}:
+            level = [one for one in sheets if one.z == z]
+            above = [
+                _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=True)
+            ]
+            below = [
+                _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=False)
+            ]
+            both = _length([(max(a[0], b[0]), min(a[1], b[1])) for a in above for b in below])
+            begins += _length(above) - both
+            ends += _length(below) - both
+        if max(begins, ends) > same:
+            found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0))
+    return found
+
+
+def _interval(sheet: Sheet, axis: int) -> tuple[float, float]:
+    return sheet.x if axis == 0 else sheet.y
+
+
+def _covers(interval: tuple[float, float], place: float, same: float, *, above: bool) -> bool:
+    low, high = interval
+    return low <= place + same and high > place + same if above else low < place - same and high >= place - same
+
+
+def _length(intervals: Iterable[tuple[float, float]]) -> float:
+    """Length of a union of intervals, m; infinite ends count 1 km."""
+    total, reached = 0.0, -1e3
+    for low, high in sorted((max(low, -1e3), min(high, 1e3)) for low, high in intervals if high > low):
+        total += max(0.0, high - max(low, reached))
+        reached = max(reached, high)
+    return total
+
+
+def _distinct(places: Iterable[float], same: float) -> list[float]:
+    """Sorted places without those closer than `same` to the one before."""
+    found: list[float] = []
+    for place in sorted(places):
+        if not found or place - found[-1] > same:
+            found.append(place)
+    return found

@@ -1,0 +1,171 @@
+"""Lumped ports: a voltage source with a resistance along columns of z edges, and S11 from the voltage across it.
+
+The resistance is a conductivity of the edges, the source an impressed current in them. A source of voltage Vs with a
+resistance R drives I = (Vs - V) / R, where the updates of E take the mean of V before and after the step. With its
+spectrum, V cos(w dt / 2) of the samples, the wave that comes back is exactly that of the lattice:
+
+    S11 = (V - R I) / (V + R I) = 2 V / Vs - 1
+
+so |S11| <= 1 holds to rounding on a passive lattice once the fields have decayed.
+
+References:
+    Piket-May, Taflove & Baron, IEEE MTT 42 (1994) 1514; Taflove & Hagness, 3rd ed., sec. 15.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.constants import epsilon_0, mu_0
+
+from fdtd.errors import ConfigError
+from fdtd.yee.grid import Grid
+from fdtd.yee.media import Media, plane_at
+from fdtd.yee.problem import Probe, Problem, Source
+from fdtd.yee.scene import Interval, LumpedPort
+
+_IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
+_REACH = 2  # lattice lines to either side that a port may move to reach metal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PortColumns:
+    """A lumped port on a lattice.
+
+    Attributes:
+        points: Its edges (component, k, j, i), (edges, 4).
+        lengths: Of the edges, m, (edges,).
+        conductances: What each edge's column conducts a length, S/m^2 times m: w / (R A), (edges,).
+        weights: Share of the edge's column in the port, (edges,).
+        resistance: Of the port, ohm.
+    """
+
+    points: np.ndarray
+    lengths: np.ndarray
+    conductances: np.ndarray
+    weights: np.ndarray
+    resistance: float
+
+    def loaded(self, media: Media) -> Media:
+        """Return media with the port's resistance in them."""
+        conductivity = media.conductivity.copy()
+        total = self.lengths[self._first_column()].sum()
+        conductivity[tuple(self.points.T)] += total * self.conductances
+        return replace(media, conductivity=conductivity)
+
+    def _first_column(self) -> np.ndarray:
+        return (self.points[:, 2:] == self.points[0, 2:]).all(axis=1)
+
+    def drive(self, problem: Problem, waveform: np.ndarray) -> Problem:
+        """Return a problem, with loaded media, that has the port's source and a probe of its voltage.
+
+        Args:
+            problem: The same without.
+            waveform: Voltage of the source at (n + 1/2) dt, V.
+        """
+        _, cb = problem.factors()
+        gains = -cb[tuple(self.points.T)] * _IMPEDANCE * self.conductances
+        weights = -(self.weights * self.lengths)[None]
+        source = Source(points=self.points, gains=gains, waveform=waveform)
+        return replace(problem, source=source, probe=Probe(points=self.points, weights=weights))
+
+    def reflection(self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
+        """Return S11, complex, (frequencies,), time convention exp(+jwt).
+
+        Args:
+            voltage: At (n + 1) dt, V, (steps,).
+            waveform: Of the source, V, at (n + 1/2) dt.
+            dt: Time step, s.
+            frequencies: Hz.
+        """
+        across = transform(voltage, dt, 1.0, frequencies) * np.cos(np.pi * frequencies * dt)
+        return 2 * across / transform(waveform, dt, 0.5, frequencies) - 1
+
+
+def transform(samples: np.ndarray, dt: float, offset: float, frequencies: np.ndarray) -> np.ndarray:
+    """Return sum x[n] exp(-jw (n + offset) dt) dt, (frequencies,)."""
+    phase = -2j * np.pi * frequencies * dt
+    found = np.empty(len(frequencies), dtype=complex)
+    for at, one in enumerate(phase):
+        found[at] = np.exp(one * (np.arange(len(samples)) + offset)) @ samples * dt
+    return found
+
+
+def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
+    """Return a port's edges on a lattice.
+
+    A single column takes the nearest line at which both its ends touch metal, at most two lines away.
+
+    Raises:
+        ConfigError: An end lies between lattice planes or touches no metal, or metal is in the way.
+    """
+    levels = [plane_at(grid.z, end) for end in port.z]
+    if None in levels:
+        end = port.z[levels.index(None)]
+        raise ConfigError(f"port.z = {end:g} m lies between lattice planes; make the grid with `layout`")
+    low, high = (int(level) for level in levels if level is not None)
+    places = [_lines(grid.planes[axis], port.span("xy"[axis])) for axis in (0, 1)]
+    if len(places[0]) == 1 and len(places[1]) == 1:
+        places = _nearest_on_metal(port, grid, media.metal, (low, high), (int(places[0][0]), int(places[1][0])))
+    width = [grid.dual(axis) for axis in (0, 1)]
+    total = sum(width[0][i] for i in places[0]) * sum(width[1][j] for j in places[1])
+    share = 1
+    for axis in (0, 1):
+        for side, end in (("-", 0), ("+", grid.counts[axis])):
+            share *= 2 if f"{'xy'[axis]}{side}" in grid.magnetic and end in places[axis] else 1
+    points, lengths, conductances, weights = [], [], [], []
+    for j in places[1]:
+        for i in places[0]:
+            _check_column(port, grid, media, (low, high), (int(i), int(j)))
+            area = width[0][i] * width[1][j]
+            for k in range(low, high):
+                points.append((2, k, j, i))
+                lengths.append(grid.z[k + 1] - grid.z[k])
+                weights.append(area / total)
+                conductances.append(1 / (total * port.resistance * share))
+    return PortColumns(
+        points=np.array(points),
+        lengths=np.array(lengths),
+        conductances=np.array(conductances),
+        weights=np.array(weights),
+        resistance=port.resistance,
+    )
+
+
+def _lines(planes: np.ndarray, span: Interval) -> np.ndarray:
+    """Indices of the planes in an interval, or of the nearest to its middle."""
+    margin = 1e-6 * float(np.diff(planes).min())
+    found = np.nonzero((planes >= span[0] - margin) & (planes <= span[1] + margin))[0]
+    return found if len(found) else np.array([np.abs(planes - (span[0] + span[1]) / 2).argmin()])
+
+
+def _nearest_on_metal(
+    port: LumpedPort, grid: Grid, metal: np.ndarray, levels: tuple[int, int], near: tuple[int, int]
+) -> list[np.ndarray]:
+    around = [
+        (abs(grid.x[i] - port.span("x")[0]) + abs(grid.y[j] - port.span("y")[0]), i, j)
+        for i in range(max(0, near[0] - _REACH), min(grid.counts[0], near[0] + _REACH) + 1)
+        for j in range(max(0, near[1] - _REACH), min(grid.counts[1], near[1] + _REACH) + 1)
+    ]
+    for _, i, j in sorted(around):
+        if all(_touches(metal, level, (i, j), beyond) for level, beyond in zip(levels, (-1, 0), strict=True)):
+            return [np.array([i]), np.array([j])]
+    return [np.array([near[0]]), np.array([near[1]])]
+
+
+def _touches(metal: np.ndarray, k: int, at: tuple[int, int], beyond: int) -> bool:
+    """Whether the node has metal on an edge in its plane, or on the edge `beyond` it along z (-1: below, 0: above)."""
+    i, j = at
+    beside = metal[0, k, j, max(i - 1, 0) : i + 1].any() or metal[1, k, max(j - 1, 0) : j + 1, i].any()
+    return bool(beside or (k + beyond >= 0 and metal[2, k + beyond, j, i]))
+
+
+def _check_column(port: LumpedPort, grid: Grid, media: Media, levels: tuple[int, int], at: tuple[int, int]) -> None:
+    i, j = at
+    place = f"({grid.x[i]:g}, {grid.y[j]:g}) m"
+    for level, end, beyond in zip(levels, port.z, (-1, 0), strict=True):
+        if not _touches(media.metal, level, at, beyond):
+            raise ConfigError(f"port at {place} ends in air at z = {end:g} m; move it onto metal, or metal to it")
+    if media.metal[2, levels[0] : levels[1], j, i].any():
+        raise ConfigError(f"port at {place} runs through metal; leave a gap for it between z = {port.z} m")

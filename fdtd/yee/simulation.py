@@ -1,0 +1,272 @@
+"""The façade: a scene and a lattice in; S11, impedance, powers and far field out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.constants import epsilon_0, mu_0
+
+from fdtd.backends import YEE_BACKENDS
+from fdtd.errors import ConfigError
+from fdtd.farfield.box import HuygensBox
+from fdtd.waveforms import Pulse, short_pulse_for
+from fdtd.yee.grid import Grid
+from fdtd.yee.media import Media, fill
+from fdtd.yee.mesh import huygens_box
+from fdtd.yee.ports import PortColumns, port_columns, transform
+from fdtd.yee.problem import Look, Problem, Records, Sampling
+from fdtd.yee.scene import Scene
+
+_ETA = float(np.sqrt(mu_0 / epsilon_0))
+_SAMPLES_PER_PERIOD = 1.1  # of the sum of the highest frequencies of pulse and transform
+_LOOK = 160  # steps between looks at the energy, at least
+_PERIODS = 400  # of the lowest frequency, at most
+CUTS_DEG = (0.0, 45.0, 90.0)
+"""Planes phi of the far-field cuts, degrees."""
+_CUT_THETA_DEG = np.arange(-180.0, 181.0, 2.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepper:
+    """What steps the fields.
+
+    Attributes:
+        backend: One of `fdtd.backends.YEE_BACKENDS`.
+        precision: "float32" or "float64"; the reference is always float64.
+    """
+
+    backend: str = "cpu"
+    precision: str = "float32"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Solution:
+    """One antenna, solved. Time convention exp(+jwt); all powers and fields for 1 W available from the port.
+
+    Powers are of the space in front of electric walls, and of the whole antenna where walls are magnetic.
+
+    Attributes:
+        status: "ok", "undecayed" (energy above `decay_db` at the step limit) or "diverged".
+        steps: Steps taken.
+        seconds: Spent stepping.
+        decay_db: Energy at the last look over its largest at any, dB.
+        frequencies: Hz, (F,).
+        s11: (F,).
+        impedance: Of the antenna at the port, ohm, (F,).
+        accepted_power: 1 - |S11|^2, W, (F,).
+        radiated_power: Far field integrated over the sphere, W, (F,).
+        box_power: Flux of the fields through the Huygens box, W, (F,).
+        dissipated_power: In lossy dielectrics, W, (F,); zero without any.
+        theta_deg: Of the cuts, (T,).
+        far_field: E_theta and E_phi of the cuts phi = 0, 45 and 90 degrees, (F, 3, T, 2), peak V: |E|^2 / (2 eta0) is
+            W/sr. The phase's origin is that of the coordinates.
+        voltage: Across the port after every step, V for a pulse of 1 V, (steps,).
+    """
+
+    status: str
+    steps: int
+    seconds: float
+    decay_db: float
+    frequencies: np.ndarray
+    s11: np.ndarray
+    impedance: np.ndarray
+    accepted_power: np.ndarray
+    radiated_power: np.ndarray
+    box_power: np.ndarray
+    dissipated_power: np.ndarray
+    theta_deg: np.ndarray
+    far_field: np.ndarray
+    voltage: np.ndarray
+    _spectrum: _Spectrum = field(repr=False)
+    _port: PortColumns = field(repr=False)
+    _pulse: np.ndarray = field(repr=False)
+
+    def reflection(self, frequencies: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Return S11 at any frequencies of the pulse, Hz, complex, same shape."""
+        return self._port.reflection(self.voltage, self._pulse, self._spectrum.dt, np.asarray(frequencies, dtype=float))
+
+    def field_towards(self, theta_deg: np.ndarray, phi_deg: np.ndarray) -> np.ndarray:
+        """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
+        return self._spectrum.towards(np.deg2rad(theta_deg), np.deg2rad(phi_deg))
+
+    @property
+    def directivity(self) -> np.ndarray:
+        """4 pi U / radiated power of the cuts, a ratio, (F, 3, T)."""
+        intensity = (np.abs(self.far_field) ** 2).sum(axis=-1) / (2 * _ETA)
+        return 4 * np.pi * intensity / self.radiated_power[:, None, None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Spectrum:
+    """Samples of the box at the frequencies, for 1 W available."""
+
+    box: HuygensBox
+    frequencies: np.ndarray
+    values: np.ndarray
+    dt: float
+
+    def towards(self, theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        return np.stack(
+            [
+                self.box.radiate(values, frequency, theta, phi)
+                for values, frequency in zip(self.values, self.frequencies, strict=True)
+            ]
+        )
+
+
+class _Accumulator:
+    """Spectrum of samples that come in blocks; E and H at their own times."""
+
+    def __init__(self, frequencies: np.ndarray, size: int, interval: float) -> None:
+        self._phase = -2j * np.pi * frequencies * interval
+        self._interval = interval
+        self.values = np.zeros((len(frequencies), size), dtype=complex)
+
+    def __call__(self, first: int, samples: np.ndarray) -> None:
+        """Add a block of samples, (samples, size); sample n is of the time (n + 1) interval."""
+        numbers = np.arange(first, first + len(samples)) + 1
+        weights = np.exp(np.outer(self._phase, numbers)) * self._interval
+        self.values += weights.real.astype(samples.dtype) @ samples
+        self.values += 1j * (weights.imag.astype(samples.dtype) @ samples)
+
+
+def pulse_of(frequencies: np.ndarray) -> Pulse:
+    """Return the pulse that `solve` drives the port with."""
+    return short_pulse_for(frequencies, 0.0)
+
+
+def solve(
+    scene: Scene,
+    grid: Grid,
+    frequencies: Sequence[float] | np.ndarray,
+    *,
+    decay_db: float = -50.0,
+    max_steps: int | None = None,
+    theta_deg: np.ndarray | None = None,
+    stepper: Stepper | None = None,
+    progress: Look | None = None,
+) -> Solution:
+    """Solve one antenna.
+
+    Args:
+        scene: What stands in space, with a port.
+        grid: Its lattice, as `layout` makes it.
+        frequencies: Hz, (F,). S11 at further frequencies costs nothing: see `Solution.reflection`.
+        decay_db: Stop once the energy has fallen to this, dB of its largest.
+        max_steps: Step limit; default is 400 periods of the lowest frequency.
+        theta_deg: Angles of the cuts, negative ones on the far side; default is -180 to 180 in steps of 2.
+        stepper: Backend and precision; default is the CPU in float32.
+        progress: Called at every look at the energy.
+
+    Raises:
+        ConfigError: There is no port, it touches no metal, or a sheet lies between lattice planes.
+    """
+    stepper = stepper or Stepper()
+    wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if scene.port is None:
+        raise ConfigError("scene.port is missing; give the scene a LumpedPort")
+    if stepper.backend not in YEE_BACKENDS:
+        raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
+    media = fill(scene, grid)
+    port = port_columns(scene.port, grid, media)
+    lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
+    pulse = pulse_of(wanted)
+    waveform = pulse.samples(grid.dt)
+    box = HuygensBox(grid, huygens_box(grid))
+    problem = Problem(
+        grid=grid,
+        media=port.loaded(media),
+        sampling=_sampling(grid, wanted, pulse, (decay_db, max_steps)),
+        box=np.concatenate([box.indices, lossy]),
+    )
+    problem = port.drive(problem, waveform)
+    gather = _Accumulator(wanted, len(box.indices) + len(lossy), problem.sampling.record_every * grid.dt)
+    records = YEE_BACKENDS[stepper.backend](problem, gather, stepper.precision, progress)
+    incident = transform(waveform, grid.dt, 0.5, wanted)
+    values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
+    losses = _losses(grid, media, lossy, values[:, len(box.indices) :])
+    values = values[:, : len(box.indices)]
+    values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
+    spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
+    theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
+    s11 = port.reflection(records.sums[:, 0], waveform, grid.dt, wanted)
+    images = 2 ** len(grid.magnetic)
+    return Solution(
+        status=_status(records, decay_db),
+        steps=records.steps,
+        seconds=records.seconds,
+        decay_db=10 * math.log10(max(records.decay, 1e-30)) if records.finite else math.nan,
+        frequencies=wanted,
+        s11=s11,
+        impedance=port.resistance * (1 + s11) / (1 - s11),
+        accepted_power=1 - np.abs(s11) ** 2,
+        radiated_power=_sphere_power(spectrum),
+        box_power=images * box.flux(values) / (2 * _ETA),
+        dissipated_power=images * losses,
+        theta_deg=theta,
+        far_field=_cuts(spectrum, theta),
+        voltage=records.sums[:, 0],
+        _spectrum=spectrum,
+        _port=port,
+        _pulse=waveform,
+    )
+
+
+def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[float, int | None]) -> Sampling:
+    decay_db, most = limits
+    highest = pulse.centre + pulse.width + float(frequencies.max())
+    record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * grid.dt)))
+    check_every = record_every * math.ceil(_LOOK / record_every)
+    if most is None:
+        most = math.ceil(_PERIODS / (float(frequencies.min()) * grid.dt))
+    return Sampling(
+        steps=check_every * math.ceil(most / check_every),
+        record_every=record_every,
+        check_every=check_every,
+        decay=10 ** (decay_db / 10),
+        settled=math.ceil(pulse.duration / grid.dt),
+    )
+
+
+def _status(records: Records, decay_db: float) -> str:
+    if not records.finite:
+        return "diverged"
+    return "ok" if records.decay < 10 ** (decay_db / 10) else "undecayed"
+
+
+def _losses(grid: Grid, media: Media, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Power lost in lossy dielectrics, W, (F,): half of sigma |E|^2 over the volumes of the edges."""
+    if not len(places):
+        return np.zeros(len(values))
+    component, k, j, i = np.unravel_index(places, media.conductivity.shape)
+    volume = np.ones(len(places))
+    for axis, index in enumerate((i, j, k)):
+        along = np.append(grid.spacing(axis), 0.0)[index]
+        volume *= np.where(component == axis, along, grid.dual(axis)[index])
+    return (np.abs(values) ** 2) @ (media.conductivity.ravel()[places] * volume) / 2
+
+
+def _cuts(spectrum: _Spectrum, theta_deg: np.ndarray) -> np.ndarray:
+    theta = np.deg2rad(np.tile(theta_deg, len(CUTS_DEG)))
+    phi = np.deg2rad(np.repeat(CUTS_DEG, len(theta_deg)))
+    return spectrum.towards(theta, phi).reshape(len(spectrum.frequencies), len(CUTS_DEG), len(theta_deg), 2)
+
+
+def _sphere_power(spectrum: _Spectrum) -> np.ndarray:
+    """Far field's power, W, (F,): Gauss's rule in cos(theta), equal steps in phi, exact for the box's waves.
+
+    Waves of a source of radius r reach the degree k r and few more; the intensity has twice that.
+    """
+    grid = spectrum.box.grid
+    radius = math.sqrt(sum(float(np.abs(planes[[0, -1]]).max()) ** 2 for planes in grid.planes))
+    k = 2 * np.pi * spectrum.frequencies.max() / 299792458.0
+    order = math.ceil(k * radius) + 10
+    cosine, weights = np.polynomial.legendre.leggauss(order + order % 2)
+    phi = np.arange(2 * order) * np.pi / order
+    theta = np.repeat(np.arccos(cosine), len(phi))
+    fields = spectrum.towards(theta, np.tile(phi, len(cosine)))
+    intensity = (np.abs(fields) ** 2).sum(axis=-1) / (2 * _ETA)
+    return intensity @ np.repeat(weights, len(phi)) * np.pi / order

@@ -1,0 +1,159 @@
+"""Lattices of scenes: where planes fall, how cells grow, what media and metal become, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fdtd.errors import ConfigError
+from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout, solve
+from fdtd.yee.lines import Span, graded
+from fdtd.yee.media import fill
+from fdtd.yee.mesh import huygens_box
+from fdtd.yee.ports import port_columns
+
+HEIGHT = 0.8e-3
+SUBSTRATE = Dielectric(permittivity=2.2)
+
+
+def patch(length: float = 12e-3, width: float = 15e-3, port: LumpedPort | None = None) -> Scene:
+    ground = (-12e-3, 12e-3)
+    return Scene(
+        blocks=(Block(x=ground, y=ground, z=(0.0, HEIGHT), material=SUBSTRATE),),
+        sheets=(
+            Sheet(z=0.0, x=ground, y=ground),
+            Sheet(z=HEIGHT, x=(-length / 2, length / 2), y=(-width / 2, width / 2)),
+        ),
+        port=port or LumpedPort(x=-3e-3, y=0.0, z=(0.0, HEIGHT)),
+    )
+
+
+def ratio(planes: np.ndarray) -> float:
+    cells = np.diff(planes)
+    return float(np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:]).max())
+
+
+@pytest.mark.parametrize("length", [9.7e-3, 12e-3, 13.33e-3])
+@pytest.mark.parametrize("cell", [None, 0.3e-3])
+def test_edges_planes_and_growth(length: float, cell: float | None) -> None:
+    """Edges of the patch a third of a cell beyond a line, sheets on planes, four cells in the substrate."""
+    grid = layout(patch(length), [7e9, 8e9], cell=cell)
+    wanted = cell or HEIGHT / 2
+    for edge, outward in ((-length / 2, -1), (length / 2, 1)):
+        offsets = outward * (grid.x - edge) / wanted
+        assert np.abs(offsets + 1 / 3).min() < 1e-9
+        assert np.abs(offsets - 2 / 3).min() < 1e-9
+    inside = grid.z[(grid.z >= -1e-12) & (grid.z <= HEIGHT + 1e-12)]
+    assert len(inside) == 5
+    assert inside[[0, -1]] == pytest.approx([0.0, HEIGHT], abs=1e-12)
+    for planes in grid.planes:
+        assert ratio(planes) <= 1.3 * (1 + 1e-5)
+    for axis in range(3):
+        low, high = huygens_box(grid)[axis]
+        assert grid.planes[axis][low] < -12e-3 * (axis < 2)
+        assert grid.planes[axis][high] > (12e-3 if axis < 2 else HEIGHT)
+
+
+def test_one_edge_for_sheets_that_touch() -> None:
+    """A line as wide as a tenth of the patch ends at its edge: the lines are the patch's."""
+    scene = patch()
+    line = Sheet(z=HEIGHT, x=(-12e-3, -6e-3), y=(-0.8e-3, 0.8e-3))
+    grid = layout(Scene(blocks=scene.blocks, sheets=(*scene.sheets, line)), [7e9, 8e9])
+    offsets = (grid.x + 6e-3) / (HEIGHT / 2)
+    assert np.abs(offsets - 1 / 3).min() < 1e-9  # inside the patch
+    media = fill(Scene(sheets=(*scene.sheets, line)), grid)
+    k, j = np.abs(grid.z - HEIGHT).argmin(), np.abs(grid.y).argmin()
+    x = (grid.x[1:] + grid.x[:-1]) / 2
+    assert media.metal[0, k, j, :-1].tolist() == ((x > -12e-3) & (x < 6e-3)).tolist()  # no gap
+
+
+def test_planes_share_the_integral() -> None:
+    planes = graded([0.0, 1.0, 10.0], [Span(low=0.0, high=1.0, cell=0.25)], 1.25)
+    assert planes[:5] == pytest.approx([0, 0.25, 0.5, 0.75, 1.0], abs=0.02)
+    assert ratio(planes) <= 1.25 * (1 + 1e-6)
+    assert np.diff(planes)[-1] > 1.0
+
+
+def test_means_of_permittivity() -> None:
+    """Half a cell of permittivity 3: arithmetic across an edge, harmonic along it, a quarter at a corner."""
+    line = np.arange(6.0)
+    grid = Grid(x=line, y=line, z=line)
+    block = Block(x=(-1, 9), y=(-1, 9), z=(-1, 2.5), material=Dielectric(permittivity=3.0, conductivity=0.2))
+    media = fill(Scene(blocks=(block,)), grid)
+    assert media.permittivity[0, :, 2, 2] == pytest.approx([3, 3, 3, 1, 1, 1])
+    assert media.permittivity[2, :5, 2, 2] == pytest.approx([3, 3, 1 / (0.5 / 3 + 0.5), 1, 1])
+    assert media.conductivity[2, :5, 2, 2] == pytest.approx([0.2, 0.2, 0.1, 0, 0])
+    corner = Block(x=(2, 9), y=(2, 9), z=(-1, 9), material=Dielectric(permittivity=5.0))
+    media = fill(Scene(blocks=(block, corner)), grid)
+    assert media.permittivity[2, 4, 2, 1:4] == pytest.approx([1, 2, 3])
+    assert media.permittivity[2, 0, 2, 1:4] == pytest.approx([3, 3.5, 4])
+
+
+def test_later_blocks_count_for_metal() -> None:
+    line = np.arange(9.0)
+    grid = Grid(x=line, y=line, z=line)
+    box = Block(x=(2, 6), y=(2, 6), z=(2, 6))
+    hole = Block(x=(3, 5), y=(3, 5), z=(1, 7), material=Dielectric(permittivity=2.0))
+    metal = fill(Scene(blocks=(box, hole)), grid).metal
+    assert metal[2, 3, 4, 1:8].tolist() == [False, True, True, False, True, True, False]
+    assert not fill(Scene(blocks=(box, hole)), grid).metal[2, 6, 2, 2]
+
+
+def test_wide_ports_take_the_columns_between() -> None:
+    scene = patch(port=LumpedPort(x=-3e-3, y=(-1e-3, 1e-3), z=(0.0, HEIGHT), resistance=75.0))
+    grid = layout(scene, [7e9, 8e9])
+    assert scene.port is not None
+    port = port_columns(scene.port, grid, fill(scene, grid))
+    columns = len(np.unique(port.points[:, 2]))
+    assert columns > 2
+    assert port.weights.sum() == pytest.approx(4)  # one for each edge along z
+    assert len(port.points) == 4 * columns
+
+
+REFUSED = {
+    "sheet between planes": (
+        Scene(sheets=(Sheet(z=0.5, x=(1, 3), y=(1, 3)),), port=LumpedPort(x=2, y=2, z=(0, 1))),
+        r"sheet\.z = 0\.5 m lies",
+    ),
+    "port in air": (
+        Scene(sheets=(Sheet(z=2, x=(1, 5), y=(1, 5)),), port=LumpedPort(x=3, y=3, z=(2, 4))),
+        "ends in air at z = 4 m",
+    ),
+    "port across metal": (
+        Scene(
+            sheets=tuple(Sheet(z=z, x=(1, 5), y=(1, 5)) for z in (2, 5)),
+            blocks=(Block(x=(2, 4), y=(2, 4), z=(3, 4)),),
+            port=LumpedPort(x=3, y=3, z=(2, 5)),
+        ),
+        "runs through metal",
+    ),
+    "port between planes": (
+        Scene(sheets=(Sheet(z=2, x=(1, 5), y=(1, 5)),), port=LumpedPort(x=3, y=3, z=(2, 3.5))),
+        r"port\.z = 3\.5 m lies between",
+    ),
+    "no port": (Scene(sheets=(Sheet(z=2, x=(1, 5), y=(1, 5)),)), r"scene\.port is missing"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_on_a_lattice(case: str) -> None:
+    scene, message = REFUSED[case]
+    line = np.arange(-12.0, 20.0)
+    with pytest.raises(ConfigError, match=message):
+        solve(scene, Grid(x=line, y=line, z=line, layers=(8,) * 6), [1e6])
+
+
+def test_refused_without_one() -> None:
+    with pytest.raises(ConfigError, match="too close for cell"):
+        gap = Sheet(z=HEIGHT, x=(6.001e-3, 9e-3), y=(-3e-3, 3e-3))
+        layout(Scene(blocks=patch().blocks, sheets=(*patch().sheets, gap)), [7e9])
+    with pytest.raises(ConfigError, match="cells_per_wavelength = 4 is too coarse"):
+        layout(patch(), [7e9], cells_per_wavelength=4)
+    with pytest.raises(ConfigError, match="is empty"):
+        Sheet(z=0.0, x=(1.0, 1.0), y=(0.0, 1.0))
+    with pytest.raises(ConfigError, match=r"permittivity = 0\.5"):
+        Dielectric(permittivity=0.5)
+    with pytest.raises(ConfigError, match="both open and magnetic"):
+        Scene(magnetic_faces=("x-",))
+    with pytest.raises(ConfigError, match="layers of 15 and 15 cells leave nothing"):
+        Grid(x=np.arange(21.0), y=np.arange(40.0), z=np.arange(40.0), layers=(15,) * 6)
