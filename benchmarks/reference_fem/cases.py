@@ -216,16 +216,17 @@ OUTLINES = (
     _drawn("outline_rod", KA_45, _solid(2.1, (0, 0), (4.2, 0), (4.2, 9.0), (1.2, 46.0), (0, 46.0))),
 )
 
+
 # Feko's example of a horn that feeds a reflector, 12.5 GHz: a guide of radius 0.51 wavelengths, a step to 0.65 and a
-# flare to 1.00 over 3.05 wavelengths; the wall is 0.3 mm thick here. Measured only.
-KU = _feed((12.5, 12.5, 12.5), 12.2315, 12.5315, 60) | {"frequencies_hz": [12.5e9]}
-STEPPED = (
-    _drawn(
-        "stepped_horn_ku",
-        KU,
-        _metal((12.5315, -0.3), (15.8892, -0.3), (24.2834, 73.1494), (23.9834, 73.1494), (15.5892, 0), (12.5315, 0)),
-    ),
-)
+# flare to 1.00 over 3.05 wavelengths. The example's wall has no thickness; these have 0.3 and 0.02 mm. Measured only.
+def _stepped(name, wall):
+    feed = _feed((12.5, 12.5, 12.5), 12.2315, 12.2315 + wall, 60) | {"frequencies_hz": [12.5e9]}
+    step, mouth, end = 15.5892, 23.9834, 73.1494
+    outer = [(12.2315 + wall, -wall), (step + wall, -wall), (mouth + wall, end)]
+    return _drawn(name, feed, _metal(*outer, (mouth, end), (step, 0), (12.2315 + wall, 0)))
+
+
+STEPPED = (_stepped("stepped_horn_ku", 0.3), _stepped("stepped_horn_ku_thin", 0.02))
 
 # Of the same kinds on other feeds; measured only.
 OUTLINES_HOLDOUT = (

@@ -127,11 +127,14 @@ def _half_power_width_deg(theta, density):
 
 
 def phase_centre(a, b, theta, k, largest_deg=40.0):
-    """Height z, m, of the least-squares phase centre of both planes up to an angle, weighted by power."""
+    """Height z, m, of the least-squares phase centre of both planes up to an angle, weighted by power over the sphere.
+
+    The weight of a phase is |E|^2 sin(theta); the square root of it multiplies each row.
+    """
     near = np.degrees(theta) <= largest_deg + 1e-9
     rows, phases = [], []
     for field in (a[near], -b[near]):  # on the axis B = -A
-        weight = np.abs(field)
+        weight = np.abs(field) * np.sqrt(np.sin(theta[near]))
         rows.append(np.stack([k * np.cos(theta[near]), np.ones(near.sum())], axis=1) * weight[:, None])
         phases.append(np.unwrap(np.angle(field)) * weight)
     return float(np.linalg.lstsq(np.concatenate(rows), np.concatenate(phases), rcond=None)[0][0]) * 1e-3
