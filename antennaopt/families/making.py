@@ -11,7 +11,6 @@ end of the feed, which stands for a guide that goes on, is left open.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
