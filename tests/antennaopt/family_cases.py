@@ -279,6 +279,7 @@ SHARP_RIM = (18.84e-3, 18.06e-3, 15.77e-3, 12.03e-3, 8.24e-3, 12.16e-3)
 VARIANTS = {
     "lens with a sharp rim": ("shaped_lens", {f"lens.radii.{place}": one for place, one in enumerate(SHARP_RIM)}),
     "three flares": ("profile_horn", FLARES),
+    "free cubic": ("spline_horn", {"horn.spline": 1.0}),
     "ring-loaded slots": ("corrugated_horn", {"horn.converter": 1.0, "horn.neck_share": 0.3, "horn.neck_margin": 0.2}),
     "slots of variable width": ("corrugated_horn", {"horn.converter": 2.0, "horn.narrowest_share": 0.3}),
     "choke slots": ("corrugated_horn", {"horn.chokes": 2.0}),

@@ -11,10 +11,10 @@ import math
 import numpy as np
 import pytest
 from family_cases import DESIGNS, FLARES, KINDS, SPLINE
-from scipy.interpolate import PchipInterpolator
+from scipy.interpolate import CubicSpline, PchipInterpolator
 from test_geometry import area_and_moment, built, section
 
-from antennaopt.families import stack
+from antennaopt.families import spline_horn, stack
 from antennaopt.families.sections import cleaned, free_corners
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
@@ -36,6 +36,29 @@ def test_spline_horn_is_pchip() -> None:
     curve = PchipInterpolator(np.linspace(0, LENGTH, 7), [START, *SPLINE])
     assert r == pytest.approx(curve(z), abs=2e-12)
     assert z[0] == LENGTH and z[-1] == 0.0
+
+
+def test_a_free_spline_is_natural() -> None:
+    """Next to a monotone one in a batch; the mouth keeps its radius, and wide swings are refused with the place."""
+    family, design = KINDS["spline_horn"], DESIGNS["spline_horn"]
+    free = design | {"horn.spline": 1.0}
+    corners = family.outline(free).conductors[1]
+    r, z = corners[len(corners) // 2 :].T
+    curve = CubicSpline(np.linspace(0, LENGTH, 7), [START, *SPLINE], bc_type="natural")
+    assert r == pytest.approx(curve(z), abs=2e-12)
+    assert np.abs(r - PchipInterpolator(np.linspace(0, LENGTH, 7), [START, *SPLINE])(z)).max() > 2e-5
+    both, _ = spline_horn._section(stack([free, design | {"horn.spline": 0.0}]))
+    for together, alone in zip(both, (free, design), strict=True):
+        assert (together == spline_horn._section(stack([alone]))[0][0]).all()
+    widest = family.size(stack([free]))[0][0]
+    assert r.max() + design["horn.wall"] <= widest <= 1.1 * max(SPLINE) + design["horn.wall"]
+    assert not list(family.faults(free)) and not list(family.faults(design | {"horn.radii.1": 40e-3}))
+    for change, says in (
+        ((9e-3, 9e-3, 2e-3, 8e-3, 8e-3, 8e-3), "<= 9.9 mm, a tenth over the largest of horn.radii"),
+        ((8e-3, 2.5e-3, 2.5e-3, 9e-3, 9e-3, 9e-3), ">= 1.8 mm, half of the feed's"),
+    ):
+        (fault,) = family.faults(free | {f"horn.radii.{place}": one for place, one in enumerate(change)})
+        assert says in fault
 
 
 def test_dual_mode_horn() -> None:
