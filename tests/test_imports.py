@@ -26,7 +26,8 @@ PACKAGES = ("fdtd", "antennaopt")
 # Lower ranks may not import higher ones; within a rank only itself.
 RANKS = {
     "fdtd": (
-        ("errors", "arrays", "cache_folder", "stencils"),
+        ("errors", "arrays", "cache_folder"),
+        ("stencils",),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors", "yee.media", "yee.layers"),
@@ -40,7 +41,7 @@ RANKS = {
             "yee.problem",
             "yee.mesh",
         ),
-        ("planar.bodies", "yee.ports"),
+        ("planar.bodies", "planar.coefficients", "yee.ports"),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),

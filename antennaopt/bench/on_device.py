@@ -307,7 +307,7 @@ def _fractions(case: Case, variant: Variant, rate: float, machine: Machine) -> d
     """Return what part of the device's arithmetic and memory a rate is; the model's bytes for the scheme's own plan."""
     size = 4 if variant.precision == "float32" else 8
     stencil = STENCILS[case.stencil]
-    operations = (stencil.additions + stencil.multiply_adds) * size / 4
+    operations = stencil.operations * size / 4
     columns, rows = case.shape
     layer = 0 if "layers" in variant.without or case.stencil == "jacobi5" else 10
     arithmetic = None if ARITHMETIC in variant.without else rate * operations / machine.instructions_per_s

@@ -22,6 +22,7 @@ from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes import Workload, resident, skewed, trapezoidal, wavefront
 from fdtd.schemes.machine import Machine, clusters_at_once
 from fdtd.stencils import BOR, COUPLED_TEZ, STENCILS, PlanarStencil, Stencil
+from fdtd.stencils.composition import tile_work
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
 
@@ -261,9 +262,8 @@ def planar_need(
     """
     cell = work.stencil
     if scheme == "one_step":
-        moved = cell.split_bytes(work.size) + cell.coefficients * work.size
-        if cell.phases > 2:  # curls are written, then read with the fields that they change
-            moved += (2 * cell.scratch + 5) * work.size
+        read = sum(map(cell.equations.coefficients_read, range(cell.phases)))
+        moved = cell.split_bytes(work.size) + read * work.size
         wait = cell.phases * WAITS["launch"] / (work.cells * work.batch)
         need = Need(memory_bytes=moved, instructions=_FROM_MEMORY[cell.name], wait=wait)
         return need, "one launch a step" if cell.phases == 1 else f"{cell.phases} launches a step"
@@ -293,7 +293,7 @@ def _tiles(work: Workload[PlanarStencil], plan: trapezoidal.PlanarTrapezoidalPla
         blocks += len(kind.tiles)
         for _, _, height, width in kind.tiles:
             read += (height + reach) * (width + reach) * numbers
-            steps = plan.depth * (height + reach / 2) * math.ceil((width + reach / 2) / 32) * 32
+            steps = tile_work(cell.equations, (width, height), plan.depth, units=(32, 1)).formed
             computed += steps
             issued += steps * _IN_TILES[cell.name] * (_LAYERED if kind.layered else 1.0)
     again = computed / useful

@@ -1,7 +1,6 @@
 """The planar CPU backend: Numba, float32 or float64, one problem a core.
 
-A row of differences is formed in a scratch row, stretched where it lies in a layer, and added to the field: the layers
-cost nothing in the middle, and each loop is one that LLVM vectorises.
+The loops are written from the formulas of the stencils (`fdtd.backends.cpu.loops`).
 """
 # ruff: noqa: ANN001, ANN202 - compiled text: Numba infers the types
 
@@ -15,43 +14,23 @@ import numpy as np
 from scipy.constants import c, epsilon_0, mu_0
 
 from fdtd.backends.cpu.compiled import compiled
+from fdtd.backends.cpu.loops import DERIVATIVES
+from fdtd.backends.cpu.planar_loops import tez_0, tez_1, tez_2, tmz_0, tmz_1
+from fdtd.backends.cpu.stretching import OPTIONS
 from fdtd.errors import ConfigError
-from fdtd.planar.problem import PlanarProblem, PlanarRecords, inverse_or_zero
+from fdtd.planar.coefficients import coefficients
+from fdtd.planar.problem import PlanarProblem, PlanarRecords
+from fdtd.stencils import COUPLED_TEZ, TMZ
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-
-# Rows of the state: the component out of the plane, then the two in it.
-_OUT, _X, _Y = 0, 1, 2
-# Filters and convolutions: along x at nodes and half nodes, along y at nodes and half nodes.
-_NODE_X, _HALF_X, _NODE_Y, _HALF_Y = 0, 1, 2, 3
 
 
 class _Cells(NamedTuple):
-    """One problem's state and coefficients, each [parts, ny, nx].
-
-    Attributes:
-        state: The component out of the plane and the two in it.
-        gains: What a curl adds to each H.
-        keep: Of each E, the part kept.
-        gain: What a curl adds to each E.
-        lengths: Open parts of the segments along x and y.
-        opened: Whether e_x and e_y are stepped.
-    """
+    """One problem: components and coefficients as the formula has them, [planes, ny, nx]; coupled nodes, [2, nodes]."""
 
     state: np.ndarray
-    gains: np.ndarray
-    keep: np.ndarray
-    gain: np.ndarray
-    lengths: np.ndarray
-    opened: np.ndarray
-
-
-class _Nodes(NamedTuple):
-    """Nodes that couple e_x and e_y: rows and columns, [2, nodes], and their weights."""
-
-    places: np.ndarray
-    weights: np.ndarray
+    media: np.ndarray
+    nodes: np.ndarray
 
 
 class _Layers(NamedTuple):
@@ -70,168 +49,31 @@ class _Drive(NamedTuple):
     samples: np.ndarray
 
 
-class _Scratch(NamedTuple):
-    """Two rows of differences, and the curls of the whole plane (TE)."""
-
-    row: np.ndarray
-    other: np.ndarray
-    curls: np.ndarray
-
-
-@compiled(**_OPTIONS)
-def _stretch_along(difference, psi, filters, cells, n):
-    """Stretch a row of d/dx in the layers at its two ends."""
-    for i in range(cells):
-        psi[i] = filters[1, i] * psi[i] + filters[2, i] * difference[i]
-        difference[i] = filters[0, i] * difference[i] + psi[i]
-    for i in range(max(cells, n - cells), n):
-        psi[i] = filters[1, i] * psi[i] + filters[2, i] * difference[i]
-        difference[i] = filters[0, i] * difference[i] + psi[i]
-
-
-@compiled(**_OPTIONS)
-def _stretch_across(difference, psi, gain, decay, drive, n):
-    """Stretch a row of d/dy that lies in a layer."""
-    for i in range(n):
-        psi[i] = decay * psi[i] + drive * difference[i]
-        difference[i] = gain * difference[i] + psi[i]
-
-
-@compiled(**_OPTIONS)
-def _subtract(out, left, right, n):
-    """Out = left - right."""
-    for i in range(n):
-        out[i] = left[i] - right[i]
-
-
-@compiled(**_OPTIONS)
-def _subtract_weighted(out, left, left_weight, right, right_weight, n):
-    """Out = left weight * left - right weight * right."""
-    for i in range(n):
-        out[i] = left_weight[i] * left[i] - right_weight[i] * right[i]
-
-
-@compiled(**_OPTIONS)
-def _add(field, gain, difference, n):
-    """Field += gain * difference."""
-    for i in range(n):
-        field[i] += gain[i] * difference[i]
-
-
-@compiled(**_OPTIONS)
-def _update(field, keep, gain, left, right, n):
-    """Field = keep * field + gain * (left - right)."""
-    for i in range(n):
-        field[i] = keep[i] * field[i] + gain[i] * (left[i] - right[i])
-
-
-@compiled(**_OPTIONS)
-def _h_tm(cells, layers, scratch):
-    state, row = cells.state, scratch.row
-    ny, nx = state.shape[1], state.shape[2]
-    for j in range(ny):
-        if j < ny - 1:
-            _subtract(row, state[_OUT, j + 1], state[_OUT, j], nx)
-            if j < layers.cells or j >= ny - 1 - layers.cells:
-                f = layers.across[1, :, j]
-                _stretch_across(row, layers.psi[_HALF_Y, j], f[0], f[1], f[2], nx)
-            _add(state[_X, j], cells.gains[_X, j], row, nx)
-        _subtract(row, state[_OUT, j, 1:], state[_OUT, j], nx - 1)
-        _stretch_along(row, layers.psi[_HALF_X, j], layers.along[1], layers.cells, nx - 1)
-        _add(state[_Y, j], cells.gains[_Y, j], row, nx - 1)
-
-
-@compiled(**_OPTIONS)
-def _e_tm(cells, layers, scratch):
-    state, row, other = cells.state, scratch.row, scratch.other
-    ny, nx = state.shape[1], state.shape[2]
-    row[0] = 0
-    for j in range(1, ny - 1):
-        _subtract(row[1:], state[_Y, j, 1:], state[_Y, j], nx - 1)
-        _stretch_along(row, layers.psi[_NODE_X, j], layers.along[0], layers.cells + 1, nx)
-        _subtract(other, state[_X, j], state[_X, j - 1], nx)
-        if j <= layers.cells or j >= ny - 1 - layers.cells:
-            f = layers.across[0, :, j]
-            _stretch_across(other, layers.psi[_NODE_Y, j], f[0], f[1], f[2], nx)
-        _update(state[_OUT, j], cells.keep[0, j], cells.gain[0, j], row, other, nx)
-
-
-@compiled(**_OPTIONS)
-def _h_te(cells, layers, scratch):
-    state, lengths, row, other = cells.state, cells.lengths, scratch.row, scratch.other
-    ny, nx = state.shape[1], state.shape[2]
-    for j in range(ny - 1):
-        _subtract_weighted(row, state[_Y, j, 1:], lengths[1, j, 1:], state[_Y, j], lengths[1, j], nx - 1)
-        _stretch_along(row, layers.psi[_HALF_X, j], layers.along[1], layers.cells, nx - 1)
-        _subtract_weighted(other, state[_X, j + 1], lengths[0, j + 1], state[_X, j], lengths[0, j], nx)
-        if j < layers.cells or j >= ny - 1 - layers.cells:
-            f = layers.across[1, :, j]
-            _stretch_across(other, layers.psi[_HALF_Y, j], f[0], f[1], f[2], nx)
-        for i in range(nx - 1):
-            state[_OUT, j, i] += cells.gains[_OUT, j, i] * (other[i] - row[i])
-
-
-@compiled(**_OPTIONS)
-def _e_te(cells, layers, scratch):
-    """Curls are kept for the whole plane: the coupling reads a row below and a row above."""
-    state, keep, gain, row, curls = cells.state, cells.keep, cells.gain, scratch.row, scratch.curls
-    ny, nx = state.shape[1], state.shape[2]
-    for j in range(ny):
-        if 0 < j < ny - 1:
-            _subtract(row, state[_OUT, j], state[_OUT, j - 1], nx)
-            if j <= layers.cells or j >= ny - 1 - layers.cells:
-                f = layers.across[0, :, j]
-                _stretch_across(row, layers.psi[_NODE_Y, j], f[0], f[1], f[2], nx)
-            for i in range(nx):
-                state[_X, j, i] = keep[0, j, i] * state[_X, j, i] + gain[0, j, i] * row[i]
-                curls[0, j, i] = row[i]
-        if j < ny - 1:
-            row[0] = 0
-            _subtract(row[1:], state[_OUT, j, 1:], state[_OUT, j], nx - 1)
-            _stretch_along(row, layers.psi[_NODE_X, j], layers.along[0], layers.cells + 1, nx)
-            for i in range(nx):
-                state[_Y, j, i] = keep[1, j, i] * state[_Y, j, i] - gain[1, j, i] * row[i]
-                curls[1, j, i] = -row[i]
-
-
-@compiled(**_OPTIONS)
-def _couple(cells, nodes, curls):
-    """Node by node: each passes on what its two neighbours of one direction see to those of the other."""
-    state, opened, weights = cells.state, cells.opened, nodes.weights
-    for n in range(len(weights)):
-        j, i = nodes.places[0, n], nodes.places[1, n]
-        x = weights[n] * (opened[0, j, i] * curls[0, j, i] + opened[0, j, i - 1] * curls[0, j, i - 1])
-        y = weights[n] * (opened[1, j, i] * curls[1, j, i] + opened[1, j - 1, i] * curls[1, j - 1, i])
-        state[_X, j, i] += opened[0, j, i] * y
-        state[_X, j, i - 1] += opened[0, j, i - 1] * y
-        state[_Y, j, i] += opened[1, j, i] * x
-        state[_Y, j - 1, i] += opened[1, j - 1, i] * x
-
-
-@compiled(**_OPTIONS)
+@compiled(**OPTIONS)
 def _drive(state, drive, step):
     """Subtract the currents of this step."""
     for s in range(len(drive.places)):
         state[drive.places[s, 0], drive.places[s, 1], drive.places[s, 2]] -= drive.samples[s, step]
 
 
-@compiled(**_OPTIONS)
-def _march(tm, cells, nodes, layers, scratch, drives, points, out):
+@compiled(**OPTIONS)
+def _march(tm, cells, layers, scratch, drives, points, out):
     magnetic, electric = drives
+    state, media = cells.state, cells.media
     for step in range(len(out)):
         if tm:
-            _h_tm(cells, layers, scratch)
+            tmz_0(state, media, layers, scratch)
         else:
-            _h_te(cells, layers, scratch)
-        _drive(cells.state, magnetic, step)
+            tez_0(state, media, layers, scratch)
+        _drive(state, magnetic, step)
         if tm:
-            _e_tm(cells, layers, scratch)
+            tmz_1(state, media, layers, scratch)
         else:
-            _e_te(cells, layers, scratch)
-            _couple(cells, nodes, scratch.curls)
-        _drive(cells.state, electric, step)
+            tez_1(state, media, layers, scratch)
+            tez_2(state, media, cells.nodes)
+        _drive(state, electric, step)
         for p in range(len(points)):
-            out[step, p] = cells.state[points[p, 0], points[p, 1], points[p, 2]]
+            out[step, p] = state[points[p, 0], points[p, 1], points[p, 2]]
 
 
 def run(
@@ -253,13 +95,19 @@ def run(
     """
     if precision not in _DTYPES:
         raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_DTYPES)})")
-    dtype = _DTYPES[precision]
+    dtype = np.dtype(_DTYPES[precision])
+    stencil = TMZ if problem.grid.polarisation == "TM" else COUPLED_TEZ
+    media, gain = coefficients(problem, stencil)
+
+    def step(index: int) -> tuple[np.ndarray, np.ndarray, float]:
+        return _step(problem, index, media[index].astype(dtype), gain[index])
+
     batch = range(problem.media.batch)
     if threads > 1 and len(batch) > 1:
         with ThreadPoolExecutor(threads) as pool:
-            results = list(pool.map(lambda index: _step(problem, index, dtype), batch))
+            results = list(pool.map(step, batch))
     else:
-        results = [_step(problem, index, dtype) for index in batch]
+        results = [step(index) for index in batch]
     if stages is not None:
         stages["step"] = stages.get("step", 0.0) + sum(seconds for _, _, seconds in results)
     ends = np.cumsum([len(probe.rows) for probe in problem.probes])
@@ -269,46 +117,35 @@ def run(
     return PlanarRecords(samples=tuple(samples), final=final, finite=finite)
 
 
-def _step(problem: PlanarProblem, index: int, dtype: type) -> tuple[np.ndarray, np.ndarray, float]:
+def _step(
+    problem: PlanarProblem, index: int, media: np.ndarray, gain: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Final state and samples of all probes of one problem, and the seconds of its stepping."""
-    grid, media, layer = problem.grid, problem.media, problem.layer
-    tm, courant, live = grid.polarisation == "TM", grid.courant_number, problem.live()[index]
-
-    def cast(array: Any) -> np.ndarray:
-        return np.ascontiguousarray(array, dtype=dtype)
-
-    state = np.zeros((3, *grid.shape)) if problem.initial is None else np.where(live, problem.initial[index], 0.0)
-    electric = live[:1] if tm else live[1:]
-    loss = media.conductivity[index] * grid.time_step / (2 * media.permittivity[index] * epsilon_0)
-    keep = np.where(electric, (1 - loss) / (1 + loss), 0.0)
-    gain = np.where(electric, courant / (media.permittivity[index] * (1 + loss)), 0.0)
-    lengths = np.stack([media.open_x[index], media.open_y[index]])
-    # What a curl adds to H: at the places of the state, zero where nothing is stepped; H_x turns the other way.
-    inverse = inverse_or_zero(np.stack([media.open_area[index], lengths[1], lengths[0]]))
-    gains = courant * live * inverse * np.array([1.0, -1.0, 1.0])[:, None, None]
-    along = np.stack([layer.filters(grid, "x", offset) for offset in (0.0, 0.5)])
-    across = np.stack([layer.filters(grid, "y", offset) for offset in (0.0, 0.5)])
-    weights = np.where(tm, 0.0, media.coupling[index] * courant / 4)
-    weights[0] = weights[:, 0] = 0.0  # in the walls
-    coupled = np.nonzero(weights)
+    grid, layer, dtype = problem.grid, problem.layer, media.dtype
+    tm = grid.polarisation == "TM"
+    stencil = TMZ if tm else COUPLED_TEZ
+    state = np.zeros((stencil.planes, *grid.shape), dtype)
+    if problem.initial is not None:
+        state[: stencil.kept] = np.where(problem.live()[index], problem.initial[index], 0.0)
+    coupled = np.nonzero(np.zeros(grid.shape) if tm else media[-1])
+    along = np.stack([layer.filters(grid, "x", offset) for offset in (0.0, 0.5)]).astype(dtype)
+    across = np.stack([layer.filters(grid, "y", offset) for offset in (0.0, 0.5)]).astype(dtype)
     points = [
         (grid.components.index(probe.component), row, column)
         for probe in problem.probes
         for row, column in zip(probe.rows, probe.columns, strict=True)
     ]
-    cells = _Cells(cast(state), cast(gains), cast(keep), cast(gain), cast(lengths), cast(live[1:]))
-    ny, nx = grid.shape
-    layers = _Layers(layer.cells, cast(along), cast(across), np.zeros((4, ny, nx), dtype))
-    scratch = _Scratch(np.zeros(nx, dtype), np.zeros(nx, dtype), np.zeros((2, 1 if tm else ny, nx), dtype))
-    nodes = _Nodes(np.stack(coupled), cast(weights[coupled]))
+    cells = _Cells(state, media, np.stack(coupled))
+    layers = _Layers(layer.cells, along, across, np.zeros((stencil.memories, *grid.shape), dtype))
+    scratch = np.zeros((len(DERIVATIVES), grid.shape[1]), dtype)
     drives = tuple(_drives(problem, kind, gain, dtype) for kind in ("h", "e"))
     out, places = np.zeros((problem.steps, len(points)), dtype), np.array(points, dtype=np.int64).reshape(-1, 3)
     start = time.perf_counter()
-    _march(tm, cells, nodes, layers, scratch, drives, places, out)
-    return cells.state, out, time.perf_counter() - start
+    _march(tm, cells, layers, scratch, drives, places, out)
+    return state[: stencil.kept], out, time.perf_counter() - start
 
 
-def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: type) -> _Drive:
+def _drives(problem: PlanarProblem, kind: str, gain: np.ndarray, dtype: Any) -> _Drive:
     """Currents on E ("e") or on H ("h")."""
     grid = problem.grid
     sources = [source for source in problem.sources if source.component[0] == kind]

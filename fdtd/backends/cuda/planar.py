@@ -16,10 +16,11 @@ from scipy.constants import epsilon_0, mu_0
 from fdtd.backends.cuda.device import Device, Program
 from fdtd.backends.cuda.text import Packed, flatten, pack_parameters
 from fdtd.errors import ConfigError
-from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords, inverse_or_zero
+from fdtd.planar.coefficients import coefficients
+from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
 from fdtd.schemes import LEAD, Workload, one_step, pitch, resident, skewed, trapezoidal
 from fdtd.schemes.rates import check_pair
-from fdtd.stencils import COUPLED_TEZ, JACOBI5, TMZ, PlanarStencil
+from fdtd.stencils import JACOBI5, PlanarStencil
 
 PARAMETERS = "kernels/planar/parameters.cuh"
 _REALS = {"float32": "float", "float64": "double"}
@@ -88,7 +89,7 @@ class PlanarBatch:
     def program(self, text: str, macros: dict[str, str | int]) -> Program:
         """Compile a kernel file for this batch's stencil and precision; `ready` it before its launches."""
         settings = {"REAL": _REALS[self._precision], "REAL_BYTES": self.work.size, **self.work.stencil.macros, **macros}
-        return self._device.program(flatten(text, settings))
+        return self._device.program(flatten(text, settings, self.work.stencil.formula))
 
     def ready(self, *programs: Program) -> None:
         """Give programs this batch's parameters; equal texts share one constant memory."""
@@ -307,7 +308,7 @@ def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
     planes = np.zeros((batch, cell.planes, rows + 2, pitch(columns)), dtype)
     if problem.initial is not None:
         planes[:, :3] = _padded(np.where(problem.live(), problem.initial, 0.0), dtype)
-    coefficients, gain = _coefficients(problem, cell)
+    media, gain = coefficients(problem, cell)
     names = grid.components
     sources, samples = _sources(problem, cell, gain)
     probes = [
@@ -318,7 +319,7 @@ def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
     arrays = {
         "state": planes,
         "psi": np.zeros((batch, cell.memories, rows + 2, pitch(columns)), dtype),
-        "coefficients": _padded(coefficients, dtype),
+        "coefficients": _padded(media, dtype),
         "filters_x": np.stack([layer.filters(grid, "x", offset) for offset in (0.0, 0.5)]).astype(dtype),
         "filters_y": np.stack([layer.filters(grid, "y", offset) for offset in (0.0, 0.5)]).astype(dtype),
         "sources": np.array(sources or [(0, 0, 0, 0)], np.int32),
@@ -328,31 +329,6 @@ def _pack_fields(problem: PlanarProblem, dtype: Any) -> Packed:
     }
     numbers = _numbers(batch, rows, columns, problem.steps)
     return arrays, numbers | {"source_count": len(sources), "probe_count": len(probes), "layer": layer.cells}
-
-
-def _coefficients(problem: PlanarProblem, cell: PlanarStencil) -> tuple[np.ndarray, np.ndarray]:
-    """Planes of the stencil's coefficients, and the gains of the E components, all zero where nothing is stepped."""
-    grid, media, live, courant = problem.grid, problem.media, problem.live(), problem.grid.courant_number
-    electric = live[:, :1] if cell is TMZ else live[:, 1:]
-    loss = media.conductivity * grid.time_step / (2 * media.permittivity * epsilon_0)
-    keep = np.where(electric, (1 - loss) / (1 + loss), 0.0)
-    gain = np.where(electric, courant / (media.permittivity * (1 + loss)), 0.0)
-    x, y = media.open_x[:, None], media.open_y[:, None]
-    if cell is TMZ:
-        # What dy e_z adds to h_x and dx e_z to h_y.
-        planes = [-courant * inverse_or_zero(y) * live[:, 1:2], courant * inverse_or_zero(x) * live[:, 2:], keep, gain]
-    else:
-        planes = [-courant * inverse_or_zero(media.open_area[:, None]) * live[:, :1], x, y, keep, gain]
-    if cell is COUPLED_TEZ:
-        planes.append(_coupling(problem)[:, None] * courant / 4)
-    return np.concatenate(planes, axis=1), gain
-
-
-def _coupling(problem: PlanarProblem) -> np.ndarray:
-    """The nodes' coupling, without those in the walls, which reach no field."""
-    inside = problem.media.coupling.copy()
-    inside[:, 0] = inside[:, :, 0] = 0.0
-    return inside
 
 
 def _sources(

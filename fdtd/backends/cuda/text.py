@@ -12,6 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.backends.cuda.formula_text import stencil_text
+from fdtd.stencils import FORMULAS, Formula
+
+STENCIL_TEXT = "stencil.cuh"
+"""Included by schemes in place of a stencil; written from a formula when a text is flattened."""
+
 Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 """Arrays by the name of their pointer, and every other member of `Parameters`."""
 
@@ -43,12 +49,13 @@ def _texts_in(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 def kernel_digest() -> str:
     """Return the digest of all kernel text: another text, other winners."""
     digest = hashlib.sha256()
-    for name, text in sorted(kernel_texts()):
+    written = ((formula.name, stencil_text(formula)) for formula in FORMULAS)
+    for name, text in (*sorted(kernel_texts()), *written):
         digest.update(f"{name}\n{text}".encode())
     return digest.hexdigest()[:16]
 
 
-def flatten(name: str, macros: Mapping[str, int | str]) -> str:
+def flatten(name: str, macros: Mapping[str, int | str], formula: Formula | None = None) -> str:
     """One text from a kernel file and all that it includes, each file once, with `#line` so that errors name it.
 
     Compilers' caches are keyed by the text that they are given and do not see included files.
@@ -56,21 +63,23 @@ def flatten(name: str, macros: Mapping[str, int | str]) -> str:
     Args:
         name: Path of the file below `fdtd`; includes are written so too.
         macros: Settings, defined before anything else.
+        formula: Whose text stands for the include of `STENCIL_TEXT`.
     """
     lines = [f"#define {key} {value}" for key, value in sorted(macros.items())]
-    _inline(name, lines, set())
+    _inline(name, lines, set(), {} if formula is None else {STENCIL_TEXT: stencil_text(formula)})
     return "\n".join(lines) + "\n"
 
 
-def _inline(name: str, lines: list[str], seen: set[str]) -> None:
+def _inline(name: str, lines: list[str], seen: set[str], written: Mapping[str, str]) -> None:
     seen.add(name)
     lines.append(f'#line 1 "{name}"')
-    for number, line in enumerate(kernel_text(name).splitlines(), start=1):
+    text = written[name] if name in written else kernel_text(name)
+    for number, line in enumerate(text.splitlines(), start=1):
         include = _INCLUDE.match(line)
         if include is None:
             lines.append(line)
         elif include[1] not in seen:
-            _inline(include[1], lines, seen)
+            _inline(include[1], lines, seen, written)
             lines.append(f'#line {number + 1} "{name}"')
         else:
             lines.append("")

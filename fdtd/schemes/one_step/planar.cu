@@ -1,6 +1,6 @@
 // One phase of one time step a launch: one thread a short column of cells, every operand from memory. The baseline.
 //
-// Settings: REAL; STENCIL; ROWS (cells a thread takes). Launch of the phases: blocks of a row's columns, grid
+// Settings: REAL; ROWS (cells a thread takes). Launch of the phases: blocks of a row's columns, grid
 // (columns / threads, rows / ROWS, batch).
 #ifndef ROWS
 #error "ROWS must be set"

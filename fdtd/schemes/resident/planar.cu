@@ -1,7 +1,7 @@
 // Synchronised thread blocks: a cluster of blocks holds one problem on chip for all of its steps, a slab of rows each,
 // and passes the rows at the slabs' edges through the neighbours' shared memory.
 //
-// Settings: REAL; STENCIL; CLUSTER (blocks); SLAB (rows a block); COLUMNS (that change); ROW (numbers of a row of one
+// Settings: REAL; CLUSTER (blocks); SLAB (rows a block); COLUMNS (that change); ROW (numbers of a row of one
 // plane); WARPS. Launch: blocks of 32 WARPS threads, grid (CLUSTER, batch), dynamic shared memory of (SLAB + 2) ROW
 // numbers for each plane and coefficient.
 #if !defined(CLUSTER) || !defined(SLAB) || !defined(COLUMNS) || !defined(ROW) || !defined(WARPS)

@@ -2,7 +2,7 @@
 // steps and follows the group before it, LAG rows behind. Rows enter at one side at time t and leave at the other at
 // t + LEVELS. No work is done twice and there is no second buffer.
 //
-// Settings: REAL; STENCIL; LEVELS; GROUP (warps a level); COLUMNS (that change); ROW (numbers of a row of one
+// Settings: REAL; LEVELS; GROUP (warps a level); COLUMNS (that change); ROW (numbers of a row of one
 // plane, whole vectors of 16 bytes). Launch: blocks of 32 GROUP LEVELS threads, grid (batch), dynamic shared memory of SLOTS rows of all
 // planes and coefficients.
 #if !defined(LEVELS) || !defined(GROUP) || !defined(COLUMNS) || !defined(ROW)

@@ -2,7 +2,7 @@
 // level in flight, so that a row comes from memory at time t and leaves a few rows later at t + LEVELS. Strips and
 // chunks of rows overlap by the reach of the levels, so all warps are independent: no barrier, no shared memory.
 //
-// Settings: REAL; STENCIL, one with a Level; LEVELS; CELLS (a lane, whole vectors of 16 bytes); BURST (rows loaded
+// Settings: REAL; LEVELS; CELLS (a lane, whole vectors of 16 bytes); BURST (rows loaded
 // together, one burst ahead); CHUNK (rows that a warp writes); WARPS; BLOCKS (target for a multiprocessor).
 // Launch: blocks of 32 WARPS threads, grid (strips chunks / WARPS rounded up, batch).
 #if !defined(LEVELS) || !defined(CELLS) || !defined(BURST) || !defined(CHUNK) || !defined(WARPS) || !defined(BLOCKS)
@@ -10,6 +10,31 @@
 #endif
 #include "kernels/planar/parameters.cuh"
 #include "kernels/planar/stencil.cuh"
+
+// One time level of a stream of rows: takes row j + 1 at the time before, gives row j at its own.
+struct Level {
+    real last[CELLS], known[CELLS];  // row j before; the part of its sum without the row above
+
+    __device__ void clear() {
+#pragma unroll
+        for (int c = 0; c < CELLS; ++c) last[c] = known[c] = 0;
+    }
+    // `row` is input and output. RIM: where bit c of `fixed` is set, cell c stays.
+    template <bool RIM> __device__ void pass(real (&row)[CELLS], unsigned fixed) {
+        const real left = __shfl_up_sync(~0u, row[CELLS - 1], 1), right = __shfl_down_sync(~0u, row[0], 1);
+        real out[CELLS];
+#pragma unroll
+        for (int c = 0; c < CELLS; ++c) {
+            out[c] = MOVE_ONLY ? last[c] : Stencil::after(known[c], row[c]);
+            if (RIM && fixed >> c & 1) out[c] = last[c];
+        }
+#pragma unroll
+        for (int c = 0; c < CELLS; ++c)
+            known[c] = Stencil::before(last[c], c > 0 ? row[c - 1] : left, row[c], c + 1 < CELLS ? row[c + 1] : right);
+#pragma unroll
+        for (int c = 0; c < CELLS; ++c) last[c] = row[c], row[c] = out[c];
+    }
+};
 
 enum { MARGIN = (LEVELS + CELLS - 1) / CELLS, STRIP = (WARP - 2 * MARGIN) * CELLS };  // lanes of halo; columns written
 
@@ -57,7 +82,7 @@ template <bool RIM> __device__ inline void store(const Strip &s, int j, const re
 }
 
 template <bool RIM, int ROWS> __device__ inline void stream(const Strip &s) {
-    Stencil::Level<CELLS> levels[LEVELS];
+    Level levels[LEVELS];
 #pragma unroll
     for (int w = 0; w < LEVELS; ++w) levels[w].clear();
     unsigned rim = 0;

@@ -1,7 +1,7 @@
 // Redundant computation: a block reads a tile and a halo that is wide enough for `count` steps, steps them in shared
 // memory, and writes the tile. All tiles are independent: they read one buffer and write the other.
 //
-// Settings: REAL; STENCIL; LAYERED (1: the tile may touch absorbing layers and carries their memory); HEIGHT, WIDTH (most
+// Settings: REAL; LAYERED (1: the tile may touch absorbing layers and carries their memory); HEIGHT, WIDTH (most
 // rows and columns that a tile has with its halo); WARPS. Launch: blocks of 32 WARPS, grid (tiles, batch), dynamic
 // shared memory of (HEIGHT + 2) (WIDTH + 2) numbers for each plane, coefficient and memory.
 #if !defined(HEIGHT) || !defined(WIDTH) || !defined(WARPS) || !defined(LAYERED)

@@ -1,0 +1,35 @@
+"""Update equations of one cell, as formulas: no loops and no tile sizes.
+
+`BOR` is the set of axisymmetric Maxwell equations of one azimuthal order, six components on (r, z), as in
+`fdtd.axisymmetric.problem`, whose kernels are written by hand; `TMZ` and `TEZ`, without and with coupled nodes, are the
+planar ones of `fdtd.planar.problem`; `JACOBI5` is the five-point sum. All that is known of the planar ones, kernel text
+included, follows from their formulas.
+"""
+
+from __future__ import annotations
+
+from fdtd.stencils.formula import Formula as Formula
+from fdtd.stencils.maxwell import COUPLED_TEZ_FORMULA, TEZ_FORMULA, TMZ_FORMULA
+from fdtd.stencils.stencil import PlanarStencil as PlanarStencil
+from fdtd.stencils.stencil import Stencil as Stencil
+from fdtd.stencils.stencil import planar
+from fdtd.stencils.sums import JACOBI5_FORMULA
+
+BOR = Stencil(
+    name="bor",
+    fields=("e_r", "e", "e_z", "h_r", "h", "h_z"),
+    coefficients=6,
+    phases=2,
+    operations=20,  # ten additions and ten fused multiply-adds
+    moved=18,
+)
+TMZ = planar(TMZ_FORMULA)
+TEZ = planar(TEZ_FORMULA)
+COUPLED_TEZ = planar(COUPLED_TEZ_FORMULA)
+JACOBI5 = planar(JACOBI5_FORMULA)
+
+FORMULAS = (TMZ_FORMULA, TEZ_FORMULA, COUPLED_TEZ_FORMULA, JACOBI5_FORMULA)
+"""Formulas whose text kernels are made from."""
+
+STENCILS: dict[str, Stencil] = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
+"""Stencils that schemes step, by name; TE_z without coupled nodes."""
