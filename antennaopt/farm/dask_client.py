@@ -22,7 +22,7 @@ ANSWER_S = 10.0
 """How long a scheduler may take to answer a question."""
 
 
-def connect(target: Any, timeout_s: float, security: Security | None = None) -> Client:
+def connect(target: Any, timeout_s: float, security: Security | None = None, loop: Any = None) -> Client:
     """Return a client of a cluster or of a scheduler's address; a cluster brings its own certificates.
 
     Raises:
@@ -33,11 +33,21 @@ def connect(target: Any, timeout_s: float, security: Security | None = None) -> 
     client = Client.__new__(Client)
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
-            client.__init__(target, timeout=timeout_s, set_as_default=False, security=security)
+            client.__init__(target, timeout=timeout_s, set_as_default=False, security=security, loop=loop)
     except BaseException:
         within(5.0, lambda: client.close(timeout=3))
         raise
     return client
+
+
+def connect_inside(cluster: Any, timeout_s: float) -> Client:
+    """Return a client of a cluster whose scheduler is in this process, which it talks to without a socket.
+
+    Raises:
+        TimeoutError, OSError, ValueError: No answer.
+    """
+    cluster.sync(cluster.scheduler.listen, "inproc://")
+    return connect(cluster.scheduler.listeners[-1].contact_address, timeout_s, cluster.security, cluster.loop)
 
 
 def connect_in_time(address: str, timeout_s: float, security: Security | None = None) -> Client:

@@ -18,7 +18,7 @@ from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.dask_client import connect, in_thread, page_link, threads_of, within
+from antennaopt.farm.dask_client import connect_inside, in_thread, page_link, threads_of, within
 from antennaopt.farm.security import LOOPBACK, host_and_port
 from antennaopt.farm.servers import DEVICES, PRELOAD, FiguresCluster, PrivateFolder, SilentNanny
 from antennaopt.solve.device import usable_cores
@@ -158,7 +158,7 @@ class OwnScheduler(Cluster):
         with dask.config.set({**SETTINGS, "temporary-directory": self._scratch.name}):
             try:
                 self._cluster: Any = cluster()
-                self.client = connect(self._cluster, timeout_s)
+                self.client = connect_inside(self._cluster, timeout_s)
                 self._await_first(timeout_s)
             except (TimeoutError, OSError, RuntimeError) as problem:
                 begun = hasattr(self, "_cluster")

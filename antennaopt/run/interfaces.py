@@ -19,6 +19,7 @@ from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.made import MadeCopy
 from antennaopt.store.rows import Row
+from antennaopt.unchecked import unchecked
 
 if TYPE_CHECKING:
     from antennaopt.run.sampling import Sampling
@@ -74,32 +75,29 @@ class Evaluation:
             about: Other attributes.
         """
         missed = shortfalls(outcome, objectives)
-        about |= {"cached": about.get("cached", False), "violation": search.violation_of(missed)}
-        about |= {"candidate": candidate, "level": search.level_of(candidate.generation)}
-        return cls(outcome=outcome, shortfalls=missed, fitness=search.fitness_of(outcome.status, missed), **about)
+        found = {
+            "candidate": candidate,
+            "outcome": outcome,
+            "shortfalls": missed,
+            "fitness": search.fitness_of(outcome.status, missed),
+            "cached": False,
+            "violation": search.violation_of(missed),
+            "level": search.level_of(candidate.generation),
+        }
+        return unchecked(cls, found | about)
 
     @property
     def row(self) -> Row:
         """What is stored of it."""
-        return Row(
-            **vars(self.candidate),
-            values=self.values,
-            outcome=self.outcome,
-            shortfalls=self.shortfalls,
-            fitness=self.fitness,
-            cached=self.cached,
-            violation=self.violation,
-            level=self.level,
-            nominal_fitness=self.nominal_fitness,
-            samples=self.samples,
-        )
+        return unchecked(Row, vars(self.candidate) | vars(self))
 
     @property
     def result(self) -> Result:
         """What a search is told of it."""
         name, status = self.candidate.individual, self.outcome.status
         given = None if self.nominal_fitness is None else self.fitness
-        return Result(individual=name, shortfalls=self.shortfalls, status=status, cached=self.cached, fitness=given)
+        found = {"individual": name, "shortfalls": self.shortfalls, "status": status, "cached": self.cached}
+        return unchecked(Result, found | {"fitness": given})
 
     @property
     def scored(self) -> Scored:

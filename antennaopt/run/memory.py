@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import statistics
+import struct
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +37,8 @@ def design_digest(values: Mapping[str, float], level: int = 0) -> Digest:
         values: Gene values, SI, by name, always in the order of the genes.
         level: Of the cells: an antenna on finer ones is another one.
     """
-    packed = np.fromiter(values.values(), "<f8", len(values)) + 0.0  # -0.0 is 0.0
-    return hashlib.blake2b(packed.tobytes() + b"+" * level, digest_size=16).digest()
+    packed = struct.pack(f"<{len(values)}d", *[one + 0.0 for one in values.values()])  # -0.0 is 0.0
+    return hashlib.blake2b(packed + b"+" * level, digest_size=16).digest()
 
 
 class KnownDesigns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from antennaopt.search.operators import seeded, uniform_genome
 from antennaopt.search.polish import Polish
 from antennaopt.search.restart import Restart
 from antennaopt.settings import ALGORITHMS, EvolutionSettings, Ladder, Stop
+from antennaopt.unchecked import unchecked
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
@@ -261,12 +263,15 @@ class Search(ABC):
         fitness = self.fitness_of(result.status, result.shortfalls) if given is None else given
         require_finite(result.individual, fitness)
         candidate = self.under_way[result.individual]
-        return Scored(candidate=candidate, fitness=fitness, ok=result.status == "ok", cached=result.cached)
+        found = {"candidate": candidate, "fitness": fitness, "ok": result.status == "ok", "cached": result.cached}
+        return unchecked(Scored, {**found, "values": ()})
 
     def _honour(self, told: Iterable[Scored]) -> None:
         """Let `ok` newcomers into the hall of fame, one a genome."""
+        hall = self.hall_of_fame
+        worst = hall[-1].fitness if len(hall) == HALL_OF_FAME_SIZE else math.inf  # none that is worse enters
         distinct: dict[tuple[float, ...], Scored] = {}
-        for one in sorted([*self.hall_of_fame, *(one for one in told if one.ok)], key=lambda one: one.rank):
+        for one in sorted([*hall, *(one for one in told if one.ok and one.fitness <= worst)], key=lambda one: one.rank):
             distinct.setdefault(one.candidate.genome, one)
         self.hall_of_fame = list(distinct.values())[:HALL_OF_FAME_SIZE]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 from antennaopt.search.base import Made, Search
 from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
 from antennaopt.search.operators import Individual, seeded, tournament, uniform_genome, vary
 from antennaopt.search.restart import RESTARTED
+from antennaopt.unchecked import unchecked
 
 
 class Generational(Search):
@@ -96,14 +98,20 @@ class Generational(Search):
             first = self._passing
         if most is not None:
             made = made[: max(most - self.evaluations, 0)]
+        number = self.generation
         return [
-            Candidate(
-                individual=individual_id(self.generation, slot),
-                generation=self.generation,
-                slot=slot,
-                genome=genome,
-                parents=parents,
-                operator=operator,
+            unchecked(
+                Candidate,
+                {
+                    "individual": individual_id(number, slot),
+                    "generation": number,
+                    "slot": slot,
+                    "genome": genome,
+                    "parents": parents,
+                    "operator": operator,
+                    "birth": None,
+                    "bred_after": None,
+                },
             )
             for slot, (genome, parents, operator) in enumerate(made, start=first)
         ]
@@ -141,8 +149,12 @@ class Generational(Search):
         """Number of individuals bred for a generation but the first."""
         return self.settings.population - self._passing
 
+    def _elites(self) -> list[Scored]:
+        """Return the best of the population, the best first."""
+        return nsmallest(self.settings.elites, self.population, key=lambda one: one.rank)
+
     def _next_population(self, told: list[Scored]) -> list[Scored]:
-        return self.ranking()[: self.settings.elites] + told
+        return self._elites() + told
 
     def promoted(self, told: list[Scored]) -> list[Scored]:
         """Return the first population on finer cells: those solved there, in order of slots."""
@@ -154,7 +166,7 @@ class Generational(Search):
 
     def after_polish(self, told: list[Scored]) -> list[Scored]:
         """Return the population after a generation of the local search."""
-        return self.ranking()[: self.settings.elites] + told
+        return self._elites() + told
 
     def _close(self, told: list[Scored]) -> None:
         climb, polish = self.climb, self.polish

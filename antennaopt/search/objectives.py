@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from operator import mul
 from typing import Any
 
 from antennaopt.errors import ConfigurationError
@@ -254,7 +255,7 @@ def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]
         outcome: As `evaluate` returns it.
         objectives: From `build`.
     """
-    if outcome["status"] != "ok":
+    if outcome.get("status") != "ok":
         return []
     return [objective.shortfall(outcome) for objective in objectives]
 
@@ -323,6 +324,8 @@ class Ranking:
             return self.worst * PENALTY_FACTORS.get(status, PENALTY_FACTORS["diverged"])
         if len(shortfalls) != len(self.weights) + self.constraints:
             raise ValueError(f"{len(shortfalls)} shortfalls; {len(self.weights)} + {self.constraints} are due")
+        if not (self.constraints or self.aims):
+            return sum(map(mul, self.weights, shortfalls))
         violated = self.violation(shortfalls)
         if violated > 0.0:
             return self.worst * (1.0 + violated / self.constraints)

@@ -19,6 +19,7 @@ from antennaopt.metrics import METRICS
 from antennaopt.solve.at_frequency import AtFrequency
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs, texts
 from antennaopt.solve.modes import are_modes
+from antennaopt.unchecked import unchecked
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
@@ -113,10 +114,7 @@ class Outcome(Mapping[str, Any]):
     @classmethod
     def made(cls, values: Mapping[str, Any]) -> Outcome:
         """Return an outcome of attributes by name, unchecked; what is left out is absent."""
-        one = object.__new__(cls)  # twenty times faster than `__init__` of a frozen class
-        one.__dict__.update(_ABSENT)
-        one.__dict__.update(values)
-        return one
+        return unchecked(cls, {**_ABSENT, **values})
 
     def to_dict(self, *, compact: bool = False) -> dict[str, Any]:
         """Return what is there by key, for a file: cuts as lists, complex values as pairs.
@@ -133,9 +131,12 @@ class Outcome(Mapping[str, Any]):
         Raises:
             TypeError: There is no such attribute.
         """
-        if odd := changes.keys() - _ABSENT.keys():
-            raise TypeError(f"an outcome has no attribute {min(odd)!r}")
-        return self.made({key: value for key, value in self.__dict__.items() if key in _ABSENT} | changes)
+        if not _ATTRIBUTES.issuperset(changes):
+            raise TypeError(f"an outcome has no attribute {min(changes.keys() - _ATTRIBUTES)!r}")
+        values = self.__dict__ | changes
+        for name in _CACHED:
+            values.pop(name, None)
+        return unchecked(type(self), values)
 
     def without(self, *keys: str) -> Outcome:
         """Return a copy that lacks some keys."""
@@ -186,7 +187,7 @@ class Outcome(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key in METRICS or key in (self.figures or ()):
-            return self.merits[key]
+            return self.merits[key] if self.figures else self.metrics[key]
         value = getattr(self, key) if key in KEYS else None
         if value is None and key != "error":
             raise KeyError(key)
@@ -194,8 +195,10 @@ class Outcome(Mapping[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return what is there by key, else the default; without the exception that a mapping's own `get` raises."""
-        if key in METRICS or key in (self.figures or ()):
-            return (self.metrics if key in METRICS else self.merits).get(key, default)
+        if key in METRICS:
+            return self.metrics.get(key, default)
+        if self.figures and key in self.figures:
+            return self.figures[key]
         value = getattr(self, key) if key in KEYS else None
         return default if value is None and key != "error" else value
 
@@ -229,6 +232,8 @@ KEYS = frozenset((*FIELDS, *METRICS, *LEVELS))
 """All keys of an outcome but the names of figures; its own iterator leaves out `LEVELS`, which follow from others."""
 
 _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
+_ATTRIBUTES = frozenset(_ABSENT)
+_CACHED = tuple(name for name, one in vars(Outcome).items() if isinstance(one, cached_property))
 
 
 def listed(value: Any) -> Any:

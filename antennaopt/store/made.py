@@ -137,6 +137,7 @@ def of_sample_key(key: str) -> tuple[str, int] | None:
 def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequence[Any]]:
     """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
     places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
+    merits = [outcome.merits if outcome.figures else outcome.metrics for outcome in outcomes]
     elsewhere = [(row, at) for row, at in enumerate(places) if at is not None]
     table: dict[str, Sequence[Any]] = {}
     for metric, names in columns.metric_columns.items():
@@ -145,7 +146,7 @@ def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str,
             part = PARTS_OF_S11.index(metric)
             rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
         else:
-            rows = [one.get(metric) or absent for one in outcomes]
+            rows = [one.get(metric) or absent for one in merits]
         for row, at in elsewhere:
             if rows[row] is not absent:
                 rows[row] = [None if place is None else rows[row][place] for place in at]

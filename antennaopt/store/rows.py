@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,9 +48,10 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
         names = [name for name in names if outcomes[name].e_plane is not None]
     individuals: list[str] = []
     frequencies: list[float] = []
-    angles: list[int] = []
-    values: dict[str, list[np.ndarray]] = {name: [] for name in columns}
+    angles: list[np.ndarray] = []
+    planes: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     orders: dict[tuple[float, ...], list[int] | slice] = {}
+    labels = CUTS[1:] if columns == CUT_COLUMNS else LEVELS
     for name in names:
         outcome = outcomes[name]
         hz = tuple(outcome.frequency_hz or ())
@@ -61,31 +62,29 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
         theta = np.asarray(outcome.theta_deg, dtype=np.float32)
         individuals += [name] * len(hz)
         frequencies += sorted(hz)
-        angles += [len(theta)] * len(hz)
-        values["theta_deg"] += [theta] * len(hz)
-        for column, cuts in _planes(outcome, columns):
+        angles += [theta] * len(hz)
+        for plane, cuts, found in zip(labels, _planes(outcome, labels), planes, strict=True):
             if cuts.shape != (len(hz), len(theta)):
-                raise ValueError(f"{column} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
-            values[column].append(cuts[order].ravel())
-    offsets = pa.array(np.concatenate([[0], np.cumsum(angles, dtype=np.int32)]).astype(np.int32))
+                raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
+            found.append(cuts[order].ravel())
+    lengths = np.fromiter(map(len, angles), np.int32, len(angles))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)]).astype(np.int32))
+    whole = [np.concatenate(one) if one else np.empty(0, dtype=np.float32) for one in (angles, *planes)]
+    if columns == CUT_COLUMNS:
+        whole = [whole[0], *(part for one in whole[1:] for part in (np.real(one), np.imag(one)))]
     arrays = [
         pa.array([run] * len(individuals), pa.string()),
         pa.array(individuals, pa.string()),
         pa.array(frequencies, pa.float64()),
-        *(pa.ListArray.from_arrays(offsets, pa.array(_joined(values[name]))) for name in columns),
+        *(pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(one, dtype=np.float32))) for one in whole),
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _planes(outcome: Outcome, columns: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the columns after that of the angles with their values, float32 (frequencies, angles)."""
-    if columns == CUT_COLUMNS:
-        planes = [amplitudes(getattr(outcome, name)) for name in CUTS[1:]]
-        parts = [part for one in planes for part in (np.real(one), np.imag(one))]
-    else:
-        parts = [getattr(outcome, name) for name in LEVELS]
-    for column, part in zip(columns[1:], parts, strict=True):
-        yield column, np.asarray(part, dtype=np.float32)
+def _planes(outcome: Outcome, labels: Sequence[str]) -> list[np.ndarray]:
+    """Return both planes, (frequencies, angles): amplitudes, or levels where these are stored."""
+    planes = [getattr(outcome, name) for name in labels]
+    return [np.asarray(one, dtype=np.float32) if labels == LEVELS else amplitudes(one) for one in planes]
 
 
 def pattern_frame(table: pa.Table | None) -> pd.DataFrame:
@@ -167,10 +166,6 @@ def whole_cuts(table: pa.Table, path: Path) -> pa.Table:
         problem = ValueError("a cut has not as many values as angles")
         raise damaged(path, problem) from problem
     return table
-
-
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)

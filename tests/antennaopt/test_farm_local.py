@@ -53,6 +53,13 @@ def test_workers_are_light_and_out_of_reach_of_ctrl_c(shared):
         assert not {"pandas", "pyarrow", "matplotlib", "deap"} & set(outcome.field["modules"])
 
 
+def test_the_driver_reaches_its_own_scheduler_without_a_socket(shared):
+    """Messages between the two need no encryption, which took a third of the driver's time beside solving."""
+    cluster = shared.pool.cluster
+    assert cluster.client.scheduler.address.startswith("inproc://")
+    assert all(address.startswith("tls://127.0.0.1:") for address in cluster.workers())
+
+
 def test_dashboard_is_linked_and_answers(shared):
     assert shared.dashboard_link.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(shared.dashboard_link, timeout=SAFETY_S) as page:
