@@ -51,7 +51,7 @@ RANKS = {
     ),
     "antennaopt": (
         ("errors",),
-        ("quantities", "machine", "registry", "terminal", "settings"),
+        ("quantities", "unchecked", "machine", "registry", "terminal", "settings"),
         ("metrics",),
         ("figures",),
         ("families", "search.objectives"),

@@ -54,7 +54,7 @@ def test_workers_are_light_and_out_of_reach_of_ctrl_c(shared):
 
 
 def test_the_driver_reaches_its_own_scheduler_without_a_socket(shared):
-    """Messages between the two need no encryption, which took a third of the driver's time beside solving."""
+    """Messages between the two need no encryption, which took a sixth of the driver's time."""
     cluster = shared.pool.cluster
     assert cluster.client.scheduler.address.startswith("inproc://")
     assert all(address.startswith("tls://127.0.0.1:") for address in cluster.workers())
