@@ -3,7 +3,7 @@
 A step is one trip through memory: H of plane k, then E of plane k. Coefficients stand in tables of rows; rows of edges
 that are equal share one entry, so those of an antenna stay in the cache. A row's update is one loop that LLVM
 vectorises, and the layers' convolutions are added by loops of their own: along y and z where the row lies in a layer,
-along x for the first and last 16 entries of every row.
+along x for the first and last entries of every row (short loops, for which vectors gain nothing).
 
 Arrays have a border of zeros: entry [k + 1, j + 1, i + 1] is the place [k, j, i] of `fdtd.yee.grid`.
 """
@@ -19,7 +19,6 @@ from scipy.constants import speed_of_light
 
 from fdtd.backends.cpu.compiled import compiled
 from fdtd.backends.cpu.yee_planes import (
-    EDGE,
     OPTIONS,
     Fields,
     Layers,
@@ -35,6 +34,7 @@ from fdtd.yee.grid import COMPONENTS, Grid, half_node
 from fdtd.yee.problem import Look, Problem, Records, Taker, stop
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
+_VECTOR = 16  # rows are padded to whole vectors
 _BLOCK = 4_000_000  # numbers of box samples that are kept before they are passed on
 
 
@@ -154,8 +154,7 @@ def run(
 def _bordered(problem: Problem, dtype: type) -> np.ndarray:
     """Start fields with a border, (6, nz + 3, ny + 3, width)."""
     nz, ny, nx = problem.grid.shape
-    width = max(nx, 2 * EDGE) + 2
-    state = np.zeros((6, nz + 2, ny + 2, -(-width // 16) * 16), dtype)
+    state = np.zeros((6, nz + 2, ny + 2, -(-(nx + 2) // _VECTOR) * _VECTOR), dtype)
     if problem.initial is not None:
         live = np.concatenate([~problem.media.metal, [problem.grid.inside(name) for name in COMPONENTS[3:]]])
         state[:, 1 : nz + 1, 1 : ny + 1, 1 : nx + 1] = np.where(live, problem.initial, 0.0)
@@ -199,9 +198,10 @@ def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[Slopes
     across = [np.stack([filters[half, axis] for half in (False, True)]) for axis in range(3)]
     slots = [np.where(one[:, 1] != 0, np.cumsum(one[:, 1] != 0, axis=1) - 1, -1) for one in across]
     counts = [int(one.max()) + 1 for one in slots]
-    ends = np.array([0, max(nx - EDGE, EDGE)])
-    padded = np.pad(across[0], ((0, 0), (0, 0), (0, width - nx)))
-    filters_x = np.stack([padded[..., end : end + EDGE] for end in ends], axis=2)
+    thickest = max(grid.layers[:2])
+    edge = thickest + 1 if thickest else 0
+    ends = np.array([0, nx - edge])
+    filters_x = np.stack([across[0][..., end : end + edge] for end in ends], axis=2)
     cast = {key: np.ascontiguousarray(one, dtype) for key, one in slopes.items()}
     layers = Layers(
         filters_x=np.ascontiguousarray(filters_x, dtype),
@@ -209,10 +209,9 @@ def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[Slopes
         filters_z=np.ascontiguousarray(across[2], dtype),
         slots_y=slots[1],
         slots_z=slots[2],
-        psi_x=np.zeros((4, nz, ny, 2, EDGE), dtype),
+        psi_x=np.zeros((4, nz, ny, 2, edge), dtype),
         psi_y=np.zeros((4, nz, counts[1], width), dtype),
         psi_z=np.zeros((4, counts[2], ny, width), dtype),
-        active=np.array([counts[0] > 0]),
         ends=ends,
     )
     order = [(True, 0), (True, 1), (True, 2), (False, 0), (False, 1), (False, 2)]

@@ -10,8 +10,6 @@ import numpy as np
 from fdtd.backends.cpu.compiled import compiled
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-EDGE = 16
-"""Entries at either end of a row that carry filters along x: the layers' cells and one more."""
 
 
 class Fields(NamedTuple):
@@ -56,15 +54,15 @@ class Layers(NamedTuple):
     """Filters and convolutions.
 
     Attributes:
-        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, 16].
+        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, edge]; `edge` is one more
+            than the cells of the thicker layer, 0 without layers.
         filters_y: b and c / d at nodes and half nodes, [2, 2, ny + 1].
         filters_z: The same along z.
         slots_y: Entry of `psi_y` of a row of nodes or half nodes, -1 outside the layers, [2, ny + 1].
         slots_z: The same along z.
-        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, 16].
+        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, edge].
         psi_y: Of e_x, e_z, h_x, h_z, [4, nz + 1, slots, width].
         psi_z: Of e_x, e_y, h_x, h_y, [4, slots, ny + 1, width].
-        active: Whether there are layers along x, [1].
         ends: Where the two ends of a row begin, [2].
     """
 
@@ -76,7 +74,6 @@ class Layers(NamedTuple):
     psi_x: np.ndarray
     psi_y: np.ndarray
     psi_z: np.ndarray
-    active: np.ndarray
     ends: np.ndarray
 
 
@@ -153,18 +150,19 @@ def h_layers(k, f, layers, nx, ny):
                 psi = b * layers.psi_y[3, k, slot, i] + c * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
                 layers.psi_y[3, k, slot, i] = psi
                 f.hz[k + 1, j + 1, i + 1] += psi
-    if layers.active[0]:
+    edge = layers.filters_x.shape[3]
+    if edge:
         for j in range(ny + 1):
             for end in range(2):
                 o = layers.ends[end]
-                for i in range(EDGE):
+                for i in range(edge):
                     b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
                     psi = b * layers.psi_x[2, k, j, end, i] + c * (
                         f.ez[k + 1, j + 1, o + i + 2] - f.ez[k + 1, j + 1, o + i + 1]
                     )
                     layers.psi_x[2, k, j, end, i] = psi
                     f.hy[k + 1, j + 1, o + i + 1] += psi
-                for i in range(EDGE):
+                for i in range(edge):
                     b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
                     psi = b * layers.psi_x[3, k, j, end, i] + c * (
                         f.ey[k + 1, j + 1, o + i + 2] - f.ey[k + 1, j + 1, o + i + 1]
@@ -204,19 +202,20 @@ def e_layers(k, f, rows, layers, nx, ny):
                 psi = b * layers.psi_y[1, k, slot, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
                 layers.psi_y[1, k, slot, i] = psi
                 f.ez[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
-    if layers.active[0]:
+    edge = layers.filters_x.shape[3]
+    if edge:
         for j in range(ny + 1):
             y, z = rows.at[1, k, j], rows.at[2, k, j]
             for end in range(2):
                 o = layers.ends[end]
-                for i in range(EDGE):
+                for i in range(edge):
                     b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
                     psi = b * layers.psi_x[0, k, j, end, i] + c * (
                         f.hz[k + 1, j + 1, o + i + 1] - f.hz[k + 1, j + 1, o + i]
                     )
                     layers.psi_x[0, k, j, end, i] = psi
                     f.ey[k + 1, j + 1, o + i + 1] -= rows.gain[y, o + i] * psi
-                for i in range(EDGE):
+                for i in range(edge):
                     b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
                     psi = b * layers.psi_x[1, k, j, end, i] + c * (
                         f.hy[k + 1, j + 1, o + i + 1] - f.hy[k + 1, j + 1, o + i]

@@ -1,0 +1,56 @@
+"""A program of its own for openEMS: solves the probe-fed patch of a JSON file, on the lattice lines in it.
+
+Run with the system's Python: `/usr/bin/python3 openems_patch.py patch.json result.json`.
+"""
+
+import json
+import sys
+import tempfile
+
+import numpy as np
+
+for name in ("float", "int", "complex", "bool"):  # openEMS 0.0.35 uses names that NumPy 1.24 removed
+    if name not in np.__dict__:
+        setattr(np, name, __builtins__.__dict__[name])
+
+from CSXCAD import ContinuousStructure  # noqa: E402
+from openEMS import openEMS  # noqa: E402
+
+
+def solve(given):
+    low, high = given["band_hz"]
+    program = openEMS(NrTS=given["steps"], EndCriteria=10 ** (given["decay_db"] / 10))
+    program.SetGaussExcite((low + high) / 2, given["width_hz"])
+    program.SetBoundaryCond(["PML_8"] * 6)
+    structure = ContinuousStructure()
+    program.SetCSX(structure)
+    mesh = structure.GetGrid()
+    mesh.SetDeltaUnit(1.0)
+    for axis in "xyz":
+        mesh.AddLine(axis, given["lines_m"][axis])
+    substrate = structure.AddMaterial("substrate", epsilon=given["permittivity"])
+    substrate.AddBox(*given["substrate_m"], priority=0)
+    metal = structure.AddMetal("metal")
+    for sheet in given["sheets_m"]:
+        metal.AddBox(*sheet, priority=10)
+    port = program.AddLumpedPort(1, 50, *given["port_m"], "z", 1.0, priority=5)
+    box = program.CreateNF2FFBox()
+    folder = tempfile.mkdtemp()
+    program.Run(folder, verbose=0, cleanup=True, numThreads=1)
+    frequencies = np.array(given["frequencies_hz"])
+    port.CalcPort(folder, frequencies)
+    s11 = port.uf_ref / port.uf_inc
+    far = box.CalcNF2FF(folder, given["pattern_hz"], np.arange(0, 181, 3.0), np.arange(0, 360, 5.0))
+    return {
+        "s11": [[one.real, one.imag] for one in s11],
+        "directivity": [float(one) for one in far.Dmax],
+        "radiated": [float(one) for one in far.Prad],
+        "accepted": np.interp(given["pattern_hz"], frequencies, port.P_acc).tolist(),
+    }
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as file:
+        read = json.load(file)
+    with open(sys.argv[2], "w") as file:
+        json.dump(solve(read), file)
