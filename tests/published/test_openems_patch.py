@@ -2,7 +2,10 @@
 
 The patch is 16 x 20 mm on 1.6 mm of permittivity 2.2, a ground of 30 x 30 mm, fed 4 mm from its middle. Equal lines
 leave equal errors of the mesh: what differs is how the programs treat the substrate's surface, the port and the layers.
-The resonance, where |S11| is least, may differ by 1 % (issue 16).
+The resonance, where |S11| is least, may differ by 1 % (issue 16); it is read in steps of 5 MHz.
+
+Measured: both 5.830 GHz; S11 0.017 apart at most, directivity 0.007 dB (7.55 and 7.54 dBi). The bounds are these and
+half, and one step of the frequency.
 """
 
 from __future__ import annotations
@@ -69,9 +72,9 @@ def test_openems_and_we_agree_on_a_patch(measured: Callable[..., float], tmp_pat
     ours = yee.solve(SCENE, grid, [PATTERN])
     s11, theirs = ours.reflection(SWEEP), of_openems(grid, tmp_path)
     resonances = [SWEEP[np.abs(one).argmin()] for one in (s11, theirs["s11"])]
-    measured("resonances apart", abs(resonances[0] / resonances[1] - 1), at_most=0.01)
-    measured("S11 apart", np.abs(s11 - theirs["s11"]).max(), at_most=0.2)
+    measured("resonances apart", abs(resonances[0] / resonances[1] - 1), at_most=1e-3)
+    measured("S11 apart", np.abs(s11 - theirs["s11"]).max(), at_most=0.026)
     directivity = 10 * np.log10(ours.directivity.max() / theirs["directivity"][0])
-    measured("directivity apart", abs(directivity), "dB", at_most=0.2)
+    measured("directivity apart", abs(directivity), "dB", at_most=0.011)
     balance = theirs["radiated"][0] / theirs["accepted"][0]
-    measured("openEMS: far field's power over the port's, from 1", abs(balance - 1), at_most=0.05)
+    measured("openEMS: far field's power over the port's, from 1", abs(balance - 1), at_most=0.02)
