@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.quantities import general
-from antennaopt.report.goals import goal_text, metrics_of, value_text
+from antennaopt.report.goals import constraint_text, goal_text, metrics_of, value_text
 from antennaopt.report.record import RunRecord
 from antennaopt.search.objectives import LARGEST, Standing, standings
 
@@ -56,10 +56,10 @@ def extremes(record: RunRecord) -> tuple[Extreme, ...]:
 def extremes_table(found: Sequence[Extreme]) -> dict[str, Any]:
     """Return the antennas nearest to each goal as header and rows for people: a row and a column a goal."""
     goals = found[0].standings
-    header = ["nearest to", "antenna", *(one.about.title for one in goals), "fitness"]
+    header = ["nearest to", "antenna", *(constraint_text(one) + one.about.title for one in goals), "fitness"]
     rows = [
         [
-            goal_text(goal),
+            constraint_text(goal) + goal_text(goal),
             one.individual,
             *(f"{value_text(other)}{', met' if other.met and not other.aim else ''}" for other in one.standings),
             general(one.fitness, 4),

@@ -67,8 +67,8 @@ class Unmet:
             nearest = self._with.objectives[place].standing(outcome)
             line = (
                 f"WARNING: constraint.{place - self._first}, {goal_text(nearest)}, is met by no antenna of the "
-                f"first {GENERATIONS} generations; least violation {value_text(nearest)} ({individual}): lower it, or "
-                "widen the ranges of the genes"
+                f"first {GENERATIONS} generations; least violation {short:.2f} dB, at {value_text(nearest)} "
+                f"({individual}): lower it, or widen the ranges of the genes"
             )
             self._with.progress.note(plain(line))
             self._with.store.log("constraint_unmet", constraint=place - self._first, shortfall_db=short)

@@ -70,8 +70,10 @@ def test_the_antenna_nearest_to_an_aim_is_the_best_in_it(run):
     rows = ao.open_run(run.folder).rows.set_index("individual")
     assert rows.loc[largest.individual, "aim_0_directivity_dbi"] == rows["aim_0_directivity_dbi"].max()
     assert rows.loc[least.individual, "aim_1_diameter_mm"] == rows["aim_1_diameter_mm"].min()
-    (row, *_) = extremes_table((largest, least, held))["rows"]
+    table = extremes_table((largest, least, held))
+    row, _, last = table["rows"]
     assert row[0] == "Directivity on axis largest" and "met" not in row[2]
+    assert last[0].startswith("Constraint: S11 at most") and table["header"][4] == "Constraint: S11"
 
 
 def test_any_antenna_of_the_front_can_be_exported(run, tmp_path):
