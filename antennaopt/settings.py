@@ -123,7 +123,6 @@ class Algorithm:
         module: Module of `antennaopt.search`.
         search: Its class, a `Search`.
         keeps_elites: Whether elites pass from a generation to the next without a new evaluation.
-        steps: Whether it can search genes that move in steps: whole numbers and choices.
         restarts: Whether it can start again from random designs.
         front: Whether it searches for a front: its objectives have no weights.
         operators: Names of its own operators, as the column `operator` of its rows has them; letters, digits and `_`.
@@ -132,7 +131,6 @@ class Algorithm:
     module: str
     search: str
     keeps_elites: bool = True
-    steps: bool = True
     restarts: bool = False
     front: bool = False
     operators: tuple[str, ...] = ()
@@ -151,7 +149,6 @@ ALGORITHMS = {
         module="cmaes",
         search="CovarianceAdaptation",
         keeps_elites=False,
-        steps=False,
         restarts=True,
         operators=("sampled", "restart"),
     ),

@@ -123,14 +123,11 @@ class Task:
     overrides: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[Row]:
-        """Yield the row of each search that can be made, as far as it is known before."""
-        stepped = any(gene.kind != "real" for gene in self.experiment.genes)
+        """Yield the row of each search, as far as it is known before."""
         for seed in self.seeds:
             for algorithm in self.algorithms:
-                own = settings_of(algorithm, self.experiment.evolution.settings, len(self.experiment.genes))
-                if ALGORITHMS[own.algorithm].steps or not stepped:
-                    about = (self.problem, algorithm, seed, self.evaluations, list(self.overrides))
-                    yield {**dict(zip(KEY, about, strict=True)), "genes": len(self.experiment.genes)}
+                about = (self.problem, algorithm, seed, self.evaluations, list(self.overrides))
+                yield {**dict(zip(KEY, about, strict=True)), "genes": len(self.experiment.genes)}
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -112,13 +112,6 @@ def _check_restart(evolution: Evolution) -> None:
 
 def _check_search(experiment: Experiment) -> None:
     evolution, cluster = experiment.evolution, experiment.cluster
-    stepped = next((gene for gene in experiment.genes if gene.kind != "real"), None)
-    if stepped is not None and not ALGORITHMS[evolution.algorithm].steps:
-        others = '" or "'.join(name for name in ("ga", "de") if ALGORITHMS[name].steps)
-        refuse(
-            f'evolution.algorithm = "{evolution.algorithm}" searches real numbers only, and {stepped.name} is '
-            f'{"a choice" if stepped.kind == "choice" else "a whole number"}; use "{others}" or give it one value'
-        )
     if evolution.polish:
         _check_polish(experiment)
     _check_restart(evolution)

@@ -75,14 +75,18 @@ def design_key(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted((name, float(value)) for name, value in values.items()))
 
 
+def levels(gene: Gene) -> int:
+    """Return the number of values of a gene that moves in steps: a whole number or a choice."""
+    return len(gene.choices) if gene.kind == "choice" else math.floor(gene.high) - math.ceil(gene.low) + 1
+
+
 def _decode(gene: Gene, x: float) -> float:
     if not 0.0 <= x <= 1.0:
         raise ValueError(f"gene {gene.name} = {x} lies outside [0, 1]")
     if gene.kind == "choice":
-        return float(gene.choices[min(int(x * len(gene.choices)), len(gene.choices) - 1)])
+        return float(gene.choices[min(int(x * levels(gene)), levels(gene) - 1)])
     if gene.kind == "integer":
-        low, high = math.ceil(gene.low), math.floor(gene.high)
-        return float(min(low + int(x * (high - low + 1)), high))
+        return float(min(math.ceil(gene.low) + int(x * levels(gene)), math.floor(gene.high)))
     # Weighted ends, not low + x (high - low): exact at both ends; the clamp holds against a rounded last bit.
     low, high = gene.low, gene.high
     value = (1.0 - x) * low + x * high

@@ -29,9 +29,16 @@ class Distribution:
         sigma: Step length, of a gene's range.
     """
 
-    def __init__(self, genes: int, size: int) -> None:
-        """Take the constants for a number of genes and of samples a generation; `begin` comes next."""
+    def __init__(self, genes: int, size: int, least: np.ndarray | None = None) -> None:
+        """Take the constants; `begin` comes next.
+
+        Args:
+            genes: Number of genes.
+            size: Samples a generation.
+            least: Least standard deviation of each gene, of its range, (genes,); None for no limits.
+        """
         n = genes
+        self._least = least
         raw = math.log((size + 1) / 2) - np.log(np.arange(1, max(size // 2, 1) + 1))
         self._weights = raw / raw.sum() if raw.sum() > 0 else np.ones(1)
         self._mu_eff = float(1.0 / (self._weights**2).sum())
@@ -94,6 +101,13 @@ class Distribution:
         )
         self._covariance = (self._covariance + self._covariance.T) / 2
         self.sigma *= math.exp(min(1.0, self._c_sigma / self._d_sigma * (size / self._length - 1)))
+        if self._least is not None:
+            missing = np.maximum((self._least / self.sigma) ** 2 - np.diag(self._covariance), 0.0)
+            self._covariance = self._covariance + np.diag(missing)
+
+    def deviations(self) -> np.ndarray:
+        """Return the standard deviation of each gene, of its range, (genes,)."""
+        return self.sigma * np.sqrt(np.diag(self._covariance))
 
     def state(self) -> dict[str, Any]:
         """Return what is learnt, as JSON-able data with exact floats."""

@@ -21,7 +21,7 @@ from config_files import LENS, replaced
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, load_experiment
-from antennaopt.search import EvolutionSettings, Result, Stop, new_search
+from antennaopt.search import EvolutionSettings, Result, Stop, decode, new_search
 
 N = 10
 TURNED, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((N, N)))
@@ -172,13 +172,56 @@ def test_a_state_that_no_search_can_have_had_is_refused(algorithm, change):
         new_search(settings, genes(N), 1).restore(state)
 
 
-def test_whole_numbers_are_refused_by_the_search_that_has_none(tmp_path):
-    file = tmp_path / "lens.toml"
-    file.write_text(LENS)
-    assert load_experiment(file, ('evolution.algorithm="cmaes"',)).evolution.algorithm == "cmaes"
-    with pytest.raises(ConfigurationError, match=r'"cmaes" searches real numbers only, and horn\.slots is a whole'):
-        load_experiment("experiments/corrugated_horn.toml", ('evolution.algorithm="cmaes"',))
-    assert load_experiment("experiments/corrugated_horn.toml", ('evolution.algorithm="de"',))
+def stepped(places):
+    """Ten genes of which some are whole numbers from 0 to 7, and a choice of three."""
+    found = genes(N)
+    for place in places:
+        found[place] = SimpleNamespace(name=f"x.{place}", low=0.0, high=7.0, kind="integer", choices=())
+    found[places[-1]] = SimpleNamespace(name="x.c", low=0.0, high=2.0, kind="choice", choices=(0.0, 1.0, 2.0))
+    return found
+
+
+STEPPED = {"x.2": 5.0, "x.5": 5.0, "x.c": 1.0}
+
+
+def mixed_sphere(values):
+    """Least at 0.37 of real genes, 5 of whole numbers, choice 1; a whole number that is one off costs little, 1e-4."""
+    return sum((x - 0.37) ** 2 for name, x in values.items() if name not in STEPPED) + sum(
+        1e-4 * (values[name] - best) ** 2 for name, best in STEPPED.items()
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_whole_numbers_and_choices_are_searched_with_the_others(seed):
+    """When they begin to count, the steps of the others are small; 1,920 antennas.
+
+    Without a least deviation these three seeds, and two of the next three, end at wrong whole numbers, 1e-4 or above.
+    Measured: 4.5e-7, 1.5e-6, 4.3e-8. Restored from its state after each generation, it is the same search.
+    """
+    own = stepped([2, 5, 8])
+    settings = EvolutionSettings(algorithm="cmaes", population=24, generations=80, stop=Stop(goals=False))
+    one = new_search(settings, own, seed)
+    while one.stopped() is None:
+        told = [(each.individual, mixed_sphere(decode(own, each.genome))) for each in one.ask()]
+        one.tell([Result(individual=name, shortfalls=(value,)) for name, value in told])
+        again = new_search(settings, own, seed)
+        again.restore(json.loads(json.dumps(one.state())))
+        one = again
+    values = decode(own, one.best().candidate.genome)
+    assert {name: values[name] for name in STEPPED} == STEPPED
+    assert one.best().fitness < 1e-5
+
+
+def test_a_distribution_of_whole_numbers_alone_starts_again_only_when_nothing_better_comes():
+    """No step is small: the deviation of every gene keeps a quarter of the width of its steps."""
+    own = [SimpleNamespace(name=f"x.{place}", low=0.0, high=9.0, kind="integer", choices=()) for place in range(4)]
+    settings = EvolutionSettings(algorithm="cmaes", population=12, generations=60, stop=Stop(goals=False))
+    one, operators = new_search(settings, own, 1), []
+    while one.stopped() is None:
+        asked = one.ask()
+        operators.append(asked[0].operator)
+        one.tell([Result(individual=each.individual, shortfalls=(1.0,)) for each in asked])
+    assert [place for place, name in enumerate(operators) if name == "restart"] == [22, 44]
 
 
 SLOTTED = Path(__file__).parents[2] / "experiments" / "corrugated_horn.toml"

@@ -135,10 +135,6 @@ def test_a_time_limit_leaves_searches_for_another_call():
     ]  # fmt: skip
 
 
-def test_whole_numbers_and_choices_are_not_for_cmaes():
-    assert [row["algorithm"] for row in task("corrugated_horn", seeds=(1,)).rows()] == ["ga", "de", "random"]
-
-
 def test_variants_of_the_genetic_algorithm():
     own = load_experiment(frozen("ka_band_lens")).evolution.settings
     assert settings_of("cmaes", own, 10) == replace(own, algorithm="cmaes")
