@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from performance_tables import between
-from stored_rows import ROWS, Row
+from stored_rows import ROWS, Row, read
 from validation_tables import table
 
 from antennaopt.bench.running_time import SHOWN_GAPS, grouped, holm, panels, rank_sum, summary
@@ -108,10 +108,21 @@ def auto_table() -> str:
     return table(head, lines)
 
 
+def front_table() -> str:
+    """Return the hypervolumes of searches for the front of a problem whose front is known."""
+    stored = read("cpu/exhaustive_front")
+    lines = []
+    for name, volumes in stored["hypervolumes"].items():
+        shares = np.array(volumes) / stored["exhaustive"]
+        lines.append([name, *(f"{100 * share:.2f} %" for share in (np.median(shares), shares.min(), shares.max()))])
+    return table([f"share of {stored['exhaustive']:.2f} mm dB", "median", "least", "largest"], lines)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "final fitness": fitness_table,
     "expected running time": running_time_table,
     "auto": auto_table,
+    "known front": front_table,
 }
 
 
