@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment, figure_asked, load_file, parse_table
 from antennaopt.run.opened import Run
+from antennaopt.solve.lattices import lattice_text
 from antennaopt.solve.simulate import Simulated, Subject, with_cell
 
 if TYPE_CHECKING:
@@ -106,11 +107,10 @@ class Simulation:
 
     def __repr__(self) -> str:
         found = self._object
-        grid = " x ".join(map(str, found["grid"]))
         gains = ", ".join(f"{one.directivity_dbi:.2f}" for one in self.results if one.directivity_dbi is not None)
         return (
             f"<Simulation of {self._simulated.title!r}: {found['status']}, {found['certificate']['verdict']}; "
-            f"directivity {gains or 'none'} dBi; {grid} cells of {found['cell'] * 1e3:.4g} mm>"
+            f"directivity {gains or 'none'} dBi; {lattice_text(self._simulated.plan)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -127,9 +127,8 @@ class Simulation:
             + "</tr>"
             for metric in (*reported_in(Place.EVERYWHERE, outcome), *self._merits)
         )
-        grid = " x ".join(map(str, found["grid"]))
         about = (
-            f"{found['status']}, {found['certificate']['verdict']}; {grid} cells of {found['cell'] * 1e3:.4g} mm, "
+            f"{found['status']}, {found['certificate']['verdict']}; {lattice_text(self._simulated.plan)}, "
             f"{found['steps']} steps, backend {found['backend']}"
         )
         title = html.escape(self._simulated.title)
@@ -182,10 +181,12 @@ def simulate(
     """
     from antennaopt.solve.device import chosen_backend
     from antennaopt.solve.simulate import simulate as solve
+    from antennaopt.solve.solvers import backend_for
 
     asked = tuple(one for one in map(figure_asked, figures) if one is not None)
     subject = replace(_subject(antenna, cells_per_wavelength, cell), asked=asked)
-    name = chosen_backend(subject.backend if backend == "auto" and subject.backend else backend)
+    asked_backend = subject.backend if backend == "auto" and subject.backend else backend
+    name = chosen_backend(backend_for(subject.experiment.family, asked_backend))
     return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
 
 
@@ -238,6 +239,7 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
         frequency=frequency,
         goals=experiment.goals,
         polarisation=experiment.polarisation,
+        board=experiment.kind.board(simulated.subject.design),
     )
 
 
@@ -321,6 +323,7 @@ def optimise(
     from antennaopt.run.progress import Progress
     from antennaopt.run.start import run
     from antennaopt.solve.device import chosen_backend
+    from antennaopt.solve.solvers import backend_for
 
     given = load(experiment) if isinstance(experiment, (str, Path, Mapping)) else experiment
     if not isinstance(given, Experiment):
@@ -333,7 +336,8 @@ def optimise(
             if on_generation is not None:
                 on_generation(report)
 
-    name = chosen_backend(backend, remote=(scheduler or given.cluster.destination()) is not None)
+    asked = backend_for(given.family, backend)
+    name = chosen_backend(asked, remote=(scheduler or given.cluster.destination()) is not None)
     summary = run(given, root=Path(out), scheduler=scheduler, backend=name, progress=Told())
     return Run(summary.folder)
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antennaopt.cli.far_field import FarFieldFiles, far_field_options
-from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options, refuse_infeasible, write_antenna
+from antennaopt.cli.geometry import (
+    Antenna,
+    GeometryFiles,
+    geometry_options,
+    refuse_infeasible,
+    refuse_of_revolution,
+    write_antenna,
+)
 from antennaopt.cli.options import check_writable, completed_from, quiet_option, warn
 from antennaopt.cli.outputs import data_files, written_for
 from antennaopt.cli.scripts import ScriptFiles, script_options
@@ -66,6 +73,7 @@ def export(
             Antenna(experiment=known.experiment, design=known.design, title=_title(known), comment=_comment(known)),
             known.plan,
         )
+    refuse_of_revolution(antenna, {**wishes.far_field.files, **wishes.scripts.files})
     check_writable(*wishes.others(), *wishes.geometry.written_for(antenna), inputs=[source])
     written = wishes.write_results(known, antenna) if known is not None else []
     written += [*wishes.geometry.write(antenna), *wishes.scripts.write(antenna, plan)]
@@ -128,10 +136,9 @@ class _Wishes:
         written = []
         if self.toml is not None:
             written.append(write_antenna(self.toml, known.experiment.kind, antenna))
-        radius = known.design["feed.inner_radius"] if known.design.get("feed.permittivity", 1.0) == 1.0 else None
         return [
             *written,
-            *data_files(self.csv, self.touchstone, known.outcome, title=antenna.title, feed_radius=radius),
+            *data_files(self.csv, self.touchstone, known.outcome, title=antenna.title, design=known.design),
             *far,
         ]
 
@@ -173,11 +180,11 @@ def _comment(known: Individual) -> str:
 def _of_file(source: Path) -> tuple[Antenna, dict[str, Any]]:
     """Return the antenna of a file, and its plan."""
     from antennaopt.experiment import load_antenna
-    from antennaopt.solve.plan import plan
+    from antennaopt.solve.solvers import planner_of
 
     experiment = load_antenna(source)
     design, title = experiment.design(), experiment.title or experiment.name
     refuse_infeasible(experiment.kind, design)
-    chosen = plan(experiment.kind, design, design, experiment.solver.settings)
+    chosen = planner_of(experiment.kind)(experiment.kind, design, design, experiment.solver.settings)
     comment = f"Written from {source.name}."
     return Antenna(experiment=experiment, design=design, title=title, comment=comment), chosen.to_dict()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
     from antennaopt.families import Family
     from antennaopt.families.shapes import Outline
+    from antennaopt.families.spatial import Board
 
 _PATH = click.Path(path_type=Path)
 geometry_options = options_of(
@@ -97,6 +98,9 @@ class GeometryFiles:
         if not self.named():
             return []
         refuse_infeasible(antenna.experiment.kind, antenna.design)
+        board = antenna.experiment.kind.board(antenna.design)
+        if board is not None:
+            return self._of_board(antenna.experiment.family, board)
         section = antenna.experiment.kind.outline(antenna.design)
         found = [path for path in (self.outline, self.dxf, self.step) if path is not None]
         if self.outline is not None and not (section.conductors[1:] or section.dielectrics):
@@ -130,6 +134,10 @@ class GeometryFiles:
         """
         if not self.named():
             return
+        board = antenna.experiment.kind.board(antenna.design)
+        if board is not None:
+            yield from self._write_board(board, antenna.title)
+            return
         section: Outline = antenna.experiment.kind.outline(antenna.design)
         if self.outline is not None:
             yield _write_outline(self.outline, antenna)
@@ -149,6 +157,57 @@ class GeometryFiles:
             from antennaopt.report.geometry import write_step
 
             yield write_step(self.step, section, title=antenna.title)
+
+    def _of_board(self, family: str, board: Board) -> list[Path]:
+        """Return all files that are written for a board.
+
+        Raises:
+            ConfigurationError: A format holds bodies of revolution only, or an ending is not known.
+        """
+        for option, path in (("outline", self.outline), ("profile", self.profile), ("step", self.step)):
+            if path is not None:
+                raise ConfigurationError(
+                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf or --stl"
+                )
+        found = []
+        if self.dxf is not None:
+            from antennaopt.report.boards import check_board_dxf
+
+            check_board_dxf(self.dxf)
+            found.append(self.dxf)
+        if self.stl is not None:
+            from antennaopt.report.geometry import board_meshes
+
+            found += board_meshes(self.stl, board)
+        return found
+
+    def _write_board(self, board: Board, title: str) -> Iterator[Path]:
+        if self.dxf is not None:
+            from antennaopt.report.boards import write_board_dxf
+
+            yield write_board_dxf(self.dxf, board, title=title)
+        if self.stl is not None:
+            from antennaopt.report.geometry import write_board_stl
+
+            yield from write_board_stl(self.stl, board)
+
+
+def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
+    """Refuse files that hold bodies of revolution only, for an antenna that is none.
+
+    Args:
+        antenna: To write.
+        named: Files by option; those that are not asked for are None.
+
+    Raises:
+        ConfigurationError: One is asked for.
+    """
+    option = next((name for name, file in named.items() if file is not None), None)
+    if option is not None and antenna.experiment.kind.spatial is not None:
+        raise ConfigurationError(
+            f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
+            "--touchstone, --dxf and --stl"
+        )
 
 
 def refuse_infeasible(family: Family, design: dict[str, float]) -> None:

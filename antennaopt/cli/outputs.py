@@ -8,19 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from antennaopt.cli.far_field import FarFieldFiles, far_field_options
-from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options
+from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options, refuse_of_revolution
 from antennaopt.cli.options import check_writable, options_of
 from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 from antennaopt.terminal import drawn, visible
-
-if TYPE_CHECKING:
-    from antennaopt.experiment import Experiment
 
 _PATH = click.Path(path_type=Path)
 _results = options_of(
@@ -118,6 +115,8 @@ class Outputs:
 
     def check_geometry(self, antenna: Antenna, json_file: str | None, source: Path) -> None:
         """Make sure that the antenna can be drawn, and that the files of its bodies can be written; see `check`."""
+        of_revolution = {"fields": self.fields, "animate": self.animate, **self.far_field.files, **self.scripts.files}
+        refuse_of_revolution(antenna, of_revolution)
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
 
     def _of_results(self, json_file: str | None) -> list[Path | str | None]:
@@ -173,8 +172,7 @@ class Outputs:
         Raises:
             StorageError: Something could not be written.
         """
-        radius = antenna.design["feed.inner_radius"] if antenna.design.get("feed.permittivity", 1.0) == 1.0 else None
-        results = self._written(outcome, title, radius, frequency, quiet, antenna.experiment)
+        results = self._written(outcome, title, antenna, frequency, quiet)
         far = self.far_field.write(outcome, title=title, polarisation=antenna.experiment.polarisation)
         yielded = (results, far, self.geometry.write(antenna), self.scripts.write(antenna, plan))
         for path in chain.from_iterable(yielded):
@@ -185,12 +183,12 @@ class Outputs:
         self,
         outcome: Mapping[str, Any],
         title: str,
-        feed_radius: float | None,
+        antenna: Antenna,
         frequency: float | None,
         quiet: bool,
-        experiment: Experiment,
     ) -> Iterator[Path]:
-        yield from data_files(self.csv, self.touchstone, outcome, title=title, feed_radius=feed_radius)
+        experiment = antenna.experiment
+        yield from data_files(self.csv, self.touchstone, outcome, title=title, design=antenna.design)
         if self.fields is not None:
             from antennaopt.report.field_data import write_field_map
 
@@ -205,6 +203,7 @@ class Outputs:
                 frequency=frequency,
                 goals=experiment.goals,
                 polarisation=experiment.polarisation,
+                board=experiment.kind.board(antenna.design),
             )
         if self.animate is not None:
             from antennaopt.report.film import write_film
@@ -214,7 +213,7 @@ class Outputs:
 
 
 def data_files(
-    csv: Path | None, touchstone: Path | None, outcome: Mapping[str, Any], *, title: str, feed_radius: float | None
+    csv: Path | None, touchstone: Path | None, outcome: Mapping[str, Any], *, title: str, design: Mapping[str, float]
 ) -> Iterator[Path]:
     """Write the files of `--csv` and `--touchstone`, and yield them."""
     if csv is not None:
@@ -222,9 +221,9 @@ def data_files(
 
         yield from write_csv(csv, outcome)
     if touchstone is not None:
-        from antennaopt.report.data_files import write_touchstone
+        from antennaopt.report.data_files import reference_of, write_touchstone
 
-        yield write_touchstone(touchstone, outcome, title=title, feed_radius=feed_radius)
+        yield write_touchstone(touchstone, outcome, title=title, **reference_of(design))
 
 
 def written_for(csv: Path | None, touchstone: Path | None) -> list[Path]:

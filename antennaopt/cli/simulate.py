@@ -73,6 +73,7 @@ def simulate(
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings
     from antennaopt.solve.simulate import simulate as solve_one
+    from antennaopt.solve.solvers import backend_for
 
     if backend is not None:
         check_backend(backend)
@@ -88,9 +89,10 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     asked = backend or subject.backend or "auto"
+    asked = backend_for(subject.experiment.family, asked)
     name = "cpu" if asked == "auto" and outputs.need_film else chosen_backend(asked)  # devices take no film
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
-    if extrapolate and not quiet:
+    if extrapolate and not quiet and subject.experiment.kind.spatial is None:
         warn(order_warnings(subject.experiment.family))
     simulated = solve_one(
         subject,
@@ -172,18 +174,21 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     from antennaopt.cli.tables import aligned, plain, results_table
     from antennaopt.report.goals import goals_table
     from antennaopt.solve.certificate import doubts
+    from antennaopt.solve.lattices import lattice_text
+    from antennaopt.solve.port import port_line
 
     outcome = simulated.outcome
     click.echo(results_table(outcome, simulated.subject.figures), err=to_stderr)
     if simulated.standings:
         click.echo("\n" + plain(aligned(goals_table(simulated.standings), left=(0, 1, 4))) + "\n", err=to_stderr)
     seconds = outcome.get("seconds") or 0.0
-    grid = " x ".join(str(one) for one in result["grid"])
     click.echo(
-        f"{grid} cells of {result['cell'] * 1e3:.4g} mm, {outcome.get('steps')} steps, {seconds:.2f} s, "
+        f"{lattice_text(simulated.plan)}, {outcome.get('steps')} steps, {seconds:.2f} s, "
         f"backend {result['backend']}; {outcome['status']}, {result['certificate']['verdict']}",
         err=to_stderr,
     )
+    if "port" in result:
+        click.echo(port_line(result["port"], outcome["frequency_hz"]), err=to_stderr)
     if simulated.meshes is not None:
         click.echo(simulated.meshes.line(), err=to_stderr)
     warn(doubts(result["certificate"]))
@@ -235,7 +240,7 @@ class Pace:
             plan: As `SolverPlan.to_dict` wrote it.
             clock: Seconds.
         """
-        layout = plan["layout"]
+        layout = plan.get("layout", plan)
         self._most, self._decay, self._settled = int(plan["max_steps"]), layout["decay"], int(layout["settled"])
         self._clock = clock
         self._peak = 0

@@ -45,7 +45,9 @@ def describe(experiment: Experiment) -> list[str]:
         ConfigurationError: Its grid takes more memory than this machine has.
     """
     from antennaopt.run.planning import coarser_plans_for, first_designs, levels_of
-    from antennaopt.solve.plan import lowest_in_feed, plan
+    from antennaopt.solve.lattices import lattice_text
+    from antennaopt.solve.plan import lowest_in_feed
+    from antennaopt.solve.solvers import planner_of
     from antennaopt.store.levels import level_lines, measured_lines
 
     genes, solver, evolution = experiment.genes, experiment.solver, experiment.evolution
@@ -62,10 +64,10 @@ def describe(experiment: Experiment) -> list[str]:
     lines += [f"limits       {', '.join(experiment.limits.lines())}"] if experiment.limits else []
     lower, upper = experiment.reach() if genes else experiment.bounds()
     settings = experiment.solver.settings
-    chosen = plan(experiment.kind, lower, upper, settings.in_a_search() if genes else settings)
+    chosen = planner_of(experiment.kind)(experiment.kind, lower, upper, settings.in_a_search() if genes else settings)
     grid = chosen.to_dict()
     lines.append(
-        f"grid         {grid['nr']} x {grid['nz']} cells of {grid['cell'] * 1e3:.4g} mm, "
+        f"grid         {lattice_text(grid)}, "
         f"at most {grid['max_steps']} steps, {grid['memory_bytes'] / 2**20:.1f} MiB an antenna"
     )
     if experiment.antenna.bodies:
@@ -82,8 +84,7 @@ def describe(experiment: Experiment) -> list[str]:
     finer = check_run_memory(experiment, grid)
     if finer is not None:
         lines.append(
-            f"certificate  {finer['nr']} x {finer['nz']} cells of {finer['cell'] * 1e3:.4g} mm for the ten best, "
-            f"{finer['memory_bytes'] / 2**20:.1f} MiB an antenna"
+            f"certificate  {lattice_text(finer)} for the ten best, {finer['memory_bytes'] / 2**20:.1f} MiB an antenna"
         )
     if not experiment.objectives:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]

@@ -39,7 +39,7 @@ from antennaopt.experiment.fields import (
     unknown_key,
 )
 from antennaopt.experiment.planes import Planes
-from antennaopt.families import FAMILIES, Body, Family, Parameter, kind
+from antennaopt.families import Body, Family, Parameter, families, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
 from antennaopt.settings import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SolverSettings
 
@@ -199,13 +199,14 @@ def _check_lists(family: Family, values: Mapping[str, Values]) -> None:
 
 
 def _family(data: Mapping[str, Any]) -> Family:
+    known = families()
     if "family" not in data:
-        raise EntryError(f"is missing; add one of {', '.join(FAMILIES)}", path=("family",), value=MISSING)
+        raise EntryError(f"is missing; add one of {', '.join(known)}", path=("family",), value=MISSING)
     name = data["family"]
-    if not isinstance(name, str) or name not in FAMILIES:
-        hint = unknown_key(str(name), list(FAMILIES)).replace("key", "family")
+    if not isinstance(name, str) or name not in known:
+        hint = unknown_key(str(name), list(known)).replace("key", "family")
         raise EntryError(hint, path=("family",), value=name)
-    return FAMILIES[name]
+    return known[name]
 
 
 def _variant(family: Family, data: Mapping[str, Any], *, si: bool) -> Family:

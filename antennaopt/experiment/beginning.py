@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families import FAMILIES, RULES
+from antennaopt.families import RULES, families
 from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 
@@ -52,7 +52,7 @@ def _rule(family: str) -> Rule:
     if family in _NOTHING_TO_SEARCH:
         what = "is the feed alone" if family == "open_waveguide" else "is drawn by points, which are no genes"
         raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
-    if family in FAMILIES:
+    if family in families():
         raise ConfigurationError(
             f"{family} has no closed form here; write its file by hand, or take another one ({known})"
         )

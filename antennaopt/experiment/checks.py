@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
 from antennaopt.experiment.goal_checks import check_objectives, goal_warnings
+from antennaopt.experiment.spatial import check_spatial
 from antennaopt.families import SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
@@ -35,6 +36,10 @@ def check(experiment: Experiment) -> None:
     check_objectives(experiment)
     _check_start(experiment)
     lower, upper = experiment.bounds()
+    if experiment.kind.spatial is not None:
+        check_spatial(experiment, lower, upper)
+        check_density(experiment)
+        return
     _check_shared(lower, upper)
     _check_limits(experiment, lower, upper)
     _check_shape(experiment.kind, lower, upper)
@@ -47,6 +52,8 @@ def check(experiment: Experiment) -> None:
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Return what may surprise: modes other than TE11 that the guide carries, goals that hardly make sense."""
+    if experiment.kind.spatial is not None:
+        return tuple(goal_warnings(experiment))
     _, upper = experiment.bounds()
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)
@@ -304,7 +311,12 @@ def _densest(experiment: Experiment) -> float:
     return experiment.kind.densest(experiment.reach()[1])
 
 
-def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
+def check_density(experiment: Experiment) -> None:
+    """Refuse cells that are too coarse for the shortest wave.
+
+    Raises:
+        ConfigurationError: They are, or there are two sizes, or none.
+    """
     from scipy.constants import c
 
     solver, permittivity, highest = experiment.solver, _densest(experiment), max(experiment.solver.frequencies)
@@ -328,6 +340,11 @@ def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
             f"solver.cell = {format_length(cell)} is too coarse: {per_wavelength:.3g} cells per wavelength ({needs}); "
             "make it smaller or lower the highest frequency"
         )
+
+
+def _check_cell(experiment: Experiment, lower: dict[str, float]) -> None:
+    check_density(experiment)
+    solver, cell = experiment.solver, cell_size(experiment)
     radius = lower["feed.inner_radius"]
     if radius / cell < FEWEST_CELLS_IN_GUIDE and solver.cell is not None:
         refuse(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.experiment.fields import refuse
+from antennaopt.experiment.spatial import closed_form_in_space
 from antennaopt.families import NAMED_RULES, RULES
 from antennaopt.families.start import Fixed
 from antennaopt.families.start import Gene as Ranged
@@ -44,6 +45,8 @@ def closed_form_of(experiment: Experiment, word: str) -> dict[str, float]:
     """
     if word not in WORDS:
         refuse(f'evolution.start = "{word}" is no closed form; use one of {", ".join(WORDS)}, or a list of designs')
+    if experiment.kind.spatial is not None:
+        return closed_form_in_space(experiment, word)
     family = experiment.family
     author = next((name for name, one in AUTHORS.items() if one == family), "closed_form")
     if family not in RULES:

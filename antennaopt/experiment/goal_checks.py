@@ -188,6 +188,6 @@ def _sphere_limit(experiment: Experiment, hz: float) -> tuple[float, float, floa
     lower, upper = experiment.bounds()
     sizes = [experiment.kind.size(stack([design])) for design in (lower, upper)]
     radius, height = (max(float(size[at][0]) for size in sizes) for at in (0, 1))
-    sphere = math.hypot(radius, 0.5 * (height + upper["feed.length"]))
+    sphere = math.hypot(radius, 0.5 * (height + upper.get("feed.length", 0.0)))  # a board has no guide
     modes = 2.0 * math.pi * hz / c * sphere
     return 10.0 * math.log10(modes**2 + 2.0 * modes), sphere, hz

@@ -20,6 +20,7 @@ from antennaopt.families import (
     lens_horn,
     open_waveguide,
     outline,
+    patch,
     profile_horn,
     reflector,
     shaped_lens,
@@ -56,6 +57,16 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
+"""Bodies of revolution."""
+
+SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch,)}
+"""Antennas that are solved in three dimensions."""
+
+
+def families() -> dict[str, Family]:
+    """Return every family by name."""
+    return FAMILIES | SPATIAL
+
 
 def kind(family: str | Family, bodies: Iterable[Body | Mapping[str, Any]] = (), making: Making | None = None) -> Family:
     """Return a family by name, with the bodies that the file draws and the limits of making that it sets.
@@ -65,7 +76,7 @@ def kind(family: str | Family, bodies: Iterable[Body | Mapping[str, Any]] = (), 
         bodies: `Body`, or what its `to_dict` wrote.
         making: Limits; None leaves the family's own.
     """
-    known = FAMILIES[family] if isinstance(family, str) else family
+    known = families()[family] if isinstance(family, str) else family
     drawn = tuple(one if isinstance(one, Body) else Body.of(one) for one in bodies)
     known = known.draws(drawn) if known.draws is not None and drawn else known
     return known if making is None else replace(known, making=making)
@@ -77,6 +88,7 @@ def parameter_of(name: str) -> Parameter | None:
     Families that share a name give it the same unit.
     """
     every = [*(parameter for family in FAMILIES.values() for parameter in family.parameters), *FILLING]
+    every += [one for family in SPATIAL.values() for variant in family.variants for one in variant.parameters]
     every += material(name.rpartition(".")[0]) if name.startswith("body.") else ()
     return next((parameter for parameter in every if parameter.holds(name)), None)
 
@@ -86,6 +98,7 @@ __all__ = [
     "NAMED_RULES",
     "RULES",
     "SHARED",
+    "SPATIAL",
     "AtLeast",
     "Body",
     "Designs",
@@ -94,6 +107,7 @@ __all__ = [
     "Orders",
     "Parameter",
     "Part",
+    "families",
     "kind",
     "parameter_of",
     "stack",

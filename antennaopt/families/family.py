@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from antennaopt.errors import ConfigurationError
 from antennaopt.families.making import Making
 from antennaopt.families.parameters import FILLING, AtLeast, Carries, Orders, Parameter, Part, entries
 from antennaopt.families.shapes import Body, Outline, Solid
+from antennaopt.families.spatial import Board, Spatial
 from fdtd.axisymmetric.scene import Dielectric, LevelSet, Rim, Scene, box
 from fdtd.axisymmetric.scene import polygon as section
 
@@ -31,6 +33,17 @@ def _no_faults(_: Mapping[str, float]) -> tuple[str, ...]:
     return ()
 
 
+def _no_section(_: Any) -> Any:
+    """Stand for scene, size or outline of a family that is no body of revolution.
+
+    Raises:
+        ConfigurationError: Always.
+    """
+    raise ConfigurationError(
+        "the antenna is no body of revolution and has no section r, z; use a form for boards: --stl, --dxf"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One antenna family: all that the rest of the program knows of it.
@@ -42,6 +55,7 @@ class Family:
         scene: Builds the batch's scene.
         size: Largest radius and height above z = 0 of each antenna, m, two arrays (batch,).
         outline: The section of one design as polygons, for export.
+        spatial: What the family is in place of these three where it is no body of revolution.
 
     What fills the feed is added to scene, size and outline: a family's own know nothing of it.
 
@@ -62,9 +76,10 @@ class Family:
     name: str
     title: str
     parameters: tuple[Parameter, ...]
-    scene: Callable[[Designs], Scene]
-    size: Callable[[Designs], tuple[np.ndarray, np.ndarray]]
-    outline: Callable[[Mapping[str, float]], Outline]
+    scene: Callable[[Designs], Scene] = _no_section
+    size: Callable[[Designs], tuple[np.ndarray, np.ndarray]] = _no_section
+    outline: Callable[[Mapping[str, float]], Outline] = _no_section
+    spatial: Spatial | None = None
     limits: tuple[AtLeast, ...] = ()
     carries: tuple[Carries, ...] = ()
     faults: Callable[[Mapping[str, float]], Iterable[str]] = _no_faults
@@ -83,6 +98,19 @@ class Family:
             if getattr(given, "func", None) is not made:
                 object.__setattr__(self, name, partial(made, given))
 
+    @property
+    def solver(self) -> str:
+        """Name of the solver that solves the family's antennas: `axisymmetric`, or `yee` in three dimensions."""
+        return "axisymmetric" if self.spatial is None else "yee"
+
+    @property
+    def _filling(self) -> tuple[Parameter, ...]:
+        return FILLING if self.spatial is None else ()
+
+    def board(self, design: Mapping[str, float]) -> Board | None:
+        """Return a design as sheets, slabs and a port; None of a body of revolution."""
+        return None if self.spatial is None else self.spatial.board(design)
+
     def of(self, design: Mapping[str, Any]) -> Family:
         """Return the family of a design: that of its word, where a choice decides which parameters there are."""
         if not self.variants:
@@ -94,16 +122,16 @@ class Family:
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
         """Parameters by the table of the file that holds them."""
         names = dict.fromkeys(parameter.table for parameter in self.parameters)
-        every = (*self.parameters, *FILLING)
+        every = (*self.parameters, *self._filling)
         return {name: tuple(one for one in every if one.table == name) for name in names}
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter that an entry of a design, `lens.radii.3`, belongs to."""
-        return next(parameter for parameter in (*self.parameters, *FILLING) if parameter.holds(name))
+        return next(parameter for parameter in (*self.parameters, *self._filling) if parameter.holds(name))
 
     def refusal(self, designs: Designs) -> list[str | None]:
         """Return why each design cannot be built, or None."""
-        broken: list[str | None] = [None] * len(designs["feed.length"])
+        broken: list[str | None] = [None] * len(next(iter(designs.values())))
         if self.faults is not _no_faults:
             each = ({name: float(values[at]) for name, values in designs.items()} for at in range(len(broken)))
             broken = [next(iter(self.faults(design)), None) for design in each]

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.families.family import Outline
-from antennaopt.report.canvas import GREY, INK, SECOND, new_figure
-from antennaopt.report.data_files import write_touchstone
+from antennaopt.report.boards import draw_dimension, write_board_dxf
+from antennaopt.report.canvas import INK, METAL, METAL_EDGE, SECOND, new_figure
+from antennaopt.report.data_files import reference_of, write_touchstone
 from antennaopt.report.drawing import TEXT_SIZE, check_dxf, measures, placed, write_dxf
 from antennaopt.report.far_field import FarField
 from antennaopt.report.far_field_files import write_far_field
 from antennaopt.report.geometry import write_profiles
 from antennaopt.report.record import Row, RunRecord
-from antennaopt.report.simulation import METAL, METAL_EDGE
 from antennaopt.store.files import storing
 from antennaopt.store.rows import modes_of_row, pattern_part
 
@@ -100,32 +99,10 @@ def section_figure(outline: Outline, *, width: float = 9.0) -> Figure:
                 arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.7},
             )
         elif one.kind == "length":
-            _dimension(axes, ends, at, f"{one.value:.4g} mm", along=0)
+            draw_dimension(axes, ends, at, f"{one.value:.4g} mm", along=0)
         else:
-            _dimension(axes, ends, at, f"⌀ {one.value:.4g} mm", along=1)
+            draw_dimension(axes, ends, at, f"⌀ {one.value:.4g} mm", along=1)
     return figure
-
-
-def _dimension(axes: Axes, ends: tuple[tuple[float, float], ...], at: float, text: str, *, along: int) -> None:
-    """Draw a dimension line at a place across it, with its extension lines and text.
-
-    Args:
-        axes: Of the drawing.
-        ends: Both points (z, r), mm.
-        at: Where the line is: r of a length, z of a diameter.
-        text: On the line.
-        along: 0 for a length, 1 for a diameter.
-    """
-    line = [(end[0], at) if along == 0 else (at, end[1]) for end in ends]
-    for end, foot in zip(ends, line, strict=True):
-        axes.plot(*zip(end, foot, strict=True), color=GREY, linewidth=0.5)
-    arrows = {"arrowstyle": "<->", "color": INK, "lw": 0.7, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=line[0], xytext=line[1], arrowprops=arrows)
-    middle = tuple(sum(values) / 2 for values in zip(*line, strict=True))
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    axes.text(
-        middle[0], middle[1], text, ha="center", va="center", rotation=90 * along, fontsize=8, color=INK, bbox=box
-    )
 
 
 def write_best_files(record: RunRecord) -> list[BestFile]:
@@ -143,21 +120,24 @@ def write_best_files(record: RunRecord) -> list[BestFile]:
     if antenna is None or best is None:
         return []
     family, design = antenna
-    folder, outline = record.folder.path / FOLDER, family.outline(design)
+    folder, board = record.folder.path / FOLDER, family.board(design)
     title = f"{record.resolved.get('title') or family.title} {best['individual']}"
     written: list[Path] = []
     with storing(folder):
         folder.mkdir(exist_ok=True)
         for outdated in folder.glob("best*"):  # of an earlier best antenna, which may have had more bodies
             outdated.unlink()
-    with suppress(ConfigurationError):
-        written.append(write_dxf(folder / "best.dxf", outline, title=title))
-    with suppress(ConfigurationError):
-        written += write_profiles(folder / "best.csv", outline)
+    if board is not None:
+        written.append(write_board_dxf(folder / "best.dxf", board, title=title))
+    else:
+        outline = family.outline(design)
+        with suppress(ConfigurationError):
+            written.append(write_dxf(folder / "best.dxf", outline, title=title))
+        with suppress(ConfigurationError):
+            written += write_profiles(folder / "best.csv", outline)
     outcome = _outcome(record, best)
     if outcome is not None:
-        radius = design["feed.inner_radius"] if design.get("feed.permittivity", 1.0) == 1.0 else None
-        written.append(write_touchstone(folder / "best.s1p", outcome, title=title, feed_radius=radius))
+        written.append(write_touchstone(folder / "best.s1p", outcome, title=title, **reference_of(design)))
         with suppress(ConfigurationError):
             field = FarField.of(outcome, title=title, polarisation=record.polarisation)
             written += [write_far_field(kind, folder / f"best.{kind}", field) for kind in FAR_FIELDS]

@@ -79,6 +79,8 @@ mpl.rcdefaults()  # a file `matplotlibrc` in the current folder would decide how
 INK = "#22262b"
 GREY = "#858b93"
 FAINT = "#d9dce0"
+METAL = "#9aa1a9"
+METAL_EDGE = "#33383e"
 BEST = "#0072b2"
 SECOND = "#d55e00"
 GOAL = "#00734f"

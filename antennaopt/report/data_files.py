@@ -112,9 +112,17 @@ S11 of the TE11 mode of the circular waveguide, reference plane z = 0 (aperture)
 The waves are normalised to the mode's own wave impedance, which varies with frequency;
 R in the option line is the format's formality and does not enter the numbers."""
 
+PORT_HEADER = """\
+S11 of a lumped port, time convention exp(+jwt); the reference is the port's resistance, R in the option line."""
+
 
 def write_touchstone(
-    path: Path | str, outcome: Mapping[str, Any], *, title: str = "", feed_radius: float | None = None
+    path: Path | str,
+    outcome: Mapping[str, Any],
+    *,
+    title: str = "",
+    feed_radius: float | None = None,
+    resistance: float | None = None,
 ) -> Path:
     """Write S11 as a one-port Touchstone 1.1 file, real and imaginary parts, frequencies in Hz and ascending.
 
@@ -124,6 +132,7 @@ def write_touchstone(
         title: First line of the file's comments.
         feed_radius: Inner radius of the waveguide, m; when given, the TE11 wave impedance that the reference stands
             for is listed in the comments.
+        resistance: Of a port that is no waveguide, ohm: the reference of S11.
 
     Returns:
         The file written.
@@ -138,9 +147,18 @@ def write_touchstone(
     path = touchstone_file(Path(path))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    text = touchstone_text(points, title=title, feed_radius=feed_radius)
+    text = touchstone_text(points, title=title, feed_radius=feed_radius, resistance=resistance)
     write_text(path, text + "".join(f"{line}\n" for line in mode_lines(outcome)))
     return path
+
+
+def reference_of(design: Mapping[str, float]) -> dict[str, float | None]:
+    """Return what `write_touchstone` needs of a design: the radius of an air-filled guide, or a port's resistance."""
+    filled = design.get("feed.permittivity", 1.0) != 1.0
+    return {
+        "feed_radius": None if filled else design.get("feed.inner_radius"),
+        "resistance": design.get("feed.resistance"),
+    }
 
 
 def mode_lines(outcome: Mapping[str, Any]) -> list[str]:
@@ -182,7 +200,11 @@ def reflection_points(outcome: Mapping[str, Any]) -> list[tuple[float, float, fl
 
 
 def touchstone_text(
-    points: Sequence[tuple[float, float, float]], *, title: str = "", feed_radius: float | None = None
+    points: Sequence[tuple[float, float, float]],
+    *,
+    title: str = "",
+    feed_radius: float | None = None,
+    resistance: float | None = None,
 ) -> str:
     """Return the text of a one-port file.
 
@@ -190,18 +212,20 @@ def touchstone_text(
         points: (Hz, real, imaginary), ascending.
         title: First comment.
         feed_radius: See `write_touchstone`, m.
+        resistance: See `write_touchstone`, ohm.
 
     References:
         EIA/IBIS Open Forum, Touchstone File Format Specification 1.1: option line, order of frequencies.
     """
-    comments = [line for line in title.splitlines() if line.strip()] + HEADER.splitlines()
+    header = HEADER if resistance is None else PORT_HEADER
+    comments = [line for line in title.splitlines() if line.strip()] + header.splitlines()
     if feed_radius is not None:
         ends = sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
         comments += [
             f"TE11 wave impedance at {hz / 1e9:.6g} GHz: {wave_impedance(hz, feed_radius):.2f} ohm" for hz in ends
         ]
     lines = [f"! {_ascii(line)}" for line in comments]
-    lines += ["# Hz S RI R 50", "! frequency_hz  s11_re  s11_im"]
+    lines += [f"# Hz S RI R {50 if resistance is None else resistance:g}", "! frequency_hz  s11_re  s11_im"]
     lines += [f"{hz:.12g} {real:+.12e} {imaginary:+.12e}" for hz, real, imaginary in points]
     return "\n".join(lines) + "\n"
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import gigahertz
 from antennaopt.report.best_files import BestFile, section_figure
+from antennaopt.report.boards import board_figure
 from antennaopt.report.canvas import data_address
 from antennaopt.report.convergence import (
     convergence_figure,
@@ -140,6 +141,9 @@ def section(record: RunRecord) -> Figure | None:
     if record.best_antenna is None:
         return None
     family, design = record.best_antenna
+    board = family.board(design)
+    if board is not None:
+        return board_figure(board)
     with suppress(ConfigurationError):
         return section_figure(family.outline(design))
     return None

@@ -80,6 +80,10 @@ class FarField:
                 else f"there are no patterns on disk (status {outcome.get('status')})"
             )
             raise ConfigurationError(f"far field: {why}")
+        if float(np.asarray(outcome["theta_deg"])[0]) < 0.0:
+            raise ConfigurationError(
+                "far field: two cuts are the whole pattern of a body of revolution only, and this antenna is none"
+            )
         order = np.argsort(np.asarray(outcome["frequency_hz"], dtype=float))
         s11 = np.array([complex(*pair) for pair in outcome["s11"]])
         modes = outcome.get("modes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from antennaopt.errors import ConfigurationError
 from antennaopt.families.sections import SectionError, cleaned
 from antennaopt.families.shapes import Outline
+from antennaopt.families.spatial import Board, Sheet
 from antennaopt.report.data_files import csv_text
 from antennaopt.store.files import write_atomically, write_text
 
@@ -167,11 +168,91 @@ def _rings(polygon: Polygon) -> Iterator[np.ndarray]:
 
 def write_stl(path: Path, outline: Outline) -> list[Path]:
     """Write binary STL files, mm, and return them; see `meshes`."""
-    found = meshes(path, outline)
+    return _write_meshes(meshes(path, outline))
+
+
+def _write_meshes(found: Mapping[Path, Trimesh]) -> list[Path]:
     for file, mesh in found.items():
         data: Any = mesh.export(file_type="stl")
         write_atomically(file, lambda target, data=data: target.write(data))
     return list(found)
+
+
+SHEET_MM = 0.035
+"""Thickness that a sheet of metal has in an STL file, away from the substrate: that of usual copper."""
+
+
+def outlines_of_sheet(sheet: Sheet) -> list[np.ndarray]:
+    """Return the outlines of a sheet, mm, (corners, 2) each: its rectangles united, holes as rings of their own."""
+    return [ring[:-1] for one in _solid_parts(_union(sheet)).geoms for ring in _rings(one)]
+
+
+def _union(sheet: Sheet) -> Any:
+    from shapely import box, union_all
+
+    corners = (np.array([one.x[0], one.y[0], one.x[1], one.y[1]]) * MM for one in sheet.rectangles)
+    return union_all([box(*np.round(one, _PICOMETRE).tolist()) for one in corners], grid_size=_GRID_MM)
+
+
+def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
+    """Return a watertight mesh, mm, for each file that `--stl` writes of a board: all metal, and each slab.
+
+    Sheets are `SHEET_MM` thick, the ground below its plane, the others above theirs. The port is left out.
+
+    Raises:
+        ConfigurationError: The ending is not .stl.
+    """
+    from trimesh.creation import box
+    from trimesh.util import concatenate
+
+    if path.suffix.lower() != ".stl":
+        raise ConfigurationError(f"--stl {path} has no known ending; use .stl")
+    metal: list[Any] = []
+    for number, sheet in enumerate(board.sheets):
+        bottom = sheet.z * MM - (SHEET_MM if number == 0 else 0.0)
+        metal.append(_plate(sheet, bottom, bottom + SHEET_MM))
+    found: dict[str, Any] = {"metal": concatenate(metal)}
+    for number, slab in enumerate(board.slabs, start=1):
+        spans = (slab.face.x, slab.face.y, slab.z)
+        bounds = [[low * MM for low, _ in spans], [high * MM for _, high in spans]]
+        found[f"dielectric_{number}"] = box(bounds=bounds)
+    files = solid_files(path, list(found))
+    return {files[name]: mesh for name, mesh in found.items()}
+
+
+def _plate(sheet: Sheet, bottom: float, top: float) -> Trimesh:
+    """Return a sheet with thickness, mm: closed, with every edge of its rectangles on edges of facets."""
+    from trimesh import Trimesh
+
+    ends = [[np.round(np.array(getattr(one, axis)) * MM, _PICOMETRE) for one in sheet.rectangles] for axis in "xy"]
+    x, y = (np.unique(np.concatenate(one)) for one in ends)
+    middle = (x[:-1] + x[1:])[:, None] / 2, (y[:-1] + y[1:])[None] / 2
+    inside = np.zeros((len(x) + 1, len(y) + 1), dtype=bool)  # with a border of cells outside
+    for across, along in zip(*ends, strict=True):
+        within = (across[0] < middle[0]) & (middle[0] < across[1]) & (along[0] < middle[1]) & (middle[1] < along[1])
+        inside[1:-1, 1:-1] |= within
+    corners = np.array([(one, other, z) for z in (bottom, top) for one in x for other in y])
+
+    def corner(i: int, j: int, up: int) -> int:
+        return (up * len(x) + i) * len(y) + j
+
+    quads = []
+    for i, j in np.argwhere(inside[1:-1, 1:-1]).tolist():
+        around = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)]
+        quads.append([corner(*one, 1) for one in around])
+        quads.append([corner(*one, 0) for one in reversed(around)])
+        neighbours = [(i + 1, j), (i + 2, j + 1), (i + 1, j + 2), (i, j + 1)]  # below, right, above, left
+        for place, beyond in enumerate(neighbours):
+            if not inside[beyond]:
+                start, stop = around[place], around[(place + 1) % 4]
+                quads.append([corner(*start, 0), corner(*stop, 0), corner(*stop, 1), corner(*start, 1)])
+    faces = [[quad[0], *two] for quad in quads for two in (quad[1:3], quad[2:4])]
+    return Trimesh(vertices=corners, faces=faces)
+
+
+def write_board_stl(path: Path, board: Board) -> list[Path]:
+    """Write binary STL files of a board, mm, and return them; see `board_meshes`."""
+    return _write_meshes(board_meshes(path, board))
 
 
 STEP_PACKAGE = "pip install 'antennaopt[step]'"

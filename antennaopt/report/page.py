@@ -23,6 +23,7 @@ from antennaopt.report.patterns import polar_names
 from antennaopt.report.record import RunRecord, read_run
 from antennaopt.report.tolerance import yields_of
 from antennaopt.report.trade_offs import extremes, extremes_table
+from antennaopt.solve.lattices import lattice_text
 from antennaopt.store.files import write_text
 from antennaopt.store.levels import level_accounts
 from antennaopt.store.reading import damage_lines, stepping_of
@@ -201,6 +202,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = (), known: Drawn 
         certificate_table=summary.certificate_table(record),
         bands=summary.band_tables(record, record.best) if record.best is not None else [],
         field=field_note(record),
+        board=is_board(record),
         ten_best=summary.ten_best(record),
         statuses=summary.status_counts(record),
         failures=summary.failures(record),
@@ -260,9 +262,10 @@ def solved(record: RunRecord) -> str:
 def grid(record: RunRecord) -> str:
     """Write the solver's grid, as the manifest's plan has it: `54 × 94 cells of 0.514 mm`; empty when it has none."""
     plan = record.folder.manifest.get("plan") or {}
-    if not {"nr", "nz", "cell"} <= plan.keys():
+    try:
+        return lattice_text(plan, "×")
+    except KeyError:
         return ""
-    return f"{plan['nr']} × {plan['nz']} cells of {1e3 * plan['cell']:.4g} mm"
 
 
 def state(record: RunRecord) -> str:
@@ -287,11 +290,17 @@ def commands(record: RunRecord) -> str:
     ]
     if record.best is not None:
         simulate = f"antennaopt simulate . --individual {record.best['individual']} --plot best.png --json best.json"
-        files = f"antennaopt export . --individual {record.best['individual']} --step best.step --stl best.stl"
+        solids = "--stl best.stl --dxf best.dxf" if is_board(record) else "--step best.step --stl best.stl"
+        files = f"antennaopt export . --individual {record.best['individual']} {solids}"
         lines.insert(2, (simulate, "the best antenna again"))
         lines.insert(3, (files, "its solids and far field in other formats; --help lists all"))
     width = max(len(command) for command, _ in lines)
     return "\n".join(f"{command:<{width}}  # {why}" for command, why in lines)
+
+
+def is_board(record: RunRecord) -> bool:
+    """Return whether the best antenna is solved in three dimensions."""
+    return record.best_antenna is not None and record.best_antenna[0].spatial is not None
 
 
 def field_note(record: RunRecord) -> Mapping[str, Any]:
@@ -300,7 +309,9 @@ def field_note(record: RunRecord) -> Mapping[str, Any]:
     if field is not None:
         return {"frequency": gigahertz(field.shown_frequency), "missing": None}
     path = record.folder.path / "best" / "field.npz"
-    if not path.exists():
+    if is_board(record):
+        why = "No field map is recorded of an antenna that is solved in three dimensions."
+    elif not path.exists():
         why = "This run has no field map (best/field.npz): it is recorded when the run ends."
     else:
         why = (

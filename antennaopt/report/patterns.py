@@ -44,7 +44,7 @@ class Cuts:
 
     Attributes:
         frequency_hz: Hz.
-        theta_deg: Angle from the axis, shape (angles,).
+        theta_deg: Angle from the axis, shape (angles,), from 0; from -180 degrees where both sides differ.
         e_plane_dbi: Directivity in the E plane, dBi.
         h_plane_dbi: Directivity in the H plane, dBi.
         co_dbi: Co-polar part in the 45-degree plane, dBi; empty for a run that stored no complex cuts.
@@ -99,12 +99,12 @@ def pattern_figure(
     if old:
         name = f"first generation's best, {gigahertz(middle.frequency_hz)}"
         axes.plot(old[0].theta_deg, levels(old[0], plane), color=GREY, lw=1.2, label=name, zorder=1.8)
-    limit_axes(axes, [levels(cut, plane) for cut in [*shown, *old]])
+    limit_axes(axes, [levels(cut, plane) for cut in [*shown, *old]], middle)
     wanted = [goal.at_least for goal in goals if goal.metric in DIRECTIVITIES and goal.at_least is not None]
     axes.set_ylim(top=max([axes.get_ylim()[1], *(level + 3.0 for level in wanted)]))
     if plane != "co":
         draw_pattern_goals(axes, goals, middle)
-    draw_limits(axes, goals, ("co", "cross") if plane == "co" else (plane,), middle.e_plane_dbi[0])
+    draw_limits(axes, goals, ("co", "cross") if plane == "co" else (plane,), boresight(middle))
     add_legend(axes, columns=2, above=True)
     return figure
 
@@ -117,17 +117,17 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts) -> Non
         goals: All of the experiment's.
         cut: The middle frequency's.
     """
-    boresight = cut.e_plane_dbi[0]
+    ahead = boresight(cut)
     for goal in goals:
         if goal.metric in DIRECTIVITIES and goal.at_least is not None:
             _goal_line(axes, goal.at_least, (0.0, 30.0), f"directivity ≥ {goal.at_least:g} dBi", to_right=True)
         elif goal.metric == "sidelobe_db" and goal.at_most is not None:
             start = first_minimum(cut)
             name = f"side lobes ≤ {goal.at_most:g} dB"
-            _goal_line(axes, boresight + goal.at_most, (start, 90.0), name)
+            _goal_line(axes, ahead + goal.at_most, (start, 90.0), name)
         elif goal.metric == "front_to_back_db" and goal.at_least is not None:
             name = f"front to back ≥ {goal.at_least:g} dB"
-            _goal_line(axes, boresight - goal.at_least, (150.0, 180.0), name)
+            _goal_line(axes, ahead - goal.at_least, (150.0, 180.0), name)
 
 
 def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
@@ -176,12 +176,24 @@ def _note(axes: Axes, text: str, place: tuple[float, float], *, to_right: bool) 
     note.set_path_effects([patheffects.withStroke(linewidth=3.0, foreground="white")])
 
 
-def limit_axes(axes: Axes, curves: Sequence[Sequence[float]]) -> None:
-    """Set the limits: all angles, and from the peak down to the lowest level or 50 dB, whichever comes first."""
+def boresight(cut: Cuts) -> float:
+    """Return the level on the axis, dBi."""
+    return cut.e_plane_dbi[0 if cut.theta_deg[0] >= 0.0 else len(cut.theta_deg) // 2]
+
+
+def limit_axes(axes: Axes, curves: Sequence[Sequence[float]], cut: Cuts) -> None:
+    """Set the limits: all angles, and from the peak down to the lowest level or 50 dB, whichever comes first.
+
+    Args:
+        axes: Of the plot.
+        curves: Levels, dBi.
+        cut: Has the angles of all.
+    """
     peak = max(max(curve) for curve in curves)
     floor = max(min(min(curve) for curve in curves), peak - SHOWN_BELOW_PEAK_DB)
-    axes.set_xlim(0.0, 180.0)
-    axes.set_xticks(range(0, 181, 30))
+    both = cut.theta_deg[0] < 0.0
+    axes.set_xlim(-180.0 if both else 0.0, 180.0)
+    axes.set_xticks(range(-180, 181, 60) if both else range(0, 181, 30))
     axes.set_ylim(floor - 1.0, peak + 5.0)
 
 

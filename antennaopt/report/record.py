@@ -217,7 +217,7 @@ class RunRecord:
                     theta_deg=part["theta_deg"].tolist(),
                     e_plane_dbi=part["e_plane_dbi"].tolist(),
                     h_plane_dbi=part["h_plane_dbi"].tolist(),
-                    **polar_parts(*(part.get(plane) for plane in ("e_plane", "h_plane"))),
+                    **polar_parts(part["theta_deg"], *(part.get(plane) for plane in ("e_plane", "h_plane"))),
                 )
                 for hz, part in pattern_frame(table).groupby("frequency_hz", sort=True)
             ]
@@ -225,9 +225,13 @@ class RunRecord:
         ]
 
 
-def polar_parts(e_plane: Any, h_plane: Any) -> dict[str, list[float]]:
-    """Return `co_dbi` and `cross_dbi` of amplitudes in both planes, complex or pairs; nothing without them."""
-    if e_plane is None or h_plane is None:
+def polar_parts(theta_deg: Any, e_plane: Any, h_plane: Any) -> dict[str, list[float]]:
+    """Return `co_dbi` and `cross_dbi` of amplitudes in both planes, complex or pairs; nothing without them.
+
+    Nothing either where the cuts are those of both sides of the axis: of an antenna that is no body of revolution two
+    planes say nothing about the one between them.
+    """
+    if e_plane is None or h_plane is None or float(np.asarray(theta_deg)[0]) < 0.0:
         return {}
     given = [np.asarray(plane) for plane in (e_plane, h_plane)]
     e, h = (one if one.ndim == 1 else one[..., 0] + 1j * one[..., 1] for one in given)

@@ -16,13 +16,17 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
+from antennaopt.families.spatial import Board
 from antennaopt.figures import LINEAR
 from antennaopt.metrics import Place, reported_in
 from antennaopt.quantities import gigahertz
+from antennaopt.report.boards import draw_section, draw_top
 from antennaopt.report.canvas import (
     FAINT,
     GREY,
     INK,
+    METAL,
+    METAL_EDGE,
     add_legend,
     check_kind,
     chosen_places,
@@ -33,7 +37,16 @@ from antennaopt.report.canvas import (
     write_figure,
 )
 from antennaopt.report.field_data import FieldMap, Outlines, sweep_of
-from antennaopt.report.patterns import Cuts, Reflection, draw_limits, draw_matching, limit_axes, middle_cut, polar_names
+from antennaopt.report.patterns import (
+    Cuts,
+    Reflection,
+    boresight,
+    draw_limits,
+    draw_matching,
+    limit_axes,
+    middle_cut,
+    polar_names,
+)
 from antennaopt.report.record import polar_parts
 from antennaopt.search.objectives import Objective
 from antennaopt.store.files import storing
@@ -48,6 +61,7 @@ def plot_simulation(
     frequency: float | None = None,
     goals: Sequence[Objective] = (),
     polarisation: str = LINEAR,
+    board: Board | None = None,
 ) -> Path:
     """Draw one solved antenna: geometry with |E| and phase, E- and H-plane patterns, S11 against frequency, a table.
 
@@ -59,6 +73,7 @@ def plot_simulation(
         frequency: Whose field is drawn, Hz; None for the one nearest the design's.
         goals: Whose limits of the pattern are drawn as lines, and whose figures are in the table.
         polarisation: Of the experiment; of a circular one the patterns are those of both hands.
+        board: Of an antenna that is no body of revolution: drawn from above and in section in place of a field.
 
     Returns:
         The file written.
@@ -70,7 +85,9 @@ def plot_simulation(
     """
     path = Path(path)
     check_kind(path, f"plot = {str(path)!r}")
-    figure = draw_simulation(outcome, title=title, frequency=frequency, goals=goals, polarisation=polarisation)
+    figure = draw_simulation(
+        outcome, title=title, frequency=frequency, goals=goals, polarisation=polarisation, board=board
+    )
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     return write_figure(path, figure)
@@ -83,6 +100,7 @@ def draw_simulation(
     frequency: float | None = None,
     goals: Sequence[Objective] = (),
     polarisation: str = LINEAR,
+    board: Board | None = None,
 ) -> Figure:
     """Return the figure that `plot_simulation` writes; arguments and errors are the same."""
     if not outcome.get("frequency_hz"):
@@ -92,7 +110,12 @@ def draw_simulation(
     if title:
         figure.suptitle(one_line(title), fontsize=13, color=INK, x=0.01, ha="left", parse_math=False)
     parts = figure.subfigures(2, 1, height_ratios=(1.0, 0.8))
-    _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
+    if board is None:
+        _draw_fields(parts[0].subplots(1, 2), outcome, frequency)
+    else:
+        views = parts[0].subplots(1, 2, width_ratios=(1.6, 1.0))
+        draw_top(views[0], board)
+        draw_section(views[1], board)
     panels = parts[1].subplots(
         1, 3, width_ratios=(1.5, 0.9, 1.2) if any(one.lines for one in goals) else (1.0, 1.0, 1.2)
     )
@@ -130,7 +153,7 @@ def cuts_of(outcome: Mapping[str, Any]) -> list[Cuts]:
             theta_deg=outcome["theta_deg"],
             e_plane_dbi=outcome["e_plane_dbi"][place],
             h_plane_dbi=outcome["h_plane_dbi"][place],
-            **polar_parts(*(None if plane is None else plane[place] for plane in planes)),
+            **polar_parts(outcome["theta_deg"], *(None if plane is None else plane[place] for plane in planes)),
         )
         for place, hz in enumerate(outcome["frequency_hz"])
     ]
@@ -171,8 +194,8 @@ def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objec
     handles.append(Line2D([], [], color=INK, lw=1.5, label="E plane"))
     handles.append(Line2D([], [], color=INK, lw=1.3, ls=(0, (4, 2)), label="H plane"))
     handles += [Line2D([], [], color=INK, lw=1.1, ls=POLAR_DASHES[part], label=names[part]) for part in limited]
-    limit_axes(axes, [curve for cut in shown for curve in (cut.e_plane_dbi, cut.h_plane_dbi)])
-    draw_limits(axes, goals, ("e", "h", *limited), middle_cut(cuts).e_plane_dbi[0])
+    limit_axes(axes, [curve for cut in shown for curve in (cut.e_plane_dbi, cut.h_plane_dbi)], cuts[0])
+    draw_limits(axes, goals, ("e", "h", *limited), boresight(middle_cut(cuts)))
     axes.legend(handles=handles, loc="upper right", fontsize=8, framealpha=0.85, edgecolor="none")
 
 
@@ -212,8 +235,6 @@ def _account(outcome: Mapping[str, Any]) -> str:
     return ", ".join([str(outcome.get("status", "")), *known]).strip(", ")
 
 
-METAL = "#9aa1a9"
-METAL_EDGE = "#33383e"
 _BESIDE = 1e-3  # of a sample: where bodies touch, both distances are zero; a little further out there is no seam
 _BLEED = 2.5  # cells
 

@@ -105,7 +105,9 @@ def plan_digest(plan: Mapping[str, Any]) -> str:
 
 def _is_lattice(plan: Mapping[str, Any]) -> bool:
     cell = plan.get("cell")
-    sides = (plan.get(name) for name in ("nr", "nz"))
+    sides = plan.get("shape") or [plan.get(name) for name in ("nr", "nz")]
+    if not isinstance(sides, list):
+        return False
     return type(cell) is float and cell > 0.0 and all(type(cells) is int and cells > 0 for cells in sides)
 
 

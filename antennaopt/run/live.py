@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from antennaopt.experiment import Experiment
+from antennaopt.families import Family
+from antennaopt.families.spatial import Rectangle
 from antennaopt.report.goals import level_text, place_text, value_text, verdict_text
 from antennaopt.search.objectives import standings
 from antennaopt.solve.outcome import Outcome
@@ -29,18 +31,16 @@ def best_event(
         outcome: Of it, `ok`.
 
     Returns:
-        `individual`; `bodies`, each with `metal` and the section's `r_mm` and `z_mm`; `frequency_hz`, the
-        middle one, with `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; `goals`, each with `metric`, `goal`, `value`, `at`,
-        `verdict`, `met`.
+        `individual`; `bodies`, each with `metal` and the section's `r_mm` and `z_mm`, or of a board its half y >= 0
+        from above, x as `z_mm` and y as `r_mm`; `frequency_hz`, the middle one, with `theta_deg`, `e_plane_dbi`,
+        `h_plane_dbi`; `goals`, each with `metric`, `goal`, `value`, `at`, `verdict`, `met`.
     """
-    outline = experiment.kind.outline(experiment.design(values))
     frequencies = outcome.frequency_hz or ()
     middle = len(frequencies) // 2
     return {
         "event": "best",
         "individual": individual,
-        "bodies": [_body(True, corners) for corners in outline.conductors]
-        + [_body(False, solid.corners) for solid in outline.dielectrics],
+        "bodies": _bodies(experiment.kind, experiment.design(values)),
         "frequency_hz": frequencies[middle],
         "theta_deg": np.asarray(outcome.theta_deg).tolist(),
         **{name: _shown(getattr(outcome, name)[middle]) for name in ("e_plane_dbi", "h_plane_dbi")},
@@ -56,6 +56,23 @@ def best_event(
             for one in standings(outcome, experiment.goals)
         ],
     }
+
+
+def _bodies(family: Family, design: Mapping[str, float]) -> list[dict[str, Any]]:
+    board = family.board(design)
+    if board is None:
+        outline = family.outline(design)
+        metal = [_body(True, corners) for corners in outline.conductors]
+        return metal + [_body(False, solid.corners) for solid in outline.dielectrics]
+    top = [one for sheet in board.sheets[1:] for one in sheet.rectangles if one.y[1] > 0.0]
+    faces = [(True, one) for one in top] + [(False, slab.face) for slab in board.slabs]
+    return [_body(metal, _half(face)) for metal, face in faces]
+
+
+def _half(face: Rectangle) -> np.ndarray:
+    """Return the part y >= 0 of a rectangle as corners (y, x)."""
+    (left, right), low, high = face.x, max(face.y[0], 0.0), face.y[1]
+    return np.array([(low, left), (high, left), (high, right), (low, right)])
 
 
 def _body(metal: bool, corners: np.ndarray) -> dict[str, Any]:

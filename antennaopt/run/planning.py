@@ -16,8 +16,10 @@ from antennaopt.search.objectives import Ranking
 from antennaopt.settings import Ladder, SolverSettings
 from antennaopt.solve.device import usable_cores
 from antennaopt.solve.figures import planned, with_figures
+from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.store.levels import level_lines, measured_lines
 
 if TYPE_CHECKING:
@@ -41,11 +43,9 @@ class Evaluate(Protocol):
         ...
 
 
-def standard_evaluate() -> Evaluate:
-    """Return the evaluation by FDTD; imported late, since it loads the solver."""
-    from antennaopt.solve.evaluate import evaluate
-
-    return evaluate
+def standard_evaluate(family: str) -> Evaluate:
+    """Return the evaluation by FDTD of a family's solver; imported late, since it loads the solver."""
+    return evaluator_of(family)
 
 
 def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,8 +77,6 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, lo
     Raises:
         ConfigurationError: There is no gene, or the ranges allow no grid.
     """
-    from antennaopt.solve.plan import plan
-
     if not experiment.genes:
         raise ConfigurationError(
             "the experiment has no gene: every parameter is a number; give at least one a range, "
@@ -86,7 +84,7 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, lo
         )
     lower, upper = experiment.reach()
     settings = solver or experiment.solver.settings
-    table = plan(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
+    table = planner_of(experiment.kind)(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
     return table if losses else {**table, "losses": False}
 
 
@@ -228,14 +226,14 @@ class DryRun:
     def _certificate_lines(self) -> list[str]:
         if self.finer is None:
             return []
-        grid = f"{self.finer['nr']} x {self.finer['nz']} cells of {self.plan['cell'] * 0.5e3:.4g} mm"
-        return [f"certificate  at most {self.certified} antennas once more, on {grid}"]
+        return [f"certificate  at most {self.certified} antennas once more, on {lattice_text(self.finer)}"]
 
 
 def grid_lines(plan: Mapping[str, Any]) -> tuple[str, str]:
     """Return a plan's grid and memory as lines for people."""
+    axes = "r x z" if len(shape_of(plan)) == 2 else "x, y, z"
     return (
-        f"grid         {plan['nr']} x {plan['nz']} cells (r x z) of {plan['cell'] * 1e3:.4g} mm",
+        f"grid         {lattice_text(plan).replace('cells', f'cells ({axes})')}",
         f"memory       {plan['memory_bytes'] / 2**20:.1f} MiB an antenna",
     )
 
@@ -258,7 +256,7 @@ def estimate(
     Raises:
         ConfigurationError: The experiment has no gene, or no design of its ranges can be solved.
     """
-    solve = evaluate or standard_evaluate()
+    solve = evaluate or standard_evaluate(experiment.family)
     plan = plan_for(experiment)
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
@@ -277,14 +275,14 @@ def estimate(
     evaluations = experiment.evolution.settings.most_evaluations
     finer = halved_plan(experiment, plan) if experiment.certificate.mode != "off" else None
     certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
-    cells = plan["nr"] * plan["nz"]
+    cells = cell_count(plan)
     levels = [
-        (one, count, _seconds(timed, count, one["max_steps"], growth=one["nr"] * one["nz"] / cells))
+        (one, count, _seconds(timed, count, one["max_steps"], growth=cell_count(one) / cells))
         for one, count in levels_of(experiment, plan)
     ]
     seconds = sum(each for _, _, each in levels) or _seconds(timed, evaluations, plan["max_steps"])
     if finer:
-        seconds += _seconds(timed, certified, finer["max_steps"], growth=finer["nr"] * finer["nz"] / cells)
+        seconds += _seconds(timed, certified, finer["max_steps"], growth=cell_count(finer) / cells)
     return DryRun(
         plan=plan,
         evaluations=evaluations,

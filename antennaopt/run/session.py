@@ -38,6 +38,7 @@ from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.search.fronts import Front
 from antennaopt.solve.certificate import account, crowned
+from antennaopt.solve.lattices import cell_count
 from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
 from antennaopt.store.checkpoint import Checkpoint
@@ -198,7 +199,8 @@ class Session:
                 return summary
             if summary.best is not None:
                 best = summary.best
-                if finished is None or not self._has_field(best):
+                in_space = self._experiment.kind.spatial is not None  # such a solver records no field map
+                if not in_space and (finished is None or not self._has_field(best)):
                     self._attempt("the field map", lambda: self._write_field(best))
             return replace(summary, report=self._attempt("the report", self._write_report))
         except KeyboardInterrupt:
@@ -323,7 +325,7 @@ class Session:
             **(summary.findings.to_dict() if summary.findings else {}),
             family=self._experiment.family,
             design=best.design,
-            cells=self._plan["nr"] * self._plan["nz"],
+            cells=cell_count(self._plan),
             **({"certificate": dict(certificate)} if certificate else {}),
         )
         self._folder.write_text("best/result.json", to_json(result))

@@ -23,6 +23,7 @@ from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_cla
 from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.solve.figures import planned
 from antennaopt.solve.planes import planes_of
+from antennaopt.solve.solvers import backend_for
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
@@ -62,7 +63,7 @@ def open_farm(
     from antennaopt.farm.dask_pool import DaskFarm
 
     return DaskFarm(
-        evaluate or standard_evaluate(),
+        evaluate or standard_evaluate(experiment.family),
         family=experiment.family,
         plan=plan or plan_for(experiment),
         backend=backend,
@@ -129,6 +130,7 @@ class Means:
 
         The file may be another person's.
         """
+        backend = backend_for(experiment.family, backend)
         destination = experiment.cluster.destination(self.scheduler)
         if destination is not None:
             told.note(f"cluster {one_line(destination)}")
@@ -290,8 +292,9 @@ def _class_of(place: Workplace, precision: str | None) -> dict[str, str]:
 
 def _columns(experiment: Experiment, levels: int) -> RunColumns:
     bounds = experiment.reach()
-    narrowest, widest = (bound["feed.inner_radius"] for bound in bounds)
+    narrowest, widest = (bound.get("feed.inner_radius") for bound in bounds)  # none where a port feeds the antenna
     thinnest, filled = (bound.get("feed.permittivity", 1.0) for bound in bounds)
+    planes = () if widest is None else planes_of(experiment.solver.settings, widest, filled)
     return RunColumns.of(
         experiment.genes,
         experiment.solver.frequencies,
@@ -300,7 +303,7 @@ def _columns(experiment: Experiment, levels: int) -> RunColumns:
         feed_permittivity=thinnest,
         figures=experiment.figures,
         outline=experiment.antenna.digest,
-        modes=bool(planes_of(experiment.solver.settings, widest, filled)),
+        modes=bool(planes),
         constraints=len(experiment.constraints),
         aims=Ranking.of(experiment.goals).aims,
         fidelity=levels > 1,

@@ -17,6 +17,7 @@ from antennaopt.run.start import Means, Options
 from antennaopt.run.stores import BEST, Individual, recall
 from antennaopt.run.studies import Bench, YieldStudy, study_of
 from antennaopt.solve.figures import planned
+from antennaopt.solve.lattices import lattice_text
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -114,8 +115,7 @@ def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, 
         if experiment.tolerance is not None and (own is None or experiment.tolerance.of != own.of):
             plan = planned(plan_for(experiment), experiment.figures)
             notes.append(
-                f"other tolerances than the run's: all are solved on a lattice with room for them, "
-                f"{plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm"
+                f"other tolerances than the run's: all are solved on a lattice with room for them, {lattice_text(plan)}"
             )
     plan.pop("limits", None)
     return experiment, plan, notes

@@ -33,6 +33,9 @@ DECIDING = (
     ("antennaopt", "metrics.py"),
     ("antennaopt", "solve", "evaluate.py"),
     ("antennaopt", "solve", "planes.py"),
+    ("antennaopt", "solve", "yee.py"),
+    ("antennaopt", "solve", "yee_figures.py"),
+    ("antennaopt", "solve", "yee_plan.py"),
 )
 """Whose text decides an outcome, from the design to the figures of merit."""
 
@@ -67,6 +70,11 @@ def arithmetic(plan: Mapping[str, Any], backend: str) -> Arithmetic:
     Raises:
         DeviceError: The backend has no device here.
     """
+    if plan.get("solver") == "yee":
+        from antennaopt.solve.yee_plan import YeePlan
+
+        known = YeePlan.from_dict(plan)
+        return _of(json.dumps(known.deciding, sort_keys=True), backend, known.precision)
     return arithmetic_of(SolverPlan.from_dict(plan), backend)
 
 

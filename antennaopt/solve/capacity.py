@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.solve.lattices import lattice_text
 from antennaopt.solve.plan import SolverPlan
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.media import Media
@@ -120,7 +121,7 @@ def check_memory(plan: Mapping[str, Any], antennas: int = 1, *, what: str = "", 
     if there is not None and needed > there:
         many = f" for {antennas} antennas at a time" if antennas > 1 else ""
         raise ConfigurationError(
-            f"{what or 'the'} grid of {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm needs "
+            f"{what or 'the'} grid of {lattice_text(plan)} needs "
             f"{size_text(needed)}{many} (this machine has {size_text(there)}); use a larger cell, a smaller antenna"
             f"{', fewer workers' if antennas > 1 else ''}{instead}"
         )

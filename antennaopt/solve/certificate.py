@@ -87,13 +87,13 @@ def certify(
 class Feed(TypedDict):
     """Arguments of `certify` that say what the feed is."""
 
-    feed_radius: float
+    feed_radius: float | None
     feed_permittivity: float
 
 
 def feed_of(design: Mapping[str, float]) -> Feed:
-    """Return what `certify` needs of a design."""
-    return Feed(feed_radius=design["feed.inner_radius"], feed_permittivity=design.get("feed.permittivity", 1.0))
+    """Return what `certify` needs of a design; one that a port feeds has no radius."""
+    return Feed(feed_radius=design.get("feed.inner_radius"), feed_permittivity=design.get("feed.permittivity", 1.0))
 
 
 def passes(outcome: Mapping[str, Any], feed_radius: float | None = None, feed_permittivity: float = 1.0) -> bool:

@@ -13,8 +13,11 @@ from antennaopt.search.objectives import Standing, standings
 from antennaopt.solve.certificate import certify, feed_of
 from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
 from antennaopt.solve.figures import with_figures
+from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome, finite, result_object
+from antennaopt.solve.port import port_of
+from antennaopt.solve.solvers import evaluator_of, planner_of
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -45,11 +48,16 @@ class Subject:
     asked: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse two figures of one name.
+        """Refuse two figures of one name, and figures that the family has not.
 
         Raises:
-            ConfigurationError: They differ.
+            ConfigurationError: They differ, or it has not.
         """
+        from antennaopt.experiment.spatial import figures_fault
+
+        fault = figures_fault(self.experiment.kind, self.asked) if self.asked else None
+        if fault is not None:
+            raise ConfigurationError(f"figure {fault}")
         found: dict[str, Figure] = {}
         for one in (*self.experiment.figures, *self.asked) if self.asked else ():
             if found.setdefault(one.name, one) != one:
@@ -93,11 +101,6 @@ class Simulated:
         """How the antenna stands to the file's goals; empty without any, and where it was not solved."""
         return standings(self.outcome, self.subject.experiment.goals)
 
-    @property
-    def feed_radius(self) -> float:
-        """Inner radius of the feed, m."""
-        return self.subject.design["feed.inner_radius"]
-
     def to_dict(self) -> dict[str, Any]:
         """Return what `simulate --json` writes: `results`, one entry a frequency, and the account of the solution."""
         outcome, plan = self.outcome, self.plan
@@ -108,14 +111,16 @@ class Simulated:
         else:
             evidence = {"certificate": certify(outcome, **feed_of(self.subject.design))}
         data |= {
-            "cells": outcome.get("cells") or plan["nr"] * plan["nz"],
-            "grid": [plan["nr"], plan["nz"]],
+            "cells": outcome.get("cells") or cell_count(plan),
+            "grid": shape_of(plan),
             "cell": plan["cell"],
             "family": self.subject.experiment.family,
             "design": self.subject.design,
             "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
             **evidence,
         }
+        if "feed.resistance" in self.subject.design and outcome.get("s11"):
+            data["port"] = port_of(outcome, self.subject.design["feed.resistance"])
         if self.subject.experiment.goals and outcome.ok:
             data["goals"] = [one.to_dict() for one in self.standings]
         return finite(data)
@@ -145,17 +150,17 @@ def simulate(
         DeviceError: There is no device, or too little memory on it.
     """
     shown = working or (lambda line, plan: nullcontext())
+    fields = fields or subject.experiment.kind.spatial is not None  # there S11 across the band costs nothing
 
     def solved(plan: dict[str, Any], mesh: str = "", film: bool = film) -> Outcome:
         from antennaopt.solve.capacity import check_capacity
-        from antennaopt.solve.evaluate import evaluate
 
         check_capacity(plan, backend)
-        line = f"{mesh}solving {plan['nr']} x {plan['nz']} cells of {plan['cell'] * 1e3:.4g} mm with {backend}"
+        line = f"{mesh}solving {lattice_text(plan)} with {backend}"
         family = subject.experiment.family
         with shown(line, plan) as watch:
             options = SolveOptions(watch=watch)
-            (outcome,) = evaluate(
+            (outcome,) = evaluator_of(family)(
                 family, [subject.design], plan, backend=backend, fields=fields, film=film, options=options
             )
         return Outcome.of(outcome)
@@ -163,6 +168,11 @@ def simulate(
     if not extrapolate:
         plan = subject.plan or own_plan(subject)
         return Simulated(subject=subject, outcome=_figured(subject, solved(plan)), plan=plan, backend=backend)
+    if subject.experiment.kind.spatial is not None:
+        raise ConfigurationError(
+            f"extrapolate: orders of convergence are of bodies of revolution, and a {subject.experiment.family} is "
+            "none; solve it with a finer cell"
+        )
     return _on_two_meshes(subject, backend, film, solved)
 
 
@@ -189,10 +199,8 @@ def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[
 
 def own_plan(subject: Subject) -> dict[str, Any]:
     """Return a lattice made for this antenna alone."""
-    from antennaopt.solve.plan import plan
-
     experiment, design = subject.experiment, subject.design
-    return plan(experiment.kind, design, design, experiment.solver.settings).to_dict()
+    return planner_of(experiment.kind)(experiment.kind, design, design, experiment.solver.settings).to_dict()
 
 
 def with_cell(

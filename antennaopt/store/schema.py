@@ -80,7 +80,8 @@ class RunColumns:
         objectives: Name of each objective, in the experiment's order; one shortfall column each.
         certificate: Whether there are columns for the certificate; runs of schema version 1 have none.
         origin: Whether there are the columns of `ORIGIN`; runs of schema versions 1 and 2 have none.
-        feed_radius: Inner radius of the feed, m, for certificates, where it is no gene; older runs have none.
+        feed_radius: Inner radius of the feed, m, for certificates, where it is no gene; None where a port feeds the
+            antenna, and in older runs.
         feed_permittivity: Of what fills the feed, where it is no gene.
         metrics: Keys of the metrics, one column each a frequency, in the order of the columns.
         complex_cuts: Whether patterns are complex amplitudes; runs of schema versions 1 to 4 have directivity in dBi.
@@ -117,7 +118,7 @@ class RunColumns:
         frequencies: Iterable[float],
         objectives: Iterable[str],
         *,
-        feed_radius: float,
+        feed_radius: float | None,
         feed_permittivity: float = 1.0,
         figures: Iterable[Figure] = (),
         **more: Any,
@@ -127,7 +128,7 @@ class RunColumns:
             genes=tuple(GeneColumn(name=gene.name, dimension=gene.dimension) for gene in genes),
             frequencies=tuple(float(hz) for hz in frequencies),
             objectives=tuple(objectives),
-            feed_radius=float(feed_radius),
+            feed_radius=None if feed_radius is None else float(feed_radius),
             feed_permittivity=float(feed_permittivity),
             figures=tuple(figures),
             **more,

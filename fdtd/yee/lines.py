@@ -10,6 +10,7 @@ import numpy as np
 from fdtd.errors import ConfigError
 
 _ROUNDS = 60
+_ROUGHEST = 2.5  # ratio of neighbours that is taken where none keeps to the growth, as next to pairs that stay whole
 _SAMPLES = 200  # of the wanted cell between two anchors
 
 
@@ -29,7 +30,8 @@ def graded(
 
     The wanted cell at a place is the least over the spans of `cell` plus (growth - 1) times the distance to the span.
     Between two anchors the planes share its inverse's integral equally. Where neighbours still differ by more than
-    `growth`, the smaller one becomes a span of its own, and all is done again.
+    `growth`, the smaller one becomes a span of its own, and all is done again. A gap of one and a half cells next to a
+    pair that stays whole can never keep to it: the smoothest planes of all rounds are returned then.
 
     Args:
         anchors: Places of planes, m, at least two, distinct.
@@ -38,13 +40,13 @@ def graded(
         whole: Pairs of neighbouring anchors that stay one cell.
 
     Raises:
-        ConfigError: No planes keep to the growth.
+        ConfigError: Neighbours of all planes differ by more than a factor of 2.5.
     """
     ends = sorted(anchors)
     kept = {ends.index(low) for low, _ in whole}
     limits = list(spans)
     limits += [Span(low=low, high=high, cell=high - low) for low, high in pairwise(ends)]
-    planes = np.array(ends)
+    planes, smoothest, worst = np.array(ends), np.array(ends), np.inf
     for _ in range(_ROUNDS):
         parts = [
             np.array([low]) if number in kept else _share(low, high, limits, growth)
@@ -52,16 +54,22 @@ def graded(
         ]
         planes = np.concatenate([*parts, ends[-1:]])
         cells = np.diff(planes)
-        rough = np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:]) > growth * (1 + 1e-6)
+        ratios = np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:])
+        rough = ratios > growth * (1 + 1e-6)
         if not rough.any():
             return planes
+        if ratios.max() < worst:
+            smoothest, worst = planes, float(ratios.max())
         for number in np.nonzero(rough)[0]:
             at = number if cells[number] < cells[number + 1] else number + 1
             limits.append(Span(low=planes[at], high=planes[at + 1], cell=0.98 * cells[at]))
-    worst = int(np.nonzero(rough)[0][0])
+    if worst <= _ROUGHEST:
+        return smoothest
+    cells = np.diff(smoothest)
+    place = int(np.argmax(np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:])))
     raise ConfigError(
-        f"planes near {planes[worst + 1]:g} m cannot keep to growth = {growth} (cells of {cells[worst]:.3g} and "
-        f"{cells[worst + 1]:.3g} m); raise growth, lower cell, or move what is so close together"
+        f"planes near {smoothest[place + 1]:g} m cannot keep to growth = {growth} (cells of {cells[place]:.3g} and "
+        f"{cells[place + 1]:.3g} m); raise growth, lower cell, or move what is so close together"
     )
 
 

@@ -109,6 +109,7 @@
       to.fillText("Patterns are here of " + Object.keys(data.patterns).length + " antennas, the best ones.", width / 2, height / 2);
       return;
     }
+    const bothSides = data.theta_deg[0] < 0; // else the other half mirrors this one
     const high = Math.ceil(Math.max(...own.e, ...own.h) / 5) * 5, low = high - 50;
     const curves = [[own.e, blue, []], [own.h, red, [6, 4]]];
     if (polar.checked) {
@@ -131,10 +132,10 @@
         to.fillText(String(theta > 180 ? theta - 360 : theta) + "°", x, y + 4);
       }
       for (const [levels, colour, dash] of curves) {
-        for (const side of [1, -1]) drawCurve(to, data.theta_deg.map((theta, k) => at(theta, levels[k], side)), colour, dash);
+        for (const side of bothSides ? [1] : [1, -1]) drawCurve(to, data.theta_deg.map((theta, k) => at(theta, levels[k], side)), colour, dash);
       }
     } else {
-      const [x, y] = frame(to, width, height, [0, 180], [low, high], "theta, degrees", "directivity, dBi");
+      const [x, y] = frame(to, width, height, [bothSides ? -180 : 0, 180], [low, high], "theta, degrees", "directivity, dBi");
       for (const [levels, colour, dash] of curves) {
         drawCurve(to, data.theta_deg.map((theta, k) => [x(theta), y(Math.max(levels[k], low))]), colour, dash);
       }

@@ -1,0 +1,94 @@
+"""What a file of an antenna that is solved in three dimensions must be, and its closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from antennaopt.experiment.fields import refuse
+from antennaopt.figures import LINEAR
+from antennaopt.settings import SolverSettings
+
+if TYPE_CHECKING:
+    from antennaopt.experiment.experiment import Experiment
+    from antennaopt.families import Family
+    from antennaopt.figures import Figure
+
+OF_REVOLUTION = ("report_modes", "surfaces", "pulse", "grid", "courant_fraction", "steps")
+"""Entries of [solver] that only the solver of bodies of revolution has."""
+
+
+def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Mapping[str, float]) -> None:
+    """Refuse what only bodies of revolution have, and an antenna that cannot be built.
+
+    Args:
+        experiment: Of a family that is solved in three dimensions.
+        lower: Design at the lower ends of all ranges, SI, by dotted name.
+        upper: The same at the upper ends.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    family, plain = experiment.family, SolverSettings(frequencies=(1.0,), design_frequency=1.0)
+    if experiment.limits is not None:
+        refuse(f"limits: they are about sections of bodies of revolution, and a {family} is none; remove the table")
+    if experiment.fidelity is not None:
+        refuse(f"fidelity: a {family} is searched on one lattice only; remove the table")
+    if experiment.polarisation != LINEAR:
+        refuse(
+            f'polarisation = "{experiment.polarisation}" needs two feeds in quadrature, and a {family} has one; '
+            'write "linear"'
+        )
+    for name in OF_REVOLUTION:
+        given = getattr(experiment.solver, name)
+        if given and given != getattr(plain, name):
+            refuse(f"solver.{name} is of bodies of revolution, and a {family} is solved in three dimensions; remove it")
+    fault = figures_fault(experiment.kind, experiment.figures)
+    if fault is not None:
+        refuse(fault)
+    if lower == upper:
+        for problem in experiment.kind.faults(upper):
+            refuse(f"antenna.{problem}")
+
+
+def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
+    """Return why a family has not one of the figures that are asked for; None where it has all.
+
+    Figures with options are computed from the two stored cuts of a body of revolution, which stand for its whole
+    pattern. Those of a board do not.
+    """
+    if family.spatial is None:
+        return None
+    name = next((one.name for one in figures if not one.copied), None)
+    if name is None:
+        return None
+    return (
+        f"{name}: figures with options are of bodies of revolution, and a {family.name} is none; use a metric of "
+        "every row, for example crosspol_db, without options"
+    )
+
+
+def closed_form_in_space(experiment: Experiment, word: str) -> dict[str, float]:
+    """Return the gene values of the closed form of a family that is solved in three dimensions, SI.
+
+    Parameters that the closed form takes and that are genes are taken in the middle of their ranges.
+
+    Args:
+        experiment: With ranges.
+        word: `closed_form`, or the author's name.
+
+    Raises:
+        ConfigurationError: The word is another family's, or no gene is in the closed form.
+    """
+    spatial = experiment.kind.spatial
+    if spatial is None or word not in ("closed_form", spatial.author):
+        author = "" if spatial is None else f'; use "{spatial.author}"'
+        refuse(f'evolution.start = "{word}" is no closed form of {experiment.family}{author}')
+    middle = experiment.design({gene.name: (gene.low + gene.high) / 2 for gene in experiment.genes})
+    made = spatial.start(middle, experiment.solver.design_frequency)
+    found = {
+        gene.name: min(max(made[gene.name], gene.low), gene.high) for gene in experiment.genes if gene.name in made
+    }
+    if not found:
+        refuse(f'evolution.start = "{word}" gives none of the genes a value; write designs, or leave it out')
+    return found

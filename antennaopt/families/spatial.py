@@ -1,0 +1,146 @@
+"""Boards: antennas of metal sheets, dielectric slabs and a port, which are no bodies of revolution.
+
+Lengths are in m. The ground is in the plane z = 0, and the antenna radiates towards +z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Span = tuple[float, float]
+"""Lower and upper end along one axis, m."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rectangle:
+    """A rectangle of metal without thickness, or the face of a slab.
+
+    Attributes:
+        x: Ends along x.
+        y: Ends along y.
+    """
+
+    x: Span
+    y: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """Metal without thickness in a plane of constant z: a union of rectangles.
+
+    Attributes:
+        name: For drawings and files: `ground`, `patch`.
+        z: Height.
+        rectangles: They may touch or overlap.
+    """
+
+    name: str
+    z: float
+    rectangles: tuple[Rectangle, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slab:
+    """A dielectric block.
+
+    Attributes:
+        name: For drawings and files.
+        face: Its extent along x and y.
+        z: Ends along z.
+        permittivity: Relative.
+        loss_tangent: At the design frequency.
+    """
+
+    name: str
+    face: Rectangle
+    z: Span
+    permittivity: float
+    loss_tangent: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A source with an internal resistance between two sheets, along z.
+
+    Attributes:
+        x: Place along x.
+        y: Middle along y.
+        z: Its two ends.
+        width: Extent along y, over which it is spread; 0 for a pin.
+        resistance: Ohm; also the reference of S11.
+        what: `probe` for a pin from below, `line` for the end of a line.
+    """
+
+    x: float
+    y: float
+    z: Span
+    resistance: float
+    width: float = 0.0
+    what: str = "probe"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A length of a drawing.
+
+    Attributes:
+        name: Parameter or word, `patch.length`.
+        start: First end (x, y), or (x, z) of one in the section.
+        stop: Second end.
+        section: Whether it is in the section instead of the top view.
+    """
+
+    name: str
+    start: tuple[float, float]
+    stop: tuple[float, float]
+    section: bool = False
+
+    @property
+    def value(self) -> float:
+        """Its length, m."""
+        return ((self.stop[0] - self.start[0]) ** 2 + (self.stop[1] - self.start[1]) ** 2) ** 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """One antenna as sheets, slabs and a port.
+
+    Attributes:
+        sheets: Metal; the first one is the ground.
+        slabs: Dielectrics; later ones replace earlier ones.
+        port: Where it is fed.
+        measures: What a drawing gives the lengths of.
+        gap: Name and width of the narrowest gap between metal edges; None without any.
+    """
+
+    sheets: tuple[Sheet, ...]
+    slabs: tuple[Slab, ...]
+    port: Port
+    measures: tuple[Measure, ...] = ()
+    gap: tuple[str, float] | None = None
+
+    @property
+    def extent(self) -> tuple[Span, Span, Span]:
+        """Ends of all of it along x, y and z."""
+        faces = [one for sheet in self.sheets for one in sheet.rectangles] + [slab.face for slab in self.slabs]
+        heights = [sheet.z for sheet in self.sheets] + [end for slab in self.slabs for end in slab.z]
+        spans = [[getattr(face, axis) for face in faces] for axis in ("x", "y")]
+        x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in spans)
+        return x, y, (min(heights), max(heights))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spatial:
+    """What a family that is no body of revolution provides.
+
+    Attributes:
+        board: Sheets, slabs and port of one design.
+        start: Closed-form values of a design's parameters, SI, by name, from a design with the parameters that the
+            closed form takes and a frequency, Hz.
+        author: Word of `evolution.start` for the closed form.
+    """
+
+    board: Callable[[Mapping[str, float]], Board]
+    start: Callable[[Mapping[str, float], float], dict[str, float]]
+    author: str

@@ -1,0 +1,54 @@
+"""Which solver solves a family: the only place that chooses between them.
+
+A solver is a pair: `plan` chooses the lattice and steps that the antennas of a study share, `evaluate` turns designs
+and that plan into outcomes. Both are imported when they are asked for: planning needs no kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.families import Family, kind
+
+
+def planner_of(family: str | Family) -> Callable[..., Any]:
+    """Return `plan(family, lower, upper, settings)` of the family's solver; see `antennaopt.solve.plan.plan`."""
+    if kind(family).solver == "yee":
+        from antennaopt.solve.yee_plan import plan as plan_in_space
+
+        return plan_in_space
+    from antennaopt.solve.plan import plan
+
+    return plan
+
+
+def evaluator_of(family: str | Family) -> Callable[..., Any]:
+    """Return `evaluate(family, designs, plan, ...)` of the family's solver, a function that workers import by name.
+
+    See `antennaopt.solve.evaluate.evaluate`.
+    """
+    if kind(family).solver == "yee":
+        from antennaopt.solve.yee import evaluate as evaluate_in_space
+
+        return evaluate_in_space
+    from antennaopt.solve.evaluate import evaluate
+
+    return evaluate
+
+
+def backend_for(family: str | Family, name: str) -> str:
+    """Return a backend's name as the family's solver has it: `cpu` in place of `auto` in three dimensions.
+
+    Raises:
+        ConfigurationError: The solver does not run on that backend.
+    """
+    known = kind(family)
+    if known.solver != "yee":
+        return name
+    if name not in ("auto", "cpu", "reference"):
+        raise ConfigurationError(
+            f"--backend {name}: a {known.name} is solved in three dimensions, on the CPU only; use --backend cpu"
+        )
+    return "cpu" if name == "auto" else name

@@ -1,0 +1,123 @@
+"""Figures of merit of an antenna from its far field in the planes phi = 0, 45 and 90 degrees.
+
+The antenna is fed so that E is along x on its axis: the E plane is phi = 0, with E_theta, the H plane phi = 90 degrees,
+with E_phi. Theta runs from -180 to 180 degrees; a negative one is on the other side of the axis. A board is not
+symmetric about its axis, so that widths and lobes are those of both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.constants import epsilon_0, mu_0
+
+from antennaopt.metrics import METRICS
+from fdtd.farfield import decibels, half_power_beamwidth, or_none, side_lobe
+
+IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
+CROSS_LIMIT_DEG = 90.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvedBoard:
+    """What the solver returns of one antenna at F frequencies and T angles.
+
+    Attributes:
+        s11: Complex, (F,).
+        accepted: Power that goes in, (F,).
+        radiated: Power of the far field over the sphere, (F,).
+        dissipated: Power lost in dielectrics, (F,).
+        through_box: Flux of the fields through a box around the antenna, (F,).
+        far_field: Complex E_theta and E_phi, (F, 3, T, 2); |E|^2 over twice the impedance of free space is W/sr.
+        theta_deg: Angles, equally spaced from -180 to 180, (T,).
+    """
+
+    s11: np.ndarray
+    accepted: np.ndarray
+    radiated: np.ndarray
+    dissipated: np.ndarray
+    through_box: np.ndarray
+    far_field: np.ndarray
+    theta_deg: np.ndarray
+
+    @property
+    def amplitudes(self) -> np.ndarray:
+        """The far field in such units that its square is directivity, (F, 3, T, 2)."""
+        power = np.maximum(self.radiated, np.finfo(float).tiny)
+        return self.far_field * np.sqrt(2 * np.pi / (IMPEDANCE * power))[:, None, None, None]
+
+    @property
+    def e_plane(self) -> np.ndarray:
+        """Co-polar amplitude in the E plane, (F, T)."""
+        return self.amplitudes[:, 0, :, 0]
+
+    @property
+    def h_plane(self) -> np.ndarray:
+        """Co-polar amplitude in the H plane, (F, T); on the axis it equals that of the E plane."""
+        return -self.amplitudes[:, 2, :, 1]
+
+
+def figures_of(solved: SolvedBoard) -> dict[str, Any]:
+    """Return metrics by key, a list a frequency each, None where one is not defined."""
+    found = _patterns(solved)
+    reflected, efficiency = np.abs(solved.s11) ** 2, solved.radiated / solved.accepted
+    found |= {
+        "gain_dbi": found["directivity_dbi"] + decibels(efficiency),
+        "realized_gain_dbi": found["directivity_dbi"] + decibels(efficiency * (1 - reflected)),
+        "radiation_efficiency": efficiency,
+        "s11_db": decibels(reflected),
+        "power_balance": (solved.radiated + solved.dissipated) / solved.accepted,
+        "contour_balance": solved.radiated / solved.through_box,
+    }
+    return {key: or_none(np.asarray(found[key], dtype=float)) for key in METRICS}
+
+
+def _patterns(solved: SolvedBoard) -> dict[str, np.ndarray]:
+    """Return the metrics of the pattern, (F,) each."""
+    field, theta = solved.amplitudes, solved.theta_deg
+    level = decibels((np.abs(field) ** 2).sum(axis=-1))  # of both components
+    axis = int(np.argmin(np.abs(theta)))
+    half = theta[axis:]
+    e_dbi, h_dbi = (decibels(np.abs(one) ** 2) for one in (solved.e_plane, solved.h_plane))
+    sides = [(one[:, axis:], np.ascontiguousarray(one[:, axis::-1])) for one in (e_dbi, h_dbi)]
+    widths = [sum(half_power_beamwidth(side, half) / 2 for side in plane) for plane in sides]
+    return {
+        "directivity_dbi": level[:, 0, axis],
+        "max_directivity_dbi": level.max(axis=(1, 2)),
+        "hpbw_e_deg": np.asarray(widths[0]),
+        "hpbw_h_deg": np.asarray(widths[1]),
+        "sidelobe_db": np.array([_lobe(planes, theta) for planes in zip(e_dbi, h_dbi, strict=True)]),
+        "front_to_back_db": level[:, 0, axis] - np.maximum(level[:, 0, 0], level[:, 0, -1]),
+        "crosspol_db": _cross(field, theta, axis),
+    }
+
+
+def _lobe(planes: tuple[np.ndarray, ...], theta: np.ndarray) -> float:
+    """Return the highest side lobe of the cuts up to 90 degrees from the axis, dB over the cut's maximum.
+
+    Each side is read from the maximum on, which need not be on the axis; NaN without a side lobe. See
+    `fdtd.farfield.side_lobe` for what counts as one.
+    """
+    ahead = np.flatnonzero(np.abs(theta) <= CROSS_LIMIT_DEG + 1e-9)
+    found = []
+    for cut in planes:
+        peak = ahead[int(np.argmax(cut[ahead]))]
+        for way in (1, -1):
+            side, angles = np.ascontiguousarray(cut[peak::way]), way * (theta[peak::way] - theta[peak])
+            found.append(float(side_lobe(side, side, angles, float(CROSS_LIMIT_DEG - way * theta[peak]))))
+    return float(np.fmax.reduce(found)) if found else float("nan")
+
+
+def _cross(field: np.ndarray, theta: np.ndarray, axis: int) -> np.ndarray:
+    """Return the largest cross-polar level in the 45-degree plane over the co-polar one on the axis, dB, (F,).
+
+    References:
+        Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116, third definition, E along x: co-polar
+        E_theta cos(phi) - E_phi sin(phi), cross-polar E_theta sin(phi) + E_phi cos(phi).
+    """
+    near = np.abs(theta) <= CROSS_LIMIT_DEG + 1e-9
+    plane = field[:, 1]
+    co, cross = (np.abs(plane[..., 0] + sign * plane[..., 1]) ** 2 / 2 for sign in (-1, 1))
+    return decibels(cross[:, near].max(axis=-1) / np.maximum(co[:, axis], np.finfo(float).tiny))

@@ -1,0 +1,227 @@
+"""Plan what the boards of a study share: frequencies, cell, layers and stop; each board has a lattice of its own.
+
+A lattice plane stands on each edge of metal, and edges move with the genes. So there is no lattice for all antennas of
+a study: `shape` is that of the largest one, for estimates of time and memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from antennaopt.families import Family, kind
+from antennaopt.families.spatial import Board, Port
+from antennaopt.quantities import format_length
+from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
+from fdtd.errors import ConfigError
+from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout
+
+BYTES_PER_CELL = 160
+"""Fields, coefficients and layers, in single precision, about."""
+LARGEST = 3.0
+"""Largest cells in the densest medium over those at edges, where `solver.cell` is given."""
+PERIODS = 150
+"""Step limit without `max_steps`, in periods of the lowest frequency: energy in a resonance of quality factor 80 falls
+by 50 dB in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class YeePlan:
+    """What the antennas of a study share.
+
+    Attributes:
+        frequencies: Hz.
+        design_frequency: At which loss tangents hold, Hz.
+        cell: At the edges of metal, m; elsewhere cells grow, to `cells_per_wavelength`.
+        cells_per_wavelength: In each medium, at the highest frequency, at least.
+        layers: Cells of the absorbing layers.
+        margin: Distance from the antenna to them, m; None for the solver's own.
+        decay_db: Energy over its peak at the stop, dB, positive.
+        max_steps: Step limit.
+        shape: Cells along x, y and z of the largest antenna, layers included.
+        time_step: Of that antenna, s.
+        precision: "float32" or "float64".
+    """
+
+    frequencies: tuple[float, ...]
+    design_frequency: float
+    cell: float
+    cells_per_wavelength: float
+    layers: int
+    margin: float | None
+    decay_db: float
+    max_steps: int
+    shape: tuple[int, int, int]
+    time_step: float
+    precision: str
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that one antenna takes while it is solved, about."""
+        return math.prod(self.shape) * BYTES_PER_CELL * (1 if self.precision == "float32" else 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; `solver`, `memory_bytes`, `decay` and `settled` are for reading only."""
+        about = {
+            "solver": "yee",
+            "memory_bytes": self.memory_bytes,
+            "decay": 10 ** (-self.decay_db / 10),
+            "settled": 0,
+        }
+        return {**asdict(self), "frequencies": list(self.frequencies), "shape": list(self.shape), **about}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
+        """Return the plan that `to_dict` wrote; other keys are left out."""
+        own = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**{**own, "frequencies": tuple(data["frequencies"]), "shape": tuple(data["shape"])})
+
+    def within(self, max_steps: int | None) -> YeePlan:
+        """Return the same plan with another step limit; None for its own."""
+        return self if max_steps is None else replace(self, max_steps=min(max_steps, self.max_steps))
+
+    @property
+    def deciding(self) -> dict[str, Any]:
+        """What decides an antenna's numbers; the shape of the largest one does not."""
+        return {name: value for name, value in asdict(self).items() if name not in ("shape", "time_step")}
+
+
+def plan(
+    family: str | Family,
+    lower: Mapping[str, float],
+    upper: Mapping[str, float],
+    solver: SolverSettings | Mapping[str, Any],
+) -> YeePlan:
+    """Choose cell and steps for every antenna between two designs.
+
+    Args:
+        family: One that is solved in three dimensions.
+        lower: Design at the lower ends of all ranges, SI, by dotted name.
+        upper: The same at the upper ends.
+        solver: The experiment's settings, or a table of them.
+
+    Raises:
+        ConfigError: Nothing fits, or one antenna alone does not fit its cells.
+    """
+    from scipy.constants import c
+
+    settings, known = SolverSettings.of(solver), kind(family).of(upper)
+    shortest = c / (max(settings.frequencies) * math.sqrt(known.densest(upper)))
+    if settings.cell is None:
+        density = settings.cells_per_wavelength or CELLS_PER_WAVELENGTH
+        cell = min(shortest / density, *(design["substrate.thickness"] / 2 for design in (lower, upper)))
+    else:  # finer cells at edges make those between finer too
+        cell, density = settings.cell, max(CELLS_PER_WAVELENGTH, shortest / (LARGEST * settings.cell))
+    made = YeePlan(
+        frequencies=tuple(settings.frequencies),
+        design_frequency=settings.design_frequency,
+        cell=cell,
+        cells_per_wavelength=density,
+        layers=settings.pml_cells,
+        margin=settings.pml_distance,
+        decay_db=settings.stop_db,
+        max_steps=settings.max_steps or 1,
+        shape=(1, 1, 1),
+        time_step=1.0,
+        precision=settings.precision,
+    )
+    if lower == upper:
+        grids = [_fitting(made, known, upper)]
+    else:
+        middle = {name: (value + lower[name]) / 2 for name, value in upper.items()}
+        grids = _buildable(made, known, (lower, middle, upper))
+    largest = max(grids, key=lambda grid: grid.cells)
+    shortest_step = min(grid.dt for grid in grids)
+    steps = settings.max_steps or math.ceil(PERIODS / min(settings.frequencies) / shortest_step)
+    nx, ny, nz = (int(count) for count in largest.counts)
+    return replace(made, max_steps=steps, shape=(nx, ny, nz), time_step=float(largest.dt))
+
+
+def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid:
+    """Return the lattice of one design.
+
+    Raises:
+        ConfigError: It cannot be built, or does not fit the cells.
+    """
+    board = family.board(design)
+    fault = next(iter(family.faults(design)), None) or (board and misfit(plan, board))
+    if board is None or fault:
+        raise ConfigError(fault or f"a {family.name} is a body of revolution")
+    return grid_of(plan, scene_of(board, plan.design_frequency))
+
+
+def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, float]]) -> list[Grid]:
+    """Return the lattices of those designs that can be built; the others would be rows `infeasible`.
+
+    Raises:
+        ConfigError: None can.
+    """
+    grids, why = [], ""
+    for design in designs:
+        try:
+            grids.append(_fitting(plan, family, design))
+        except ConfigError as error:
+            why = str(error)
+    if not grids:
+        raise ConfigError(f"neither the ends nor the middle of all ranges can be built: {why}; change the ranges")
+    return grids
+
+
+def misfit(plan: YeePlan, board: Board) -> str | None:
+    """Return why a board cannot be solved with the plan's cells, and what would do; None for one that can."""
+    if board.gap is not None and board.gap[1] < plan.cell * (1 - 1e-9):
+        name, width = board.gap
+        return (
+            f"{name} = {format_length(width)} is below a cell of {format_length(plan.cell)}; use cells of at most "
+            f"{format_length(width)} or widen it"
+        )
+    return None
+
+
+def scene_of(board: Board, design_frequency: float) -> Scene:
+    """Return a board as the solver takes it: all faces open, loss as conductivity at the design frequency, Hz."""
+    from scipy.constants import epsilon_0
+
+    def conductivity(permittivity: float, loss_tangent: float) -> float:
+        return 2 * math.pi * design_frequency * epsilon_0 * permittivity * loss_tangent
+
+    return Scene(
+        blocks=tuple(
+            Block(
+                x=slab.face.x,
+                y=slab.face.y,
+                z=slab.z,
+                material=Dielectric(
+                    permittivity=slab.permittivity,
+                    conductivity=conductivity(slab.permittivity, slab.loss_tangent),
+                ),
+            )
+            for slab in board.slabs
+        ),
+        sheets=tuple(Sheet(z=sheet.z, x=one.x, y=one.y) for sheet in board.sheets for one in sheet.rectangles),
+        port=LumpedPort(x=board.port.x, y=_along(board.port), z=board.port.z, resistance=board.port.resistance),
+        open_faces=("x-", "x+", "y-", "y+", "z-", "z+"),
+    )
+
+
+def _along(port: Port) -> float | tuple[float, float]:
+    """Return the place of a pin along y, or the ends of a port as wide as its line."""
+    return (port.y - port.width / 2, port.y + port.width / 2) if port.width else port.y
+
+
+def grid_of(plan: YeePlan, scene: Scene) -> Grid:
+    """Return the lattice of one antenna.
+
+    Raises:
+        ConfigError: None can be laid out.
+    """
+    return layout(
+        scene,
+        plan.frequencies,
+        cell=plan.cell,
+        cells_per_wavelength=plan.cells_per_wavelength,
+        margin=plan.margin,
+        layers=plan.layers,
+    )

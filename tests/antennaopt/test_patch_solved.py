@@ -1,0 +1,176 @@
+"""A patch solved in three dimensions: `simulate` with its files, a search with its report, `resume`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from patch_files import EDGE, INSET, PROBE, STUDY, changed
+
+from antennaopt.errors import Interrupted
+from antennaopt.experiment import load_antenna, load_experiment
+from antennaopt.farm.farm import SerialFarm
+from antennaopt.report.page import write_report
+from antennaopt.run.progress import Progress
+from antennaopt.run.start import resume, run
+from antennaopt.solve.options import SolveOptions
+from antennaopt.solve.recognition import KNOWN, beginnings
+from antennaopt.solve.solvers import evaluator_of, planner_of
+from antennaopt.store import load
+from antennaopt.store.run_folder import RunFolder
+
+BAND = ("5.6 GHz", "5.8 GHz", "6 GHz")
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """The JSON object, stdout and folder of one `simulate` with all files."""
+    import contextlib
+    import io
+
+    from antennaopt import cli
+
+    folder = tmp_path_factory.mktemp("patch")
+    (folder / "patch.toml").write_text(PROBE)
+    files = {"json": "p.json", "plot": "p.png", "touchstone": "p.s1p", "csv": "p.csv", "dxf": "p.dxf", "stl": "p.stl"}
+    options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
+        assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
+    return json.loads((folder / "p.json").read_text()), out.getvalue(), folder
+
+
+def test_a_patch_radiates_as_patches_do(solved, measured):
+    """A patch of half a wavelength on a ground little larger: 6.5 to 8 dBi, matched by its probe near 5.8 GHz.
+
+    With a loss tangent of 0.0009 and a quality factor of about 30, 1 - 0.0009 * 30 = 0.97 of the power is radiated.
+    """
+    data, _, _ = solved
+    assert data["status"] == "ok" and data["family"] == "patch" and len(data["grid"]) == 3
+    assert data["cells"] == np.prod(data["grid"])
+    middle = data["results"][1]
+    assert 6.5 < middle["directivity_dbi"] < 8.0 and middle["s11_db"] < -8.0
+    assert 0.96 < middle["radiation_efficiency"] < 0.995
+    assert middle["front_to_back_db"] > 12.0 and middle["crosspol_db"] < -15.0
+    assert middle["theta_deg"][0] == -180.0 and len(middle["theta_deg"]) == len(middle["e_plane_dbi"]) == 181
+    assert middle["e_plane_dbi"][90] == pytest.approx(middle["h_plane_dbi"][90], abs=0.05)
+    for name in ("power_balance", "contour_balance"):
+        worst = max(abs(one[name] - 1.0) for one in data["results"])
+        measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
+
+
+def test_certificate_and_port(solved):
+    data, out, _ = solved
+    checks = data["certificate"]
+    assert checks["verdict"] == "trusted" and "modes" not in checks
+    assert all(checks[name]["passed"] for name in ("decay", "passive", "contour", "balance"))
+    s11 = complex(*data["results"][1]["s11"])
+    impedance = complex(*data["port"]["impedance"][1])
+    assert impedance == pytest.approx(50 * (1 + s11) / (1 - s11))
+    band = data["port"]["bandwidth"]
+    assert 5.6e9 <= band["from_hz"] < 5.8e9 < band["to_hz"] <= 6e9
+    assert "port " in out and "cells of 2 mm at edges" in out
+
+
+def test_files(solved):
+    data, _, folder = solved
+    lines = (folder / "p.s1p").read_text().splitlines()
+    assert "# Hz S RI R 50" in lines
+    points = np.array([line.split() for line in lines if line[0] not in "!#"], dtype=float)
+    assert len(points) >= 101
+    at = int(np.argmin(np.abs(points[:, 0] - 5.8e9)))
+    assert points[at, 1:] == pytest.approx(data["results"][1]["s11"], abs=1e-9)
+    for name in ("p.png", "p.csv", "p_patterns.csv", "p.dxf", "p.stl", "p_dielectric_1.stl"):
+        assert (folder / name).stat().st_size > 500
+
+
+@pytest.mark.parametrize("text", [INSET, EDGE], ids=["inset", "edge"])
+@pytest.mark.slow
+def test_lines_feed_patches_too(tmp_path, text):
+    """Between 5.6 and 6 GHz each has a match below -10 dB, and the balance of power holds within 2 %."""
+    path = tmp_path / "patch.toml"
+    path.write_text(text)
+    experiment = load_antenna(path)
+    design = experiment.design()
+    plan = planner_of("patch")(experiment.kind, design, design, experiment.solver.settings).to_dict()
+    (outcome,) = evaluator_of("patch")("patch", [design], plan, fields=True)
+    assert outcome.ok
+    assert min(np.hypot(*np.array(outcome.sweep["s11"]).T)) < 10 ** (-10 / 20)
+    assert max(abs(one - 1.0) for one in outcome["power_balance"]) < 0.02
+
+
+def serial(experiment, *, plan, backend, scheduler=None, evaluate=None):
+    solve = evaluate or evaluator_of(experiment.family)
+    return SerialFarm(solve, family=experiment.family, plan=plan, backend=backend)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Experiment and folder of a finished search of two generations of four."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.toml").write_text(STUDY)
+    experiment = load_experiment(folder / "study.toml")
+    summary = run(experiment, root=folder / "out", source=STUDY, farm=serial, cache="off")
+    return experiment, summary.folder
+
+
+def test_a_search_writes_rows_and_a_report(study):
+    experiment, folder = study
+    rows = load(RunFolder.open(folder))
+    assert len(rows) == 6 and set(rows["status"]) == {"ok"}  # two elites pass on
+    assert {"patch_length_mm", "feed_offset_mm", "s11_db_5800mhz", "contour_balance_5800mhz"} <= set(rows.columns)
+    planted = experiment.evolution.start[0]
+    assert rows.loc[0, "patch_length_mm"] == pytest.approx(planted["patch.length"] * 1e3)
+    page = (folder / "report.html").read_text()
+    assert "Drawing of" in page and "No field map is recorded" in page and "45 degrees" not in page
+    assert "cells of 2 mm at edges" in page
+    assert {one.name for one in (folder / "files").iterdir()} == {"best.dxf", "best.s1p"}
+    assert 'family = "patch"' in (folder / "best" / "antenna.toml").read_text()
+    assert write_report(folder) == folder / "report.html"
+
+
+def test_an_individual_is_solved_again_to_the_bit(study, call):
+    _, folder = study
+    rows = load(RunFolder.open(folder))
+    code, _, err = call("simulate", folder, "--individual", "g0001-s003", "--json", "again.json")
+    assert code == 0, err
+    row = rows[rows["individual"] == "g0001-s003"].iloc[0]
+    with open("again.json") as file:
+        again = json.load(file)["results"][1]
+    assert again["s11"] == [row["s11_re_5800mhz"], row["s11_im_5800mhz"]]
+
+
+class Stops(Progress):
+    """Interrupts a run after its first generation."""
+
+    def generation_done(self, report):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_resume_continues_to_the_same_rows(study, tmp_path):
+    experiment, folder = study
+    with pytest.raises(Interrupted):
+        run(experiment, root=tmp_path, source=STUDY, farm=serial, cache="off", progress=Stops())
+    (stopped,) = (tmp_path / "study").iterdir()
+    resume(stopped, farm=serial, cache="off")
+    one, other = (load(RunFolder.open(path)) for path in (folder, stopped))
+    numbers = [name for name in one.columns if name.endswith("mhz") or name == "fitness"]
+    assert one["individual"].tolist() == other["individual"].tolist()
+    assert one[numbers].equals(other[numbers])
+
+
+def test_infeasible_antennas_are_rows_and_known_ones_are_not_solved(tmp_path):
+    """The probe outside the patch, and an inset below a cell, are never stepped; nor is what the driver knows."""
+    (tmp_path / "study.toml").write_text(changed(("decay_db = 30", "decay_db = 30\nmax_steps = 200"), text=STUDY))
+    experiment = load_experiment(tmp_path / "study.toml")
+    lower, upper = experiment.bounds()
+    plan = planner_of("patch")(experiment.kind, lower, upper, experiment.solver.settings.in_a_search()).to_dict()
+    evaluate = evaluator_of("patch")
+    bad = {**lower, "feed.offset": 9e-3}
+    outside, first = evaluate("patch", [bad, lower], plan, options=SolveOptions(known=b""))
+    assert outside.status == "infeasible" and "outside the patch" in str(outside.error) and outside.steps == 0
+    assert first.status == "undecayed" and first.identity is not None
+    known = beginnings([bytes.fromhex(first.identity["digest"])])
+    (again,) = evaluate("patch", [lower], plan, options=SolveOptions(known=known))
+    assert again.status == KNOWN and again.steps is None
