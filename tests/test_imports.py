@@ -29,7 +29,7 @@ RANKS = {
         ("errors", "arrays", "cache_folder"),
         ("stencils",),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
-        ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines"),
+        ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors", "yee.media", "yee.layers"),
         ("axisymmetric.rim_media",),
         (

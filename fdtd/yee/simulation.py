@@ -18,11 +18,14 @@ from fdtd.yee.media import Media, fill
 from fdtd.yee.mesh import huygens_box
 from fdtd.yee.ports import PortColumns, port_columns, transform
 from fdtd.yee.problem import Look, Problem, Records, Sampling
+from fdtd.yee.ringing import continued, rest_of_transform, ringing_rates
 from fdtd.yee.scene import Scene
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
 _SAMPLES_PER_PERIOD = 1.1  # of the sum of the highest frequencies of pulse and transform
 _LOOK = 160  # steps between looks at the energy, at least
+_FITTED = 48  # samples of the box that extrapolation is fitted to
+_FINER = 4  # times as many samples of the port's voltage, for the rates
 _PERIODS = 400  # of the lowest frequency, at most
 CUTS_DEG = (0.0, 45.0, 90.0)
 """Planes phi of the far-field cuts, degrees."""
@@ -36,10 +39,12 @@ class Stepper:
     Attributes:
         backend: One of `fdtd.backends.YEE_BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
+        extrapolate: Continue what still rings at the last step as damped waves, see `fdtd.yee.ringing`.
     """
 
     backend: str = "cpu"
     precision: str = "float32"
+    extrapolate: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,7 +68,7 @@ class Solution:
         theta_deg: Of the cuts, (T,).
         far_field: E_theta and E_phi of the cuts phi = 0, 45 and 90 degrees, (F, 3, T, 2), peak V: |E|^2 / (2 eta0) is
             W/sr. The phase's origin is that of the coordinates.
-        voltage: Across the port after every step, V for a pulse of 1 V, (steps,).
+        voltage: Across the port after every step, V for a pulse of 1 V, (steps,); longer where it is extrapolated.
     """
 
     status: str
@@ -122,7 +127,9 @@ class _Accumulator:
 
     def __init__(self, frequencies: np.ndarray, size: int, interval: float) -> None:
         self._phase = -2j * np.pi * frequencies * interval
-        self._interval = interval
+        self._frequencies, self._interval = frequencies, interval
+        self._last = np.zeros((0, size))
+        self._taken = 0
         self.values = np.zeros((len(frequencies), size), dtype=complex)
 
     def __call__(self, first: int, samples: np.ndarray) -> None:
@@ -131,6 +138,14 @@ class _Accumulator:
         weights = np.exp(np.outer(self._phase, numbers)) * self._interval
         self.values += weights.real.astype(samples.dtype) @ samples
         self.values += 1j * (weights.imag.astype(samples.dtype) @ samples)
+        self._last = np.concatenate([self._last, samples[-_FITTED:]])[-_FITTED:]
+        self._taken = first + len(samples)
+
+    def ring_on(self, rates: np.ndarray, count: int) -> None:
+        """Add what waves of these rates, 1/s, do after the last sample; they are fitted to the last `count`."""
+        if len(rates) and count > len(rates):
+            rest = rest_of_transform(rates, self._interval, count, self._frequencies)
+            self.values += np.exp(self._phase * (self._taken + 1))[:, None] * (rest @ self._last[-count:])
 
 
 def pulse_of(frequencies: np.ndarray) -> Pulse:
@@ -185,6 +200,9 @@ def solve(
     problem = port.drive(problem, waveform)
     gather = _Accumulator(wanted, len(box.indices) + len(lossy), problem.sampling.record_every * grid.dt)
     records = YEE_BACKENDS[stepper.backend](problem, gather, stepper.precision, progress)
+    voltage = records.sums[:, 0]
+    if stepper.extrapolate and records.finite:
+        voltage = _ring_on(problem, gather, voltage, len(waveform))
     incident = transform(waveform, grid.dt, 0.5, wanted)
     values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
     losses = _losses(grid, media, lossy, values[:, len(box.indices) :])
@@ -192,7 +210,7 @@ def solve(
     values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
     spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
-    s11 = port.reflection(records.sums[:, 0], waveform, grid.dt, wanted)
+    s11 = port.reflection(voltage, waveform, grid.dt, wanted)
     images = 2 ** len(grid.magnetic)
     return Solution(
         status=_status(records, decay_db),
@@ -208,7 +226,7 @@ def solve(
         dissipated_power=images * losses,
         theta_deg=theta,
         far_field=_cuts(spectrum, theta),
-        voltage=records.sums[:, 0],
+        voltage=voltage,
         _spectrum=spectrum,
         _port=port,
         _pulse=waveform,
@@ -229,6 +247,15 @@ def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[f
         decay=10 ** (decay_db / 10),
         settled=math.ceil(pulse.duration / grid.dt),
     )
+
+
+def _ring_on(problem: Problem, gather: _Accumulator, voltage: np.ndarray, settled: int) -> np.ndarray:
+    """Continue the box's spectrum, and return the port's voltage continued."""
+    every, dt = problem.sampling.record_every, problem.grid.dt
+    tail, stride = len(voltage) - settled, max(1, every // _FINER)
+    rates = ringing_rates(voltage[settled:][(tail - 1) % stride :: stride], stride * dt)
+    gather.ring_on(rates, min(_FITTED, tail // every))
+    return continued(voltage, dt, rates, min(_FITTED * every, tail))
 
 
 def _status(records: Records, decay_db: float) -> str:
