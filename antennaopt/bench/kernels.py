@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from antennaopt.bench.boxes import box_rows
 from antennaopt.bench.problems import SMALLEST, cylinder_problem, plain_problem, reference_problem
 from antennaopt.bench.runner import Log, in_turns, rates
 from antennaopt.machine import processor_name
@@ -23,7 +24,7 @@ from fdtd.backends.cuda.marching import cache_file, marching, schemes_of, tuned
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.planar.problem import PlanarProblem
 from fdtd.schemes.machine import Machine
-from fdtd.stencils import STENCILS
+from fdtd.stencils import SPATIAL, STENCILS
 
 LEVELS = 16
 """Time levels that follow each other in `skewed`, as `run` has them."""
@@ -145,7 +146,7 @@ def bench_sweep(
     as many cells, nearly: the axisymmetric domain is 5/8 as wide and 8/5 as long.
 
     Args:
-        stencils: Some of `SWEPT`.
+        stencils: Some of `SWEPT` and `fdtd.stencils.SPATIAL`, whose sizes are sides of a cube.
         sizes: Sides, cells.
         backend: "cpu", "reference" or "cuda"; there every scheme that can step the problem.
         precision: "float32" or "float64".
@@ -163,7 +164,9 @@ def bench_sweep(
     rows: list[dict[str, Any]] = []
     for stencil in stencils:
         for size in sizes:
-            if stencil == "bor":
+            if stencil in SPATIAL:
+                found = box_rows(stencil, size, backend, precision, repeat)
+            elif stencil == "bor":
                 shape = (8 * round(5 * size / 64), 8 * round(size / 5))
                 found = _lens(shape, backend, precision, repeat)
             else:

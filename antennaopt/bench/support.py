@@ -21,12 +21,17 @@ from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.rates import SCHEMES as ALL_SCHEMES
 from fdtd.schemes.rates import check_pair
-from fdtd.stencils import STENCILS
+from fdtd.stencils import BOR, SPATIAL, STENCILS
 
 BACKENDS = ("reference", "cpu", "cuda")
 
 _STEPPED_ONCE = "steps once a trip through memory, whatever the lattice"
+ALL_STENCILS = {**STENCILS, **SPATIAL}
+"""By name, in the order of tables."""
+
 _ON_CPU = {("bor", "one_step"), ("bor", "skewed"), ("tmz", "one_step"), ("tez", "one_step")}
+_ON_CPU |= {(stencil, "one_step") for stencil in SPATIAL}
+_WITHOUT_ORACLE = ("heat7", "heat19")
 _POINTS = 64  # small enough for every scheme
 
 
@@ -41,7 +46,7 @@ def support_matrix(limits: Limits = HOPPER) -> list[dict[str, Any]]:
         surfaces = "diagonal" alone, where it does.
     """
     rows = []
-    for stencil in STENCILS:
+    for stencil in ALL_STENCILS:
         for scheme in ALL_SCHEMES:
             for backend in BACKENDS:
                 reason = _refusal(stencil, scheme, backend, limits)
@@ -60,28 +65,79 @@ def matrix_table(rows: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]
     A star marks a backend that works for surfaces = "diagonal" alone.
     """
     table, reasons = [["", *ALL_SCHEMES]], []
-    for stencil in STENCILS:
+    for stencil in ALL_STENCILS:
         line = [stencil]
         for scheme in ALL_SCHEMES:
             pair = [row for row in rows if row["stencil"] == stencil and row["scheme"] == scheme]
             works = [row["backend"] + ("*" if "diagonal_only" in row else "") for row in pair if row["works"]]
             line.append(" ".join(works) or "-")
-            reasons += [
-                f"{stencil}, {scheme}: {row['reason']}" for row in pair if row["backend"] == "cuda" and not row["works"]
-            ]
+            if stencil not in SPATIAL or scheme == ALL_SCHEMES[0]:  # one reason for all schemes
+                reasons += [
+                    f"{stencil}, {scheme}: {row['reason']}"
+                    for row in pair
+                    if row["backend"] == "cuda" and not row["works"]
+                ]
             reasons += [f"* {stencil}, {scheme}: {row['diagonal_only']}" for row in pair if "diagonal_only" in row]
         table.append(line)
     return table, reasons
 
 
+def stencil_rows() -> list[dict[str, Any]]:
+    """Return one row a stencil: components, counts of a cell and step, reach, limit, and what steps it.
+
+    Returns:
+        `stencil`, `title`, `axes`, `components` (place of each, cells), `coefficients`, `phases`, `operations` and
+        their kinds, `memories` of absorbing layers (of bor they depend on the layer: None), `halo` (cells before and
+        after, by axis), `fused_bytes`, `split_bytes` (float32), `limit`, `schemes` (backends of each), `unsuitable`
+        (why not, by scheme).
+    """
+    matrix, rows = support_matrix(), []
+    for name, stencil in ALL_STENCILS.items():
+        pairs = [row for row in matrix if row["stencil"] == name and row["backend"] != "reference"]
+        works: dict[str, list[str]] = {}
+        for row in pairs:
+            if row["works"]:
+                works.setdefault(row["scheme"], []).append(row["backend"])
+        about = _AXISYMMETRIC if stencil.formula is None else stencil.formula.summary()
+        rows.append({
+            **about, "operations": stencil.operations,
+            "fused_bytes": int(stencil.bytes_per_step(4)), "split_bytes": int(stencil.split_bytes(4)),
+            "schemes": works,
+            "unsuitable": {
+                row["scheme"]: row["reason"] for row in pairs if row["backend"] == "cuda" and not row["works"]
+            },
+        })  # fmt: skip
+    return rows
+
+
+_AXISYMMETRIC: dict[str, Any] = {
+    "stencil": BOR.name,
+    "title": "Maxwell's equations of one azimuthal order on (r, z); e = r E_phi, h = r H_phi",
+    "axes": "rz",
+    "components": {
+        "e_r": [0.5, 0.0], "e": [0.0, 0.0], "e_z": [0.0, 0.5], "h_r": [0.0, 0.5], "h": [0.5, 0.5], "h_z": [0.5, 0.0],
+    },
+    "coefficients": ["keep_r", "keep", "keep_z", "gain_r", "gain", "gain_z"],
+    "phases": BOR.phases,
+    "additions": 10, "multiplications": 0, "multiply_adds": 10,
+    "memories": None,
+    "halo": {"r": [1, 1], "z": [1, 1]},
+    "limit": "c dt/d <= 0.6726, 0.6212, 0.4255 for order 0, 1, 2",
+}  # fmt: skip
+
+
 def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | None:
     """Return why a combination cannot work, or None."""
+    if backend == "reference" and stencil in _WITHOUT_ORACLE:
+        return "the oracle of the heat equation is a test's"
     if backend == "reference":
         return None if scheme == "one_step" else f"the oracle {_STEPPED_ONCE}"
     if backend == "cpu":
         if (stencil, scheme) in _ON_CPU:
             return None
         return "no kernel on the CPU" if stencil == "jacobi5" else f"the CPU has no {scheme} for {stencil}"
+    if stencil in SPATIAL:
+        return _said(check_pair, stencil, scheme)
     return _said(_plan_bor if stencil == "bor" else partial(_plan_planar, stencil), scheme, limits)
 
 

@@ -19,6 +19,12 @@ SWEEP = Figure(module="bench_kernels", function="plot_throughput", entries="SWEE
 SWEEP_BYTES_PER_CELL = 640
 """Fields, coefficients and the float64 media that they are made from, about."""
 
+CUBE_BYTES_PER_CELL = 96
+"""Yee's lattice in double precision: six components, six coefficients."""
+
+LARGEST_CUBE = 256
+"""Side of the largest cube of a sweep, without --size."""
+
 precision_option = click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True
 )
@@ -202,7 +208,11 @@ def grid_shape(text: str) -> tuple[int, int]:
 @click.command(short_help="Throughput against problem size.")
 @backend_option()
 @click.option(
-    "--stencil", "stencils", metavar="NAME", multiple=True, help="tmz, tez or bor; may be repeated. Default: all."
+    "--stencil",
+    "stencils",
+    metavar="NAME",
+    multiple=True,
+    help="tmz, tez or bor, which are all by default; yee3d, heat7 or heat19, on the CPU; may be repeated.",
 )
 @click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
 @click.option(
@@ -222,25 +232,32 @@ def sweep(
 ) -> None:
     """Time problems of growing size: million cells a second, planar TM_z and TE_z, and axisymmetric.
 
-    On one core unless --backend says cuda; there every scheme that can step a problem of that size.
+    On one core unless --backend says cuda; there every scheme that can step a problem of that size. In space a size is
+    the side of a cube: a closed cavity of Yee's lattice (yee3d) or the heat equation; up to 256 unless --size is given.
 
     \b
     Examples:
       antennaopt bench sweep --json sweep.json --plot sweep.png
+      antennaopt bench sweep --stencil yee3d --plot cavity.png
       antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
     name = chosen_backend("cpu" if backend == "auto" else backend)  # of one core
     from antennaopt.bench.kernels import SWEPT, bench_sweep, sizes_up_to
+    from fdtd.stencils import SPATIAL
 
+    known = (*SWEPT, *SPATIAL)
     for stencil in stencils:
-        if stencil not in SWEPT:
-            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(SWEPT)}")
-    wanted = sorted(set(sizes)) or sizes_up_to(largest)
-    check_memory_of_cells(max(wanted))
-    rows = bench_sweep(
-        stencils=stencils or SWEPT, sizes=wanted, backend=name, precision=precision, repeat=repeat, told=out.told
-    )
+        if stencil not in known:
+            raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(known)}")
+    rows: list[dict[str, Any]] = []
+    for stencil in stencils or SWEPT:
+        most = min(largest, LARGEST_CUBE) if stencil in SPATIAL else largest
+        wanted = sorted(set(sizes)) or sizes_up_to(most)
+        check_memory_of_cells(max(wanted), axes=3 if stencil in SPATIAL else 2)
+        rows += bench_sweep(
+            stencils=(stencil,), sizes=wanted, backend=name, precision=precision, repeat=repeat, told=out.told
+        )
     out.finish(rows, _sweep_table)
 
 
@@ -260,11 +277,12 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return aligned([header, *lines])
 
 
-def check_memory_of_cells(side: int) -> None:
-    """Refuse a square domain of a sweep that cannot be held in memory.
+def check_memory_of_cells(side: int, axes: int = 2) -> None:
+    """Refuse a domain of a sweep that cannot be held in memory.
 
     Args:
         side: Cells along a side.
+        axes: 2 for a square, 3 for a cube.
 
     Raises:
         ConfigurationError: It takes more than the machine has.
@@ -272,9 +290,9 @@ def check_memory_of_cells(side: int) -> None:
     from antennaopt.solve.capacity import memory_bytes, size_text
 
     there = memory_bytes()
-    if there is not None and side**2 * SWEEP_BYTES_PER_CELL > there:
-        largest = int((there / SWEEP_BYTES_PER_CELL) ** 0.5)
+    needs = side**axes * (SWEEP_BYTES_PER_CELL if axes == 2 else CUBE_BYTES_PER_CELL)
+    if there is not None and needs > there:
+        largest = int(side * (there / needs) ** (1 / axes))
         raise ConfigurationError(
-            f"--size {side} needs {size_text(side**2 * SWEEP_BYTES_PER_CELL)} (this machine has {size_text(there)}); "
-            f"use at most {largest}"
+            f"--size {side} needs {size_text(needs)} (this machine has {size_text(there)}); use at most {largest}"
         )

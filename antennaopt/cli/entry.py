@@ -40,6 +40,7 @@ COMMANDS = {
     "worker": "cluster",
     "bench": "bench",
     "tiles": "tiles",
+    "stencils": "stencils",
 }
 """In the order of `--help`; each with the module of this package that holds it under its name."""
 

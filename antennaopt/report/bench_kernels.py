@@ -35,7 +35,7 @@ SWEEP_ROW: Mapping[str, Any] = {
 }
 """What a row must have."""
 
-LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric"}
+LABELS = {"tmz": "TM_z", "tez": "TE_z", "bor": "axisymmetric", "yee3d": "Yee, 3-D"}
 
 
 def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:

@@ -21,7 +21,7 @@ from typing import Any
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes import Workload, resident, skewed, trapezoidal, wavefront
 from fdtd.schemes.machine import Machine, clusters_at_once
-from fdtd.stencils import BOR, COUPLED_TEZ, STENCILS, PlanarStencil, Stencil
+from fdtd.stencils import BOR, COUPLED_TEZ, SPATIAL, STENCILS, PlanarStencil, Stencil
 from fdtd.stencils.composition import tile_work
 
 SCHEMES = ("one_step", "trapezoidal", "skewed", "wavefront", "resident")
@@ -70,6 +70,8 @@ def check_pair(stencil: str, scheme: str) -> None:
     """
     if scheme not in SCHEMES:
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
+    if stencil in SPATIAL:
+        raise Unsuitable(f"{scheme} steps lattices with two axes on a device, and {stencil} has three; use the CPU")
     if (stencil, scheme) in _NEVER:
         raise Unsuitable(f"{scheme} does not suit {stencil}: {_NEVER[stencil, scheme]}")
 

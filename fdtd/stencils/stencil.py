@@ -89,6 +89,19 @@ class PlanarStencil(Stencil):
         return self.formula
 
 
+def spatial(formula: Formula) -> Stencil:
+    """Return the stencil of a formula in space."""
+    return Stencil(
+        name=formula.name,
+        fields=formula.kept,
+        coefficients=len(formula.coefficients),
+        phases=len(formula.phases),
+        operations=formula.operations.instructions,
+        moved=sum(map(formula.moved, range(len(formula.phases)))),
+        formula=formula,
+    )
+
+
 def planar(formula: Formula) -> PlanarStencil:
     """Return the stencil of a formula in the plane."""
     phases = range(len(formula.phases))

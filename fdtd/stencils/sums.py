@@ -13,6 +13,16 @@ from fdtd.stencils.formula import Formula, Phase
 from fdtd.stencils.terms import Component, Place, Shifted, Term, Weight
 
 
+def heat_weights(points: int, ratio: float) -> tuple[float, ...]:
+    """Return the weights of `HEAT7_FORMULA` or `HEAT19_FORMULA`: of the point itself, then of each ring.
+
+    Args:
+        points: 7 or 19.
+        ratio: Diffusivity dt/d^2; at most 1/6 or 3/8.
+    """
+    return (1 - 6 * ratio, ratio) if points == 7 else (1 - 4 * ratio, ratio / 3, ratio / 6)
+
+
 def _jacobi5() -> Formula:
     value = Component("value", (0, 0))
 

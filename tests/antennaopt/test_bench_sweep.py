@@ -50,7 +50,7 @@ def test_the_table_is_for_people(call):
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("--stencil", "3d"), 2, "--stencil 3d is not known; use one of tmz, tez, bor"),
+        (("--stencil", "3d"), 2, "--stencil 3d is not known; use one of tmz, tez, bor, yee3d, heat7, heat19"),
         (("--size", "8"), 2, "'--size'"),
         (("--size", "9000000"), 2, "TiB (this machine has"),
         (("--plot", "sweep.docx"), 2, "has no known ending; use one of .png, .svg, .pdf"),
@@ -108,3 +108,20 @@ def test_what_cannot_be_swept_says_so(tmp_path):
         kernels.bench_sweep(stencils=["tmz"], sizes=[64], backend="abacus")
     with pytest.raises(ConfigurationError, match="no rows"):
         bench_kernels.plot_throughput(tmp_path / "none.png", [])
+
+
+def test_cubes(call):
+    """Stencils in space: a size is the side of a cube; the CPU alone has loops for them."""
+    code, out, _ = call("--stencil", "yee3d", "--stencil", "heat7", "--size", "64", "--repeat", "1", "--json", "-")
+    assert code == 0
+    rows = json.loads(out)
+    assert [(row["stencil"], row["scheme"], row["shape"]) for row in rows] == [
+        ("yee3d", "one_step", [64, 64, 64]), ("heat7", "one_step", [64, 64, 64]),
+    ]  # fmt: skip
+    assert all(row["cells"] == 64**3 and row["million_cells_per_s"] > 0 for row in rows)
+    code, _, err = call("--stencil", "yee3d", "--size", "64", "--backend", "reference")
+    assert code == 5
+    assert "backend = 'reference' steps no yee3d (allowed: cpu)" in err
+    code, _, err = call("--stencil", "yee3d", "--size", "90000")
+    assert code == 2
+    assert "(this machine has" in err

@@ -20,13 +20,14 @@ from fdtd.backends.cuda import planar
 from fdtd.errors import Unsuitable
 from fdtd.planar.problem import JacobiProblem
 from fdtd.schemes.machine import HOPPER, Limits
+from fdtd.stencils import SPATIAL
 
 ON_A_GPU = [row for row in support.support_matrix() if row["backend"] == "cuda"]
 
 
 def test_every_combination_has_a_row() -> None:
     rows = support.support_matrix()
-    assert len(rows) == len(support.STENCILS) * len(support.ALL_SCHEMES) * len(support.BACKENDS)
+    assert len(rows) == len(support.ALL_STENCILS) * len(support.ALL_SCHEMES) * len(support.BACKENDS)
     assert all(row["works"] or row["reason"] for row in rows)
 
 
@@ -45,7 +46,7 @@ def test_what_is_held_against_an_oracle_works() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in ON_A_GPU if not row["works"] and row["stencil"] != "bor"],
+    [row for row in ON_A_GPU if not row["works"] and row["stencil"] not in ("bor", *SPATIAL)],
     ids=lambda row: str(row["stencil"]),
 )
 def test_refusals_are_those_of_running(row) -> None:
@@ -72,7 +73,14 @@ def test_a_card_without_clusters_has_no_resident() -> None:
     ampere = Limits(**{**vars(HOPPER), "capability": 80})
     lost = [row for row in support.support_matrix(ampere) if row["scheme"] == "resident" and row["backend"] == "cuda"]
     assert not any(row["works"] for row in lost)
-    assert all("9.0" in row["reason"] for row in lost if row["stencil"] != "bor")
+    assert all("9.0" in row["reason"] for row in lost if row["stencil"] not in ("bor", *SPATIAL))
+
+
+def test_stencils_in_space_have_loops_on_the_cpu_alone() -> None:
+    for row in support.support_matrix():
+        if row["stencil"] in SPATIAL and row["backend"] != "reference":
+            assert row["works"] == (row["backend"] == "cpu" and row["scheme"] == "one_step")
+            assert row["backend"] == "cpu" or "has three; use the CPU" in row["reason"]
 
 
 def test_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Loops of a formula for Numba as Python text: one function a phase, whose inner loops along x LLVM vectorises.
 
-`python -m fdtd.backends.cpu.loops` writes `planar_loops.py` from the formulas; a test compares them.
+`python -m fdtd.backends.cpu.loops` writes `planar_loops.py` and `box_loops.py` from the formulas; a test
+compares them.
 
 All functions take components and coefficients, `(state, media, ...)`, as arrays `[plane, (z,) y, x]`. Without layers
 they go on with `(spacings, weights, old)`: inverse distances `[which, index]`, weights, and which of two planes is the
@@ -18,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fdtd.stencils import Formula
-from fdtd.stencils.maxwell import COUPLED_TEZ_FORMULA, TMZ_FORMULA
+from fdtd.stencils.maxwell import COUPLED_TEZ_FORMULA, TMZ_FORMULA, YEE3D_FORMULA
+from fdtd.stencils.sums import HEAT7_FORMULA, HEAT19_FORMULA
 from fdtd.stencils.terms import (
     AXES,
     Along,
@@ -76,6 +78,11 @@ def modules() -> dict[str, str]:
     return {
         "planar_loops.py": module_text(
             "Loops of TM_z and TE_z with absorbing layers.", (TMZ_FORMULA, COUPLED_TEZ_FORMULA), layers=True
+        ),
+        "box_loops.py": module_text(
+            "Loops of stencils in a closed box, without layers.",
+            (YEE3D_FORMULA, HEAT7_FORMULA, HEAT19_FORMULA),
+            layers=False,
         ),
     }
 

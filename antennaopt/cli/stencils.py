@@ -1,0 +1,101 @@
+"""`antennaopt stencils`: update equations, what they cost a cell, and what steps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from antennaopt.cli.options import check_writable, write_json
+from antennaopt.cli.tables import aligned
+from antennaopt.errors import ConfigurationError
+
+
+@click.command(short_help="Update equations, their cost a cell, what steps them.")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--json",
+    "json_file",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Write the data as JSON; without a file, or with -, to stdout.",
+)
+def stencils(names: tuple[str, ...], json_file: str | None) -> None:
+    """List the stencils: the updates of one cell that the solvers and benchmarks step.
+
+    A stencil is a formula: components with their places on the lattice, coefficients, and what each component becomes
+    in each phase of a step. Counts, reach and kernel text follow from it; only the kernels of bor are written by hand.
+
+    \b
+    operations   additions, multiplications and fused multiply-adds of a cell and step, in air
+    bytes        memory traffic of a cell and step in float32, fields only: `fused` if each is read and written once a
+                 step, `split` if each phase is a launch of its own; coefficients come on top
+    halo         cells before and after its own that a step depends on; k steps need k times as many
+    limit        largest stable step
+
+    With names, every component with its place in cells, the coefficients, and why schemes do not suit.
+
+    \b
+    Examples:
+      antennaopt stencils
+      antennaopt stencils yee3d heat19
+      antennaopt stencils --json stencils.json
+    """  # noqa: D301 - \b is click's
+    check_writable(json_file)
+    from antennaopt.bench.support import stencil_rows
+
+    rows = stencil_rows()
+    known = [row["stencil"] for row in rows]
+    for name in names:
+        if name not in known:
+            raise ConfigurationError(f"stencil {name} is not known; use one of {', '.join(known)}")
+    rows = [row for row in rows if not names or row["stencil"] in names]
+    write_json(json_file, rows)
+    if json_file != "-":
+        click.echo("\n\n".join(map(_details, rows)) if names else _table(rows))
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [["stencil", "axes", "components", "operations", "fused", "split", "halo", "steps it", "limit"]]
+    for row in rows:
+        lines.append([
+            row["stencil"], row["axes"], str(len(row["components"])), str(row["operations"]),
+            f"{row['fused_bytes']} B", f"{row['split_bytes']} B", _halo(row), _schemes(row), row["limit"],
+        ])  # fmt: skip
+    return aligned(lines, left=(0, 1, 7, 8), wrap=True)
+
+
+def _details(row: Mapping[str, Any]) -> str:
+    counts = ", ".join(f"{row[name]} {name.replace('_', '-')}" for name in _COUNTS if row[name] is not None)
+    places = [
+        f"{name} ({', '.join(f'{place:g}' for place in at)})" if at else name for name, at in row["components"].items()
+    ]
+    lines = [
+        ["title", row["title"]],
+        ["components", ", ".join(places)],
+        ["coefficients", ", ".join(row["coefficients"]) or "none a cell"],
+        ["operations", f"{row['operations']}" + (f": {counts}" if counts else "")],
+        ["bytes, float32", f"{row['fused_bytes']} fused, {row['split_bytes']} in {row['phases']} launches"],
+        ["halo of a step", _halo(row)],
+        ["limit", row["limit"]],
+        ["steps it", _schemes(row)],
+        *(["not", reason] for reason in row["unsuitable"].values()),
+    ]
+    return row["stencil"] + "\n" + "\n".join(f"  {name:<15} {text}" for name, text in lines)
+
+
+def _schemes(row: Mapping[str, Any]) -> str:
+    """Return the schemes, with the backend of those that have only one."""
+    many = row["schemes"].items()
+    return ", ".join(scheme if len(backends) > 1 else f"{scheme} ({backends[0]})" for scheme, backends in many)
+
+
+_COUNTS = ("additions", "multiplications", "multiply_adds")
+
+
+def _halo(row: Mapping[str, Any]) -> str:
+    """Return the halo along each axis, once if all are alike."""
+    sides = list(dict.fromkeys(f"{before}+{after}" for before, after in row["halo"].values()))
+    return ", ".join(sides)
