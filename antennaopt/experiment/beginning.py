@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families import RULES, families
+from antennaopt.families import RULES, SPATIAL, families
 from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
 
@@ -52,6 +52,11 @@ def _rule(family: str) -> Rule:
     if family in _NOTHING_TO_SEARCH:
         what = "is the feed alone" if family == "open_waveguide" else "is drawn by points, which are no genes"
         raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
+    if family in SPATIAL:
+        raise ConfigurationError(
+            f"{family} is no body of revolution, which `new` writes files of; begin with experiments/patch_5g8.toml, "
+            'whose start = "balanis" plants the closed form'
+        )
     if family in families():
         raise ConfigurationError(
             f"{family} has no closed form here; write its file by hand, or take another one ({known})"

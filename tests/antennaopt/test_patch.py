@@ -187,6 +187,11 @@ def test_closed_form_starts_a_search(tmp_path):
         loaded(changed(("'balanis'", "'potter'"), text=STUDY), tmp_path)
 
 
+def test_new_points_to_the_experiment(call):
+    code, out, err = call("new", "patch", "--frequency", "5.8 GHz", "--gain", "7")
+    assert (code, out) == (2, "") and "experiments/patch_5g8.toml" in err and len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("text", [PROBE, INSET, EDGE], ids=["probe", "inset", "edge"])
 def test_stl_and_dxf_hold_the_board(call, tmp_path, text):
     """Volumes and areas are those of the rectangles; each file is read by another program's library."""
