@@ -130,6 +130,7 @@ The order to extrapolate with is fitted to signed errors on neighbouring meshes,
 It leaves the smallest error, summed over the pairs of meshes. Where errors keep their sign from mesh to mesh, it is
 about the order above. Where they change sign, as those of a rim at another place in its cell do, extrapolation does not
 help. Such an entry is `none`: a formal order of {highest:g}, which leaves the finer mesh's figures nearly as they are.
+Outlines with dielectric and of metal alone have orders of their own ([record](decisions/0049-orders-by-material.md)).
 `simulate --extrapolate` uses these orders:
 
 {extrapolation}
@@ -147,9 +148,9 @@ What misses its goal is bold. Steps are over those of the full pulse, all antenn
 
 OUTLINES = """### Antennas given as polygons
 
-Two antennas of each of six kinds on feeds of 3.6 to 5 mm, 28.5 to 31.5 GHz, with the same polygons for both solvers
-([tests/published/test_outlines.py](../tests/published/test_outlines.py)). Orders of extrapolation are fitted to
-one antenna of each kind but the corrugated horns, and the others are held out. The cross-polar level is compared
+Two or three antennas of each of six kinds on feeds of 3.6 to 5 mm, 28.5 to 31.5 GHz, with the same polygons for both
+solvers ([tests/published/test_outlines.py](../tests/published/test_outlines.py)). Orders of extrapolation are fitted to
+one antenna of each kind, and the others are held out. The cross-polar level is compared
 at every second degree of the 45-degree plane where it is above -35 dB; 0 stands for none. What misses its goal is bold.
 Extrapolated rows come from 0.3 and 0.2 mm, those of corrugated horns from 0.2 and 0.15 mm.
 

@@ -71,7 +71,7 @@ def simulate(
       antennaopt simulate antenna.toml --figure "crosspol_db, theta=20 deg" --figure "phase_centre_mm"
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
     """  # noqa: D301 - \b is click's
-    from antennaopt.solve.extrapolate import order_warnings
+    from antennaopt.solve.extrapolate import order_warnings, ordered_as
     from antennaopt.solve.simulate import simulate as solve_one
     from antennaopt.solve.solvers import backend_for
 
@@ -93,7 +93,7 @@ def simulate(
     name = "cpu" if asked == "auto" and outputs.need_film else chosen_backend(asked)  # devices take no film
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     if extrapolate and not quiet and subject.experiment.kind.spatial is None:
-        warn(order_warnings(subject.experiment.family))
+        warn(order_warnings(ordered_as(subject.experiment.kind)))
     simulated = solve_one(
         subject,
         backend=name,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from antennaopt.families.family import Designs, Family, numbered, polygon_scene, stack
-from antennaopt.families.parameters import FEED, AtLeast, Parameter, Part, choice, length, material
+from antennaopt.families.parameters import DIELECTRIC_ORDERS, FEED, AtLeast, Parameter, Part, choice, length, material
 from antennaopt.families.profiles import PIECES, distinct, feed_behind, joined, rims_of, wall_part
 from antennaopt.families.shapes import Outline, Solid, feed_outline
 from fdtd.axisymmetric.scene import Rim, Scene
@@ -159,4 +159,5 @@ FAMILY = Family(
     limits=(AtLeast(name="horn.aperture_radius", least="feed.inner_radius", problem="is smaller than the feed"),),
     faults=_faults,
     parts=_parts,
+    orders=DIELECTRIC_ORDERS,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families.family import Designs, Family, polygon_scene
-from antennaopt.families.parameters import FEED, FITTED_TO_OUTLINES, Orders, Part, choice, material
+from antennaopt.families.parameters import DIELECTRIC_ORDERS, FEED, Part, choice, material
 from antennaopt.families.sections import Corner, free_corners, thinnest
 from antennaopt.families.shapes import Body, Outline, Solid, feed_outline
 from fdtd.axisymmetric.scene import Rim, Scene
@@ -153,5 +153,5 @@ FAMILY = Family(
     outline=_undrawn,
     draws=_drawn,
     looks_back=_looks_back,
-    orders=Orders(s11=2.02, pattern=2.15, efficiency=2.15, source=FITTED_TO_OUTLINES),
+    orders=DIELECTRIC_ORDERS,  # of metal alone: METAL_ORDERS
 )

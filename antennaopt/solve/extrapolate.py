@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from antennaopt.families import FAMILIES
+from antennaopt.families import FAMILIES, Family, Orders
+from antennaopt.families.parameters import METAL_ORDERS
 from antennaopt.metrics import METRICS, Extrapolation, Metric, Quantities
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.modes import limit_of_modes, returned_at_port
@@ -38,19 +39,29 @@ COURANT_FRACTION = 0.5
 """Largest fraction of the stable time step for meshes to extrapolate from. A small one lets metal cut cells anywhere,
 so that errors fall more smoothly from one mesh to the other."""
 QUANTITIES: tuple[str, ...] = ("s11", "pattern", "efficiency")  # each may have an order of its own
+METAL_OUTLINE = "outline of metal"
+"""What the orders of an outline without dielectric stand under."""
+_FITTED: dict[str, Orders] = {name: one.orders for name, one in FAMILIES.items() if one.orders is not None}
+_FITTED[METAL_OUTLINE] = METAL_ORDERS
 ORDERS: dict[str, dict[str, float]] = {
-    name: {quantity: getattr(family.orders, quantity) for quantity in QUANTITIES}
-    for name, family in FAMILIES.items()
-    if family.orders is not None
+    name: {quantity: getattr(orders, quantity) for quantity in QUANTITIES} for name, orders in _FITTED.items()
 }
 DEFAULT_ORDERS: dict[str, float] = {"s11": 2.0, "pattern": 2.0, "efficiency": 2.0}
 DEFAULT_FROM = "assumed: that of the scheme away from rims and surfaces; none is fitted for this family"
 
 
-def orders_of(family: str) -> tuple[dict[str, float], str]:
-    """Return a family's orders of convergence by quantity (the default ones of a new family), and their source."""
-    orders, known = ORDERS.get(family), FAMILIES[family].orders
-    return (dict(orders), known.source) if orders and known else (dict(DEFAULT_ORDERS), DEFAULT_FROM)
+def ordered_as(family: Family) -> str:
+    """Return the name in `ORDERS` that a family belongs to: its own, but for outlines of metal alone."""
+    return METAL_OUTLINE if family.bodies and all(body.metal for body in family.bodies) else family.name
+
+
+def orders_of(name: str) -> tuple[dict[str, float], str]:
+    """Return orders of convergence by quantity, and their source.
+
+    Args:
+        name: As `ordered_as` returns it. A family without fitted orders has the default ones.
+    """
+    return (dict(ORDERS[name]), _FITTED[name].source) if name in ORDERS else (dict(DEFAULT_ORDERS), DEFAULT_FROM)
 
 
 def richardson(coarse: np.ndarray, fine: np.ndarray, ratio: float, order: float) -> np.ndarray:
@@ -153,7 +164,7 @@ class Meshes:
     """One antenna, solved twice.
 
     Attributes:
-        family: Decides the orders.
+        family: Decides the orders, see `ordered_as`.
         outcome: The extrapolated one, in the form of `evaluate`'s; where a mesh gave no figures, that mesh's. Its
             field, steps and cells are the finer mesh's, its seconds both meshes'.
         solved: Plan and outcome on each mesh, the coarser first; one alone where that failed.
@@ -199,7 +210,7 @@ class Meshes:
 
 
 def order_warnings(family: str) -> list[str]:
-    """Return a warning where the orders of a family are assumed."""
+    """Return a warning where the orders of a family (`ordered_as`) are assumed."""
     if family in ORDERS:
         return []
     return [
@@ -237,7 +248,7 @@ def solve_on_two_meshes(family: str, plans: tuple[Plan, Plan], solve: Callable[[
     """Solve one antenna on two meshes and extrapolate. Where one gives no figures, that is what comes of it.
 
     Args:
-        family: Antenna family.
+        family: Antenna family, see `ordered_as`.
         plans: The coarser one first.
         solve: Solves on a plan.
     """

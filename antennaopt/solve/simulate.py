@@ -11,7 +11,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.search.objectives import Standing, standings
 from antennaopt.solve.certificate import certify, feed_of
-from antennaopt.solve.extrapolate import Meshes, plan_two_meshes, solve_on_two_meshes
+from antennaopt.solve.extrapolate import Meshes, ordered_as, plan_two_meshes, solve_on_two_meshes
 from antennaopt.solve.figures import with_figures
 from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
 from antennaopt.solve.options import SolveOptions
@@ -191,7 +191,7 @@ def _on_two_meshes(subject: Subject, backend: str, film: bool, solved: Callable[
         finer = plan is plans[1]
         return solved(plan, f"mesh {1 + finer} of 2: ", film and finer)  # a film of the finer mesh alone
 
-    meshes = solve_on_two_meshes(subject.experiment.family, plans, on)
+    meshes = solve_on_two_meshes(ordered_as(subject.experiment.kind), plans, on)
     plan = meshes.solved[-1][0]
     outcome = _figured(subject, meshes.outcome)
     return Simulated(subject=subject, outcome=outcome, plan=plan, backend=backend, meshes=meshes)

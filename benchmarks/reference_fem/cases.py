@@ -186,6 +186,7 @@ def _outline_feed(inner_radius_mm, outer_radius_mm):
 
 KA_44, KA_50, KA_42, KA_48 = (_outline_feed(*radii) for radii in ((4.4, 5.0), (5.0, 5.5), (4.2, 4.8), (4.8, 5.4)))
 KA_45, KA_38, KA_40, KA_46 = (_outline_feed(*radii) for radii in ((4.5, 5.0), (3.8, 4.3), (4.0, 4.5), (4.6, 5.2)))
+KA_379 = _outline_feed(3.79, 4.44)
 
 # Given as polygons, a case of each kind; orders of the family `outline` are fitted to them.
 OUTLINES = (
@@ -259,5 +260,14 @@ OUTLINES_HOLDOUT = (
         "outline_rod_38",
         KA_38,
         _solid(2.3, (0, -7.5), (3.8, -1.5), (3.8, 0), (4.1, 0), (4.1, 8.0), (1.0, 38.0), (0, 38.0)),
+    ),
+    _drawn(
+        "outline_dual_mode_38",
+        KA_379,
+        _walls(
+            KA_379,
+            [(3.79, 2.1), (4.98, 2.1), (4.98, 8.08), (11.11, 27.57)],
+            [(4.44, 1.16), (5.92, 1.16), (5.92, 8.08), (12.05, 27.57)],
+        ),
     ),
 )

@@ -14,9 +14,9 @@ from made_up_cuts import amplitudes_of
 from antennaopt import (
     cli,
 )
-from antennaopt.families import FAMILIES
+from antennaopt.families import FAMILIES, kind
 from antennaopt.run import start  # noqa: F401 - knows the true plan before the tests replace it
-from antennaopt.solve.extrapolate import ORDERS, finer_cell
+from antennaopt.solve.extrapolate import METAL_OUTLINE, ORDERS, finer_cell, ordered_as, orders_of
 
 ORDER = dict(ORDERS["shaped_lens"])
 FIXED = replaced(
@@ -142,8 +142,19 @@ def test_the_feed_stays_on_the_lattice_where_it_can(cell, finer):
 
 def test_orders_are_those_of_the_families():
     """A family has none until `make validation` fitted some; `test_validation_page` compares with the fitted ones."""
-    assert set(ORDERS) == {name for name, family in FAMILIES.items() if family.orders}
+    assert set(ORDERS) == {name for name, family in FAMILIES.items() if family.orders} | {METAL_OUTLINE}
     assert all(min(one.values()) > 0.5 for one in ORDERS.values())
+
+
+def test_outlines_of_metal_have_orders_of_their_own():
+    """One dielectric body makes it an outline with dielectric; a family that draws no bodies keeps its name."""
+    points = ((4e-3, 0.0), (6e-3, 0.0), (6e-3, 2e-3))
+    metal, glass = ({"points": points, "metal": one} for one in (True, False))
+    assert ordered_as(kind("outline", [metal])) == METAL_OUTLINE
+    assert ordered_as(kind("outline", [metal, glass])) == "outline"
+    assert ordered_as(kind("conical_horn")) == "conical_horn"
+    orders, source = orders_of(METAL_OUTLINE)
+    assert orders["pattern"] == 6.0 > orders_of("outline")[0]["pattern"] and "metal alone" in source
 
 
 def test_a_family_without_fitted_orders_gets_second_order_and_a_warning(call, monkeypatch):

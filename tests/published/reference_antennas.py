@@ -23,7 +23,7 @@ from side_lobe_definition import by_the_definition
 from antennaopt.families import FAMILIES, Family, kind
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.evaluate import evaluate
-from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate
+from antennaopt.solve.extrapolate import COURANT_FRACTION, ORDERS, extrapolate, ordered_as
 from antennaopt.solve.plan import SolverPlan, plan
 
 
@@ -118,7 +118,8 @@ def extrapolated_outline(name: str) -> dict[str, Any]:
     """Our figures from 0.3 and 0.2 mm, of slots and teeth from 0.2 and 0.15 mm, as `simulate --extrapolate` has it."""
     cells = (0.2e-3, 0.15e-3) if name in RINGING else (0.3e-3, 0.2e-3)
     coarse, fine = (solve(name, cell, courant_fraction=COURANT_FRACTION) for cell in cells)
-    return extrapolate(coarse, fine, ratio=cells[0] / cells[1], order=ORDERS["outline"])
+    orders = ORDERS[ordered_as(_kind(DRAWN[name]))]
+    return extrapolate(coarse, fine, ratio=cells[0] / cells[1], order=orders)
 
 
 def solve_in_a_range(name: str, cell: float) -> dict[str, Any]:
