@@ -84,7 +84,8 @@ def _histogram(axes: Axes, one: Data, values: np.ndarray) -> None:
     dress(axes, x_label=one["heading"], y_label="antennas")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if values.size:
-        axes.hist(values, bins=min(max(round(math.sqrt(values.size)), 5), MOST_BINS), color=BEST, alpha=0.75)
+        bins = min(max(round(math.sqrt(values.size)), 5), MOST_BINS)
+        axes.hist(values, bins=bins, range=_shown(values, 10.0 ** -one["decimals"]), color=BEST, alpha=0.75)
     for level in (one["at_least"], one["at_most"]):
         if level is not None:
             axes.axvline(level, color=GOAL, lw=1.6, label=f"goal: {level:g}")
@@ -93,6 +94,13 @@ def _histogram(axes: Axes, one: Data, values: np.ndarray) -> None:
     if one["q05"] is not None:
         axes.axvspan(one["q05"], one["q95"], color=GREY, alpha=0.15, lw=0, label="5 to 95 %")
     add_legend(axes, above=True, columns=3)
+
+
+def _shown(values: np.ndarray, least: float) -> tuple[float, float]:
+    """Return the range of a histogram: that of the values, but no less than a unit of the last digit printed."""
+    low, high = float(values.min()), float(values.max())
+    more = max(least - (high - low), 0.0) / 2
+    return low - more, high + more
 
 
 def yields_of(run: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from antennaopt.errors import ConfigurationError, Interrupted
 from antennaopt.experiment import Experiment
 from antennaopt.experiment.tolerance import spreads_written
 from antennaopt.report.page import write_report
-from antennaopt.report.tolerance import yields_of
+from antennaopt.report.tolerance import draw_spreads, yields_of
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import run
 from antennaopt.run.tolerance import Request, tolerance
@@ -95,6 +95,14 @@ def test_rows_data_and_drawing(finished):
     assert written["yield"]["met"] == study.account.share.met
     assert study.plot.read_text().startswith("<?xml")
     assert study.rows.equals(frame)
+
+
+def test_values_that_are_all_alike_are_drawn(tmp_path):
+    goal = {"heading": "S11 (dB)", "decimals": 2, "at_least": None, "at_most": -15.0, "design": -17.3}
+    goal |= {"q05": -17.3, "q95": -17.3}
+    alike = np.full(400, -17.3) + np.arange(400) % 2 * 4e-15  # a range of one unit in the last place
+    path = draw_spreads(tmp_path / "a.svg", {"goals": [goal], "yield": {"text": "100 %"}}, [alike], title="g0000-i0000")
+    assert path.stat().st_size > 1000
 
 
 def test_the_same_seed_gives_the_same_antennas(finished):
