@@ -34,6 +34,7 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
       feeds    choke_ring_feed                                 7 to 9.5 dBi
       dishes   reflector                                        23 to 40 dBi
                cassegrain                                       29 to 42 dBi
+               ring_focus                                       28 to 42 dBi
                splash_plate                                     26 to 40 dBi
       rods     dielectric_rod                                   11 to 18 dBi
     """  # noqa: D301 - \b is click's

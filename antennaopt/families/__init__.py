@@ -23,6 +23,7 @@ from antennaopt.families import (
     patch,
     profile_horn,
     reflector,
+    ring_focus,
     shaped_lens,
     shell_lens,
     splash_plate,
@@ -52,6 +53,7 @@ FAMILIES: dict[str, Family] = {
         lens_horn,
         reflector,
         cassegrain,
+        ring_focus,
         splash_plate,
         outline,
     )

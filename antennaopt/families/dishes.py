@@ -124,13 +124,14 @@ def round_the_tube(designs: Designs, vertex: np.ndarray) -> np.ndarray:
     return joined((r, z), (back_r[:, ::-1], back_z[:, ::-1]))
 
 
-def dish_faults(feed: Family, design: Mapping[str, float], vertex: float) -> Iterator[str]:
+def dish_faults(feed: Family, design: Mapping[str, float], vertex: float, ring: float = 0.0) -> Iterator[str]:
     """Yield what is wrong with a dish round the tube: too small, in the feed, or behind the tube.
 
     Args:
         feed: Family of the feed.
         design: Every parameter, SI.
-        vertex: As of `round_the_tube`, m.
+        vertex: Height of the lowest place of the reflecting surface, m.
+        ring: Radius, m, up to which that surface is flat.
     """
     designs = stack([design])
     diameter, thickness = design["reflector.diameter"], design["reflector.thickness"]
@@ -143,13 +144,13 @@ def dish_faults(feed: Family, design: Mapping[str, float], vertex: float) -> Ite
     section = feed.outline(design)
     bodies = [*section.conductors[1:], *(one.corners for one in section.dielectrics if not one.fills_feed)]
     lowest = min([0.0, *(float(one[:, 1].min()) for one in bodies)])
-    over = vertex + radius**2 / (4 * focal) - lowest
+    over = vertex + max(radius - ring, 0.0) ** 2 / (4 * focal) - lowest
     if over > 0:
         yield (
             f"reflector.focal_ratio = {design['reflector.focal_ratio']:.4g} puts the dish {over * 1e3:.4g} mm too far "
             "forward, into the feed; raise it, or lower reflector.defocus or what sets the distance of the focus"
         )
-    back = vertex + design["feed.outer_radius"] ** 2 / (4 * focal) - thickness
+    back = vertex + max(design["feed.outer_radius"] - ring, 0.0) ** 2 / (4 * focal) - thickness
     if back < -design["feed.length"]:
         yield (
             f"feed.length = {design['feed.length'] * 1e3:.4g} mm ends in front of the dish's back (must be >= "

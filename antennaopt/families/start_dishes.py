@@ -63,6 +63,37 @@ def cassegrain(gain: float) -> Start:
     )
 
 
+def ring_focus(gain: float) -> Start:
+    """Return the start of a ring-focus antenna with a conical horn."""
+    d, ratio, horn, half = aperture(gain, 0.5), 0.3, 1.2, 36.0
+    sub = max(0.22 * d, 3.0)
+    focal, edge, width = ratio * d, sub / 2 / math.tan(math.radians(half) / 2), (d - sub) / 2
+    tip = sub / 2 * (focal / width - width / (4 * focal))
+    ring = (edge - tip - math.hypot(sub / 2, tip)) / 2
+    return Start(
+        about=(
+            f"G = 0.5 (pi d)^2 gives a dish of d = {d:.3g} wavelengths, and {sub / d:.2g} of it the sub-reflector,",
+            f"whose edge the horn lights at {half:g} degrees to about -10 dB. The feed's axis lights the dish's rim,",
+            "so the aperture is lit evenly, and nothing comes back into the feed. The tube reaches behind the dish.",
+        ),
+        entries=(
+            around("horn.length", horn, 0.6, 1.3, "from the feed to the aperture"),
+            around("horn.aperture_radius", 27.5 / half, 0.75, 1.3, "of the inside", least=1.05 * FEED_RADIUS),
+            HORN_WALL,
+            Fixed(name="reflector.feed", value="conical_horn", why="family of the feed"),
+            around("reflector.diameter", d, 0.9, 1.15, "of the reflecting surface"),
+            Gene(name="reflector.focal_ratio", best=ratio, low=0.26, high=0.36, why="focal ratio F/D", unit=""),
+            Gene(name="reflector.defocus", best=0.0, low=-0.2, high=0.2, why="from the feed's focus to its mouth"),
+            _METAL,
+            around("subreflector.diameter", sub, 0.85, 1.15, "of the sub-reflector and the ring"),
+            Gene(name="subreflector.half_angle", best=half, low=30.0, high=44.0, why="of its edge, degrees", unit=""),
+            Fixed(name="subreflector.thickness", value=2 * WALL, why="over the ellipse", unit="lam"),
+        ),
+        goals=_GOALS,
+        feed_length=max(1.4 * focal - 0.7 * ring, 1.5),
+    )
+
+
 def splash_plate(gain: float) -> Start:
     """Return the start of a splash-plate antenna."""
     d, ratio = aperture(gain, 0.5), 0.27

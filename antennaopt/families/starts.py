@@ -18,6 +18,7 @@ RULES = {
     "choke_ring_feed": Rule(lowest=7.0, highest=9.5, make=start_horns.choke_ring_feed),
     "reflector": Rule(lowest=23.0, highest=40.0, make=start_dishes.reflector),
     "cassegrain": Rule(lowest=29.0, highest=42.0, make=start_dishes.cassegrain),
+    "ring_focus": Rule(lowest=28.0, highest=42.0, make=start_dishes.ring_focus),
     "splash_plate": Rule(lowest=26.0, highest=40.0, make=start_dishes.splash_plate),
     "dielectric_rod": Rule(lowest=11.0, highest=18.0, make=start_lenses.dielectric_rod),
 }

@@ -227,6 +227,20 @@ CASES = {
         low=14e-3,
         high=17e-3,
     ),
+    "ring_focus": Case(
+        design={
+            **FEED,
+            "reflector.diameter": 52e-3,
+            "reflector.focal_ratio": 0.25,
+            "reflector.thickness": 0.8e-3,
+            "subreflector.diameter": 18e-3,
+            "subreflector.half_angle": 50.0,
+            "subreflector.thickness": 0.8e-3,
+        },
+        gene="subreflector.diameter",
+        low=17e-3,
+        high=18.5e-3,
+    ),
     "splash_plate": Case(
         design={
             **FEED,
