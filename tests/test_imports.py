@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
@@ -258,6 +260,13 @@ def test_workers_stay_light() -> None:
             heavy = [library for library in HEAVY if within(target, library) and ON_DEMAND.get(name) != library]
             assert heavy == [], f"{name} imports {target}"
     assert "fdtd.axisymmetric.simulation" in seen
+
+
+def test_families_load_no_interpolation() -> None:
+    """SciPy's takes 0.15 s of every process that starts, and the families whose curves need it load it then."""
+    code = "import antennaopt.farm.task, antennaopt.experiment, sys; print('scipy.interpolate' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False"]
 
 
 def test_the_walker_sees_every_form() -> None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from antennaopt.families.family import Designs, Family, numbered, polygon_scene, stack
 from antennaopt.families.parameters import DIELECTRIC_ORDERS, FEED, AtLeast, Parameter, Part, choice, length, material
@@ -31,6 +30,8 @@ _FINE = 4096  # places at which the lens's curve is compared with the wall
 
 def _thickness(designs: Designs, share: np.ndarray) -> np.ndarray:
     """Return what the curved face adds to the rim's thickness, m, (batch, places), at shares of the mouth's radius."""
+    from scipy.interpolate import PchipInterpolator
+
     a, start, height = (designs[name][:, None] for name in ("horn.aperture_radius", "feed.inner_radius", "horn.length"))
     if "lens.thickness.0" in designs:
         given = numbered(designs, "lens.thickness")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, numbered, on_feed, stack
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, entries, length, material
@@ -21,6 +20,8 @@ _SAMPLES = 33  # a piece; between two the surface is 0.1 um further out at most
 
 def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     """Angles from the axis, rad (pieces + 1,), and cubics of R between, m (4, pieces, batch), highest power first."""
+    from scipy.interpolate import PchipInterpolator
+
     radii = numbered(designs, "lens.radii")
     theta = np.linspace(0.0, np.pi / 2, len(radii))
     mirrored = np.concatenate([radii[:0:-1], radii])

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from antennaopt.families.family import LENS_BASE, Designs, Family, on_feed, spread, stack
 from antennaopt.families.parameters import (
@@ -138,6 +137,8 @@ _ANGLES = np.linspace(np.pi / 2, 0.0, _FINE + 1)
 
 def _profile(radii: np.ndarray) -> np.ndarray:
     """Return distances from the aperture's centre at `_ANGLES`, m, (batch, points), through given ones."""
+    from scipy.interpolate import PchipInterpolator
+
     theta = np.linspace(0.0, np.pi / 2, len(radii))
     mirrored = np.concatenate([radii[:0:-1], radii])
     curve = PchipInterpolator(np.concatenate([-theta[:0:-1], theta]), mirrored, axis=0)
