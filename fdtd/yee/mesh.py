@@ -108,6 +108,29 @@ def huygens_box(grid: Grid) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+def check_inside(scene: Scene, grid: Grid) -> None:
+    """Check that the Huygens box holds the whole scene, or its far field would miss what is outside.
+
+    Raises:
+        ConfigError: Something reaches through an open face of the box.
+    """
+    box = huygens_box(grid)
+    for axis, name in enumerate("xyz"):
+        ends = [end for thing in (*scene.blocks, *scene.sheets) for end in _pair(getattr(thing, name))]
+        for side, cells in enumerate(grid.layers[2 * axis : 2 * axis + 2]):
+            limit = float(grid.planes[axis][box[axis][side]])
+            reach = (max if side else min)(ends, default=limit)
+            if cells and (reach > limit if side else reach < limit):
+                raise ConfigError(
+                    f"the scene reaches to {name} = {reach:g} m, beyond the Huygens box at {limit:g} m: the far field "
+                    "would miss a part; end it inside, widen the margin, or close that face"
+                )
+
+
+def _pair(value: float | tuple[float, float]) -> tuple[float, float]:
+    return value if isinstance(value, tuple) else (value, value)
+
+
 def _edge_cell(scene: Scene, cell: float) -> float:
     """Half the thinnest dielectric, and at most the cells of the densest."""
     for block in scene.blocks:

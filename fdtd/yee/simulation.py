@@ -15,7 +15,7 @@ from fdtd.farfield.box import HuygensBox
 from fdtd.waveforms import Pulse, short_pulse_for
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, fill
-from fdtd.yee.mesh import huygens_box
+from fdtd.yee.mesh import check_inside, huygens_box
 from fdtd.yee.ports import PortColumns, port_columns, transform
 from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, rest_of_transform, ringing_rates
@@ -177,7 +177,8 @@ def solve(
         progress: Called at every look at the energy.
 
     Raises:
-        ConfigError: There is no port, it touches no metal, or a sheet lies between lattice planes.
+        ConfigError: There is no port, it touches no metal, a sheet lies between lattice planes, or the scene reaches
+            through the Huygens box.
     """
     stepper = stepper or Stepper()
     wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
@@ -185,6 +186,7 @@ def solve(
         raise ConfigError("scene.port is missing; give the scene a LumpedPort")
     if stepper.backend not in YEE_BACKENDS:
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
+    check_inside(scene, grid)
     media = fill(scene, grid)
     port = port_columns(scene.port, grid, media)
     lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]

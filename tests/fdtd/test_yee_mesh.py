@@ -131,6 +131,10 @@ REFUSED = {
         Scene(sheets=(Sheet(z=2, x=(1, 5), y=(1, 5)),), port=LumpedPort(x=3, y=3, z=(2, 3.5))),
         r"port\.z = 3\.5 m lies between",
     ),
+    "through the Huygens box": (
+        Scene(sheets=(Sheet(z=2, x=(1, np.inf), y=(1, 5)),), port=LumpedPort(x=3, y=3, z=(2, 4))),
+        r"reaches to x = inf m, beyond the Huygens box at 9 m",
+    ),
     "no port": (Scene(sheets=(Sheet(z=2, x=(1, 5), y=(1, 5)),)), r"scene\.port is missing"),
 }
 
