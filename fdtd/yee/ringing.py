@@ -66,10 +66,10 @@ def continued(samples: np.ndarray, dt: float, rates: np.ndarray, count: int) -> 
     """
     if not len(rates) or count <= len(rates):
         return samples
-    length = min(int(np.log(1e4) / -rates.real.max() / dt), _LONGEST * len(samples))
+    length = min(int(np.log(1e4) / -np.max(np.real(rates)) / dt), _LONGEST * len(samples))
     first = amplitudes(rates, dt, count) @ samples[-count:]
     steps = np.arange(length)
     rest = np.zeros(length)
     for value, rate in zip(first, rates, strict=True):
-        rest += (value * np.exp(rate * dt * steps)).real
+        rest += np.real(value * np.exp(rate * dt * steps))
     return np.concatenate([samples, rest])
