@@ -1,9 +1,10 @@
-"""`bench sweep` in space: a closed cavity of Yee's lattice, and the heat equation, from noise on one core."""
+"""`bench sweep` in space: a closed cavity of Yee's lattice and the heat equation, from noise, by a core or a device."""
 
 from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from antennaopt.bench.runner import in_turns, rates
 from antennaopt.machine import processor_name
 from fdtd.errors import Unsuitable
-from fdtd.stencils import SPATIAL
+from fdtd.stencils import SPATIAL, Formula
 from fdtd.stencils.sums import heat_weights
 
 _CELL_STEPS = 100e6  # of one timing
@@ -26,7 +27,7 @@ def box_rows(stencil: str, size: int, backend: str, precision: str, repeat: int)
     Args:
         stencil: One of `fdtd.stencils.SPATIAL`.
         size: Cells along a side.
-        backend: "cpu".
+        backend: "cpu" or "cuda".
         precision: "float32" or "float64".
         repeat: Timings, of which the median.
 
@@ -36,13 +37,12 @@ def box_rows(stencil: str, size: int, backend: str, precision: str, repeat: int)
     Raises:
         Unsuitable: The backend has no loops for it.
     """
-    if backend != "cpu":
-        raise Unsuitable(f"backend = {backend!r} steps no {stencil} (allowed: cpu); use --backend cpu")
-    from fdtd.backends.cpu.boxes import step_box
-
+    if backend not in ("cpu", "cuda"):
+        raise Unsuitable(f"backend = {backend!r} steps no {stencil} (allowed: cpu, cuda); use --backend cpu")
     formula = SPATIAL[stencil].formula
     assert formula is not None  # noqa: S101 - all of them have one
-    steps, shape = max(4, int(_CELL_STEPS / size**3)), (size, size, size)
+    faster, shape = 20 if backend == "cuda" else 1, (size, size, size)
+    steps = max(4, int(faster * _CELL_STEPS / size**3))
     noise = np.random.default_rng(1)
     if formula.exchanged:
         state = np.repeat(noise.standard_normal((1, *shape), dtype=np.float32), 2, axis=0).astype(precision)
@@ -54,9 +54,11 @@ def box_rows(stencil: str, size: int, backend: str, precision: str, repeat: int)
             "spacings": np.full((len(formula.spacings), size), _COURANT, precision),
         }
 
+    advance, name = (_on_device if backend == "cuda" else _on_a_core)(formula, state, given)
+
     def timed(count: int) -> float:
         start = time.perf_counter()
-        step_box(formula, state, count, **given)
+        advance(count)
         return size**3 * count / (time.perf_counter() - start)
 
     timed(2)  # compile and touch the memory
@@ -66,7 +68,7 @@ def box_rows(stencil: str, size: int, backend: str, precision: str, repeat: int)
             "stencil": stencil,
             "scheme": "one_step",
             "backend": backend,
-            "device": processor_name(),
+            "device": name,
             "dtype": precision,
             "shape": list(shape),
             "batch": 1,
@@ -75,3 +77,30 @@ def box_rows(stencil: str, size: int, backend: str, precision: str, repeat: int)
             **rates(measured, statistics.median(measured)),
         }
     ]
+
+
+Advance = Callable[[int], None]
+"""Takes that many steps, and returns when they are done."""
+
+
+def _on_a_core(formula: Formula, state: np.ndarray, given: dict[str, Any]) -> tuple[Advance, str]:
+    from fdtd.backends.cpu.boxes import step_box
+
+    def advance(steps: int) -> None:
+        step_box(formula, state, steps, **given)
+
+    return advance, processor_name()
+
+
+def _on_device(formula: Formula, state: np.ndarray, given: dict[str, Any]) -> tuple[Advance, str]:
+    from fdtd.backends import cuda
+    from fdtd.backends.cuda.boxes import Box
+
+    device = cuda.device()
+    box = Box(device, formula, state, **given)
+
+    def advance(steps: int) -> None:
+        box.advance(steps)
+        device.synchronize()
+
+    return advance, device.name

@@ -71,7 +71,7 @@ def matrix_table(rows: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]
             pair = [row for row in rows if row["stencil"] == stencil and row["scheme"] == scheme]
             works = [row["backend"] + ("*" if "diagonal_only" in row else "") for row in pair if row["works"]]
             line.append(" ".join(works) or "-")
-            if stencil not in SPATIAL or scheme == ALL_SCHEMES[0]:  # one reason for all schemes
+            if stencil not in SPATIAL or scheme == ALL_SCHEMES[-1]:  # one reason for all schemes
                 reasons += [
                     f"{stencil}, {scheme}: {row['reason']}"
                     for row in pair

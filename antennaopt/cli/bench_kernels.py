@@ -212,7 +212,7 @@ def grid_shape(text: str) -> tuple[int, int]:
     "stencils",
     metavar="NAME",
     multiple=True,
-    help="tmz, tez or bor, which are all by default; yee3d, heat7 or heat19, on the CPU; may be repeated.",
+    help="tmz, tez or bor, which are all by default; yee3d, heat7 or heat19; may be repeated.",
 )
 @click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
 @click.option(

@@ -70,8 +70,8 @@ def check_pair(stencil: str, scheme: str) -> None:
     """
     if scheme not in SCHEMES:
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
-    if stencil in SPATIAL:
-        raise Unsuitable(f"{scheme} steps lattices with two axes on a device, and {stencil} has three; use the CPU")
+    if stencil in SPATIAL and scheme != "one_step":
+        raise Unsuitable(f"{scheme} steps lattices with two axes, and {stencil} has three; use one_step")
     if (stencil, scheme) in _NEVER:
         raise Unsuitable(f"{scheme} does not suit {stencil}: {_NEVER[stencil, scheme]}")
 

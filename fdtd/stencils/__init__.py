@@ -28,7 +28,9 @@ TEZ = planar(TEZ_FORMULA)
 COUPLED_TEZ = planar(COUPLED_TEZ_FORMULA)
 JACOBI5 = planar(JACOBI5_FORMULA)
 
-FORMULAS = (TMZ_FORMULA, TEZ_FORMULA, COUPLED_TEZ_FORMULA, JACOBI5_FORMULA)
+FORMULAS = (
+    TMZ_FORMULA, TEZ_FORMULA, COUPLED_TEZ_FORMULA, JACOBI5_FORMULA, YEE3D_FORMULA, HEAT7_FORMULA, HEAT19_FORMULA,
+)  # fmt: skip
 """Formulas whose text kernels are made from."""
 
 STENCILS: dict[str, Stencil] = {stencil.name: stencil for stencil in (BOR, TMZ, TEZ, JACOBI5)}
@@ -37,4 +39,4 @@ STENCILS: dict[str, Stencil] = {stencil.name: stencil for stencil in (BOR, TMZ, 
 SPATIAL: dict[str, Stencil] = {
     formula.name: spatial(formula) for formula in (YEE3D_FORMULA, HEAT7_FORMULA, HEAT19_FORMULA)
 }
-"""Stencils in space, by name: loops on the CPU in a closed box; no scheme steps them on a device."""
+"""Stencils in space, by name, in a closed box; of the schemes only one_step steps them."""

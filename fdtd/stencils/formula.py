@@ -135,6 +135,11 @@ class Formula:
         shifts = [(0,) * len(self.axes), *(shift for some in self.reads(phase).values() for shift in some)]
         return tuple((min(axis), max(axis)) for axis in zip(*shifts, strict=True))
 
+    def first(self, phase: int, name: str) -> tuple[int, ...]:
+        """Return the first cell along each axis that has all that an update reads."""
+        reads = (one for one in walk(self.indexed_phases[phase][name]) if isinstance(one, Read))
+        return tuple(max(self.rim, *(-by for by in axis)) for axis in zip(*(one.shift for one in reads), strict=True))
+
     def low(self, phase: int) -> int:
         """Return the cells before its own that a phase reads, along the worst axis."""
         return max(-first for first, _ in self.window(phase))

@@ -166,10 +166,8 @@ class _Rows(_Writer):
     def _groups(self) -> dict[Place, list[str]]:
         """Return the updates by the first cell along each axis that has all that they read."""
         found: dict[Place, list[str]] = {}
-        for name, term in self.formula.indexed_phases[self.phase].items():
-            shifts = [one.shift for one in walk(term) if isinstance(one, Read)]
-            first = tuple(max(self.formula.rim, *(-by for by in axis)) for axis in zip(*shifts, strict=True))
-            found.setdefault(first, []).append(name)
+        for name in self.formula.indexed_phases[self.phase]:
+            found.setdefault(self.formula.first(self.phase, name), []).append(name)
         return found
 
     def _group(self, first: int, names: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """CUDA text of a formula: `struct Stencil`, whose phases read and write one cell through the accessor of a scheme.
 
 An accessor `Here` gives `field(plane, dj, di)` and `coefficient(which, dj, di)` (in space `dk` before these),
-`stretched(derivative, difference)`, `parity` of the step, `inner()` where the rim stays; in space `spacing(which, at)`.
+`stretched(derivative, difference)`, `parity` of the step, `inner()` where the rim stays; in space also
+`spacing(which, index)` and `after(x, y, z)`, whether it has that many cells before it.
 Schemes call, for each phase, `compute`, which reads, then `store`, so that the loads of several cells can be under way.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fdtd.stencils import Formula
 from fdtd.stencils.terms import (
+    AXES,
     Along,
     Minus,
     Negative,
@@ -134,6 +136,7 @@ class _Phase:
 
     def __init__(self, formula: Formula, phase: int) -> None:
         self._formula, self._terms = formula, dict(formula.indexed_phases[phase])
+        self._phase = phase
         self._early = {one.name for one in formula.phases[phase].early}
         self._components = {one.name for one in formula.components}
         self._names: dict[Term, str] = {}
@@ -214,9 +217,9 @@ class _Phase:
 
     def _outputs(self) -> Iterator[str]:
         later = []
-        for at, term in enumerate(self._terms.values()):
+        for at, (name, term) in enumerate(self._terms.items()):
             if not isinstance(term, Where):
-                yield f"out.at[{at}] = {self.text(term)};"
+                yield f"out.at[{at}] = {self._from_the_walls(name, self.text(term))};"
                 continue
             other = "real(0)" if term.otherwise is None else self.text(term.otherwise)
             condition = f"{self.text(term.coefficient)} != real(0)"
@@ -226,6 +229,13 @@ class _Phase:
                 yield f"out.at[{at}] = {other};"
                 later.append(f"if ({condition}) out.at[{at}] += {self.text(_extra(term))};")
         yield from later
+
+    def _from_the_walls(self, name: str, value: str) -> str:
+        """In space, keep what stands where cells before are missing; in the plane coefficients are zero there."""
+        first = self._formula.first(self._phase, name)
+        if len(first) < 3 or not any(first):
+            return value
+        return f"c.after({', '.join(map(str, first))}) ? {value} : c.field({name.upper()})"
 
     def _named(self, term: Term) -> str:
         text, name = self.text(term), f"v{len(self._names)}"
@@ -243,8 +253,9 @@ class _Phase:
                 kind = "field" if name in self._components else "coefficient"
                 plane = "old" if self._formula.exchanged else name.upper()
                 return f"c.{kind}({', '.join([plane, *_shift(shift)])})"
-            case Along(name, _, shift):
-                return f"c.spacing({', '.join([name.upper(), *_shift((shift,))])})"
+            case Along(name, axis, shift):
+                which = [one.name for one in self._formula.spacings].index(name)
+                return f"c.spacing({which}, c.{'ijk'[AXES.index(axis)]}{f' + {shift}' if shift else ''})"
             case Weight(name):
                 return f"P.{name}"
             case Stretched(axis, half, difference):
