@@ -1,21 +1,30 @@
 """Which solver solves a family: the only place that chooses between them.
 
 A solver is a pair: `plan` chooses the lattice and steps that the antennas of a study share, `evaluate` turns designs
-and that plan into outcomes. Both are imported when they are asked for: planning needs no kernels.
+and that plan into outcomes. Both are imported when they are asked for: planning needs no kernels, and `--help` no
+families.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families import Family, kind
+
+if TYPE_CHECKING:
+    from antennaopt.families import Family
+
+
+def _known(family: str | Family) -> Family:
+    from antennaopt.families import kind
+
+    return kind(family)
 
 
 def planner_of(family: str | Family) -> Callable[..., Any]:
     """Return `plan(family, lower, upper, settings)` of the family's solver; see `antennaopt.solve.plan.plan`."""
-    if kind(family).solver == "yee":
+    if _known(family).solver == "yee":
         from antennaopt.solve.yee_plan import plan as plan_in_space
 
         return plan_in_space
@@ -29,7 +38,7 @@ def evaluator_of(family: str | Family) -> Callable[..., Any]:
 
     See `antennaopt.solve.evaluate.evaluate`.
     """
-    if kind(family).solver == "yee":
+    if _known(family).solver == "yee":
         from antennaopt.solve.yee import evaluate as evaluate_in_space
 
         return evaluate_in_space
@@ -44,7 +53,7 @@ def backend_for(family: str | Family, name: str) -> str:
     Raises:
         ConfigurationError: The solver does not run on that backend.
     """
-    known = kind(family)
+    known = _known(family)
     if known.solver != "yee":
         return name
     if name not in ("auto", "cpu", "reference"):
