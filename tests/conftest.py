@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from required import required
+
+settings.register_profile("no clock", deadline=None)
+settings.load_profile("no clock")
 
 Measured = Callable[..., float]
 

@@ -4,7 +4,7 @@ A current along z radiates a pulse centred at 14 cells a wavelength, five cells 
 from it, and up to 2 x 5 x tan(60 degrees) = 17 cells along y, see waves that it reflects at up to 60 degrees. All other
 faces are so far away that nothing comes back in time; the direct wave is taken off by a run where x- is too.
 
-Measured with 8 cells: -83 dB at 11 degrees, -92 dB at 60 degrees; the target of issue 16 is -60 dB.
+Measured with 8 cells: -83 dB at 11 degrees, -92 dB at 60 degrees; the target is -60 dB.
 """
 
 from __future__ import annotations

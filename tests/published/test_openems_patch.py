@@ -2,7 +2,7 @@
 
 The patch is 16 x 20 mm on 1.6 mm of permittivity 2.2, a ground of 30 x 30 mm, fed 4 mm from its middle. Equal lines
 leave equal errors of the mesh: what differs is how the programs treat the substrate's surface, the port and the layers.
-The resonance, where |S11| is least, may differ by 1 % (issue 16); it is read in steps of 5 MHz.
+The resonance, where |S11| is least, may differ by 1 %; it is read in steps of 5 MHz.
 
 Measured: both 5.830 GHz; S11 0.017 apart at most, directivity 0.007 dB (7.55 and 7.54 dBi). The bounds are these and
 half, and one step of the frequency.

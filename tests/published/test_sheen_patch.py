@@ -1,5 +1,6 @@
-"""The patch of Sheen, Ali, Abouzahra & Kong, IEEE Trans. Microw. Theory Tech. 38 (1990) 849, on the paper's own cells.
+"""The patch of Sheen, Ali, Abouzahra and Kong (1990), on the paper's own cells.
 
+The paper is IEEE Transactions on Microwave Theory and Techniques 38 (1990) 849.
 Cells of 0.389 x 0.400 x 0.265 mm: a patch of 32 x 40 cells (12.45 x 16.00 mm) on three cells of permittivity 2.2 over a
 ground plane, fed by a line of six cells (2.33 mm) that begins five cells from the patch's corner. Edges stand on
 lattice lines, as the paper's did, so no edge is corrected here.
@@ -9,7 +10,7 @@ planes; what the line does to a wave between them comes from a second run, in wh
 So neither the port's mismatch nor a formula for the line enters.
 
 The paper's curve has its main resonance at 7.5 GHz and the next near 10; openEMS on comparable meshes 7.45 to 7.58 GHz.
-The bound is 1 % of the paper's (issue 16). Measured: 7.445 GHz, 0.73 % below the paper's and 5 MHz below openEMS's
+The bound is 1 % of the paper's. Measured: 7.445 GHz, 0.73 % below the paper's and 5 MHz below openEMS's
 least; next 9.98 GHz; -16.5 dB at the resonance.
 """
 

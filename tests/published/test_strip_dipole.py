@@ -8,7 +8,7 @@ resonate at 2.998 GHz with 72.6 ohm, 21 at 3.003 GHz with 72.3 ohm.
 On the lattice the strip has a line along its axis and its edges a third of a cell beyond the last line. A quarter of
 space is stepped; the walls x = 0 and y = 0 are magnetic, z = 0 is electric. The port is as wide as the strip: a single
 column is a thin filament across the gap, whose inductance lowers the resonance of a 2 mm strip by 2.5 % more.
-Tolerances are those of issue 16, 1 % and 5 ohm. Measured: 0.41 % low, 0.5 ohm low; with half the cells along the strip
+Tolerances: 1 % and 5 ohm. Measured: 0.41 % low, 0.5 ohm low; with half the cells along the strip
 0.25 % and 0.3 ohm. A strip of 2 mm: 0.49 % and 2.0 ohm.
 """
 
