@@ -48,6 +48,11 @@ def stencils(names: tuple[str, ...], json_file: str | None) -> None:
 
     rows = stencil_rows()
     known = [row["stencil"] for row in rows]
+    if json_file in known:
+        raise ConfigurationError(
+            f"--json {json_file} would write a file of that name; name stencils before the option "
+            f"(antennaopt stencils {json_file} --json), or write --json ./{json_file}"
+        )
     for name in names:
         if name not in known:
             raise ConfigurationError(f"stencil {name} is not known; use one of {', '.join(known)}")
@@ -68,7 +73,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _details(row: Mapping[str, Any]) -> str:
-    counts = ", ".join(f"{row[name]} {name.replace('_', '-')}" for name in _COUNTS if row[name] is not None)
+    counts = ", ".join(_counted(row[name], name.replace("_", "-")[:-1]) for name in _COUNTS if row[name])
     places = [
         f"{name} ({', '.join(f'{place:g}' for place in at)})" if at else name for name, at in row["components"].items()
     ]
@@ -77,11 +82,11 @@ def _details(row: Mapping[str, Any]) -> str:
         ["components", ", ".join(places)],
         ["coefficients", ", ".join(row["coefficients"]) or "none a cell"],
         ["operations", f"{row['operations']}" + (f": {counts}" if counts else "")],
-        ["bytes, float32", f"{row['fused_bytes']} fused, {row['split_bytes']} in {row['phases']} launches"],
+        ["bytes, float32", f"{row['fused_bytes']} fused, {row['split_bytes']} in {_counted(row['phases'], 'launch')}"],
         ["halo of a step", _halo(row)],
         ["limit", row["limit"]],
         ["steps it", _schemes(row)],
-        *(["not", reason] for reason in row["unsuitable"].values()),
+        *(["not on a GPU", reason] for reason in row["unsuitable"].values()),
     ]
     return row["stencil"] + "\n" + "\n".join(f"  {name:<15} {text}" for name, text in lines)
 
@@ -93,6 +98,11 @@ def _schemes(row: Mapping[str, Any]) -> str:
 
 
 _COUNTS = ("additions", "multiplications", "multiply_adds")
+
+
+def _counted(count: int, what: str) -> str:
+    """Return a number with its noun, which is in the plural unless the number is 1."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
 
 
 def _halo(row: Mapping[str, Any]) -> str:

@@ -39,3 +39,20 @@ def test_an_unknown_name_is_refused(call) -> None:
     code, _, err = call("stencils", "3d")
     assert code == 2
     assert "stencil 3d is not known; use one of bor, tmz, tez, jacobi5, yee3d, heat7, heat19" in err
+
+
+def test_counts_have_their_noun_and_none_is_zero(call) -> None:
+    """heat19: 16 sums, one product of its own, two that are fused; one launch a step. bor has no product of its own."""
+    _, out, _ = call("stencils", "heat19", "bor")
+    assert "19: 16 additions, 1 multiplication, 2 multiply-adds" in out
+    assert "20: 10 additions, 10 multiply-adds" in out
+    assert "8 in 1 launch\n" in out
+    assert "72 in 2 launches\n" in out
+
+
+def test_a_name_after_json_is_no_file(call, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = call("stencils", "--json", "yee3d")
+    assert code == 2
+    assert "name stencils before the option (antennaopt stencils yee3d --json)" in err
+    assert not list(tmp_path.iterdir())
