@@ -51,9 +51,10 @@ def check(experiment: Experiment) -> None:
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Return what may surprise: modes other than TE11 that the guide carries, goals that hardly make sense."""
+    """Return what may surprise: other modes than TE11 in the guide, new starts that never come, odd goals."""
+    of_search = [*_restart_warnings(experiment.evolution), *goal_warnings(experiment)]
     if experiment.kind.spatial is not None:
-        return tuple(goal_warnings(experiment))
+        return tuple(of_search)
     _, upper = experiment.bounds()
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)
@@ -72,7 +73,7 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
                 f"antenna.{entry} = {format_length(radius)} carries {mode} above {format_frequency(cutoff)}, and below "
                 f"that {without}; widen it or leave out {format_frequency(lowest)}"
             )
-    return (*found, *goal_warnings(experiment))
+    return (*found, *of_search)
 
 
 OTHER_MODES = {
@@ -114,6 +115,17 @@ def _check_restart(evolution: Evolution) -> None:
         refuse(
             f"evolution.restart_after = {after} never comes: evolution.stop.stagnation = {stagnation} ends the run "
             "first; raise stop.stagnation or remove it"
+        )
+
+
+def _restart_warnings(evolution: Evolution) -> Iterator[str]:
+    """Yield a warning where a run ends before the first new start: one comes in generation `restart_after` + 2."""
+    after, last = evolution.restart_after, evolution.generations - 2
+    if after is not None and after > last:
+        most = f" (must be <= {last}); lower it or" if last >= 1 else ";"
+        yield (
+            f"evolution.restart_after = {after} never comes in evolution.generations = {evolution.generations}{most} "
+            "remove it"
         )
 
 

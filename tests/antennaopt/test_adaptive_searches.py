@@ -273,6 +273,23 @@ def test_what_no_search_can_do_is_refused(tmp_path, changes, reason):
         read(tmp_path, LENS, *changes)
 
 
+@pytest.mark.parametrize(
+    ("after", "generations", "says"),
+    [
+        (6, 8, ""),
+        (7, 8, "restart_after = 7 never comes in evolution.generations = 8 (must be <= 6); lower it or remove it"),
+        (1, 2, "restart_after = 1 never comes in evolution.generations = 2; remove it"),
+    ],
+)
+def test_new_starts_for_which_generations_are_too_few_are_warned_of(tmp_path, after, generations, says):
+    """The first generation sets the best, so a count of N ends with generation N + 1, and N + 2 is the new start."""
+    changes = (f"evolution.restart_after={after}", f"evolution.generations={generations}", "evolution.algorithm=ga")
+    warnings = [line for line in read(tmp_path, LENS, *changes).warnings if "restart_after" in line]
+    assert warnings == ([f"evolution.{says}"] if says else [])
+    _, everyone = carried_through("ga", lambda x: 1.0, generations=generations, restart_after=after)
+    assert ("restart" in {each.operator for each in everyone}) == (not says)
+
+
 def test_a_front_cannot_be_polished(tmp_path):
     with pytest.raises(ConfigurationError, match="which searches for a front"):
         read(tmp_path, FRONT, "evolution.polish=true", "evolution.algorithm=nsga2", "evolution.population=16")
