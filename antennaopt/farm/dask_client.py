@@ -22,8 +22,8 @@ ANSWER_S = 10.0
 """How long a scheduler may take to answer a question."""
 
 
-def connect(target: Any, timeout_s: float, security: Security | None = None, loop: Any = None) -> Client:
-    """Return a client of a cluster or of a scheduler's address; a cluster brings its own certificates.
+def connect(address: str, timeout_s: float, security: Security | None = None, loop: Any = None) -> Client:
+    """Return a client of the scheduler at an address.
 
     Raises:
         TimeoutError, OSError, ValueError: No answer, or not an address.
@@ -33,7 +33,7 @@ def connect(target: Any, timeout_s: float, security: Security | None = None, loo
     client = Client.__new__(Client)
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": f"{timeout_s:g}s"}):
-            client.__init__(target, timeout=timeout_s, set_as_default=False, security=security, loop=loop)
+            client.__init__(address, timeout=timeout_s, set_as_default=False, security=security, loop=loop)
     except BaseException:
         within(5.0, lambda: client.close(timeout=3))
         raise

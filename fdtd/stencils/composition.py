@@ -24,7 +24,7 @@ def depends(formula: Formula, steps: int, component: str | None = None) -> dict[
     Args:
         formula: Update equations.
         steps: How many.
-        component: The one that is wanted; all that are kept if None.
+        component: The one that the cell is of; all that are kept if None.
 
     Returns:
         The first and last cell along each axis, relative to the cell, by name; components that do not matter are left

@@ -41,7 +41,7 @@ class Component(Term):
     Attributes:
         name: As arrays and kernels spell it.
         at: Offset along each axis, half cells: 0 at nodes, 1 at half nodes.
-        kept: Whether it is state; otherwise it is formed anew in each step.
+        kept: Whether it is state; otherwise it is formed again in each step.
     """
 
     name: str

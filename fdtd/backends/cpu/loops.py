@@ -8,9 +8,10 @@ they go on with `(spacings, weights, old)`: inverse distances `[which, index]`, 
 old one. With layers, in the plane alone, `(layers, scratch)`: an object with `cells`, `along`, `across`, `psi` as
 `fdtd.backends.cpu.planar` has it, and rows, one each of `DERIVATIVES`. A sparse phase goes on with `(places)`, rows and
 columns of its nodes.
- Where absorbing layers stretch a difference, a row of it is formed first, stretched
-where it lies in a layer, and read by the update: the layers cost nothing in the middle. Components are stepped where
-the cells that they read exist, up to the entries at the far sides that never change.
+
+Where absorbing layers stretch a difference, a row of it is formed first, stretched where it lies in a layer, and read
+by the update: the layers cost nothing in the middle. Components are stepped where the cells that they read exist, up to
+the entries at the far sides that never change.
 """
 
 from __future__ import annotations

@@ -267,10 +267,10 @@ class _Phase:
             case Sum(left, right):
                 return f"{self.text(left)} + {self._closed(right)}"
             case Minus(left, right):
-                return f"{self.text(left)} - {self._closed(right, products=True)}"
+                return f"{self.text(left)} - {self._closed(right)}"
         raise TypeError(f"{term} has no text")
 
-    def _closed(self, term: Term, products: bool = False) -> str:
+    def _closed(self, term: Term) -> str:
         """Return the text of an operand that must be formed first."""
         loose = isinstance(term, Sum | Minus | Negative) and term not in self._names
         return f"({self.text(term)})" if loose else self.text(term)
