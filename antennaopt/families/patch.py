@@ -232,7 +232,7 @@ def line_width(permittivity: float, thickness: float, resistance: float) -> floa
     a = resistance / 60 * math.sqrt((permittivity + 1) / 2)
     a += (permittivity - 1) / (permittivity + 1) * (0.23 + 0.11 / permittivity)
     narrow = 8 * math.exp(a) / (math.exp(2 * a) - 2)
-    if narrow <= 2:
+    if 0 < narrow <= 2:  # below 0 for the widest lines, where the formula does not hold
         return narrow * thickness
     b = math.pi * math.sqrt(mu_0 / epsilon_0) / (2 * resistance * math.sqrt(permittivity))
     wide = b - 1 - math.log(2 * b - 1)

@@ -19,7 +19,7 @@ from antennaopt.solve.figures import planned, with_figures
 from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
-from antennaopt.solve.solvers import evaluator_of, planner_of
+from antennaopt.solve.solvers import evaluator_of, halving_planner_of, planner_of
 from antennaopt.store.levels import level_lines, measured_lines
 
 if TYPE_CHECKING:
@@ -60,16 +60,23 @@ def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, An
     given = experiment.solver.settings
     steps = {name: 2 * count for name, count in given.step_counts().items()}
     finer = replace(given.with_cell(plan["cell"] / 2).as_solved_alone(), **steps)
-    return plan_for(experiment, finer, losses=True)
+    return plan_for(experiment, finer, losses=True, halving=plan)
 
 
-def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, losses: bool = False) -> dict[str, Any]:
+def plan_for(
+    experiment: Experiment,
+    solver: SolverSettings | None = None,
+    *,
+    losses: bool = False,
+    halving: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Plan the grid that holds every antenna within the genes' ranges, with room for tolerances.
 
     Args:
         experiment: From `load_experiment`.
         solver: In place of its own settings.
         losses: Whether the power lost in dielectrics is measured: a search does without it.
+        halving: The plan whose cell these settings halve; None where they halve none.
 
     Returns:
         The plan as JSON-able data.
@@ -84,7 +91,8 @@ def plan_for(experiment: Experiment, solver: SolverSettings | None = None, *, lo
         )
     lower, upper = experiment.reach()
     settings = solver or experiment.solver.settings
-    table = planner_of(experiment.kind)(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
+    planner = planner_of(experiment.kind) if halving is None else halving_planner_of(experiment.kind, halving)
+    table = planner(experiment.kind, lower, upper, settings.in_a_search()).to_dict()
     return table if losses else {**table, "losses": False}
 
 

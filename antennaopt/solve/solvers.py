@@ -7,7 +7,8 @@ families.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
@@ -31,6 +32,21 @@ def planner_of(family: str | Family) -> Callable[..., Any]:
     from antennaopt.solve.plan import plan
 
     return plan
+
+
+def halving_planner_of(family: str | Family, plan: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the same function for settings that halve a plan's cell, for the second mesh of a certificate.
+
+    Args:
+        family: Antenna family.
+        plan: The plan's table.
+    """
+    planner = planner_of(family)
+    if _known(family).solver == "yee":
+        from antennaopt.solve.yee_plan import YeePlan
+
+        return partial(planner, halving=YeePlan.from_dict(plan))
+    return planner
 
 
 def evaluator_of(family: str | Family) -> Callable[..., Any]:

@@ -43,6 +43,7 @@ class YeePlan:
         shape: Cells along x, y and z of the largest antenna, layers included.
         time_step: Of that antenna, s.
         precision: "float32" or "float64".
+        between: Cells between two edges of metal, at least; edges closer than that have smaller cells than `cell`.
     """
 
     frequencies: tuple[float, ...]
@@ -56,6 +57,7 @@ class YeePlan:
     shape: tuple[int, int, int]
     time_step: float
     precision: str
+    between: float = 3.0
 
     @property
     def memory_bytes(self) -> int:
@@ -74,8 +76,8 @@ class YeePlan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
-        """Return the plan that `to_dict` wrote; other keys are left out."""
-        own = {name: data[name] for name in cls.__dataclass_fields__}
+        """Return the plan that `to_dict` wrote; other keys are left out. Plans before `between` had its default."""
+        own = {name: data[name] for name in cls.__dataclass_fields__ if name in data or name != "between"}
         return cls(**{**own, "frequencies": tuple(data["frequencies"]), "shape": tuple(data["shape"])})
 
     def within(self, max_steps: int | None) -> YeePlan:
@@ -93,6 +95,8 @@ def plan(
     lower: Mapping[str, float],
     upper: Mapping[str, float],
     solver: SolverSettings | Mapping[str, Any],
+    *,
+    halving: YeePlan | None = None,
 ) -> YeePlan:
     """Choose cell and steps for every antenna between two designs.
 
@@ -101,6 +105,8 @@ def plan(
         lower: Design at the lower ends of all ranges, SI, by dotted name.
         upper: The same at the upper ends.
         solver: The experiment's settings, or a table of them.
+        halving: The plan whose cells at edges these settings halve. Between close edges cells are then halved too,
+            and none is coarser than in that plan.
 
     Raises:
         ConfigError: Nothing fits, or one antenna alone does not fit its cells.
@@ -127,6 +133,9 @@ def plan(
         time_step=1.0,
         precision=settings.precision,
     )
+    if halving is not None:
+        density = max(density, halving.cells_per_wavelength)
+        made = replace(made, cells_per_wavelength=density, between=2 * halving.between)
     if lower == upper:
         grids = [_fitting(made, known, upper)]
     else:
@@ -224,4 +233,5 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         cells_per_wavelength=plan.cells_per_wavelength,
         margin=plan.margin,
         layers=plan.layers,
+        between=plan.between,
     )

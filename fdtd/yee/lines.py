@@ -68,8 +68,8 @@ def graded(
     cells = np.diff(smoothest)
     place = int(np.argmax(np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:])))
     raise ConfigError(
-        f"planes near {smoothest[place + 1]:g} m cannot keep to growth = {growth} (cells of {cells[place]:.3g} and "
-        f"{cells[place + 1]:.3g} m); raise growth, lower cell, or move what is so close together"
+        f"planes near {smoothest[place + 1]:g} m are too close together (cells of {cells[place]:.3g} and "
+        f"{cells[place + 1]:.3g} m differ by more than a factor of {_ROUGHEST}); lower cell, or move what is there"
     )
 
 

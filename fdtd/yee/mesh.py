@@ -24,7 +24,7 @@ from fdtd.yee.lines import Span, graded
 from fdtd.yee.scene import Scene, Sheet
 
 _INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
-_FEWEST_BETWEEN = 3.0  # cells of an edge between two edges
+_GROWTH = 1.3  # largest ratio of neighbouring cells, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
 _THICKNESS = 4  # cells between two planes of metal or dielectric
 _CLEAR = 2  # cells between the Huygens box and the layers
@@ -32,13 +32,16 @@ _CLEAR = 2  # cells between the Huygens box and the layers
 
 @dataclass(frozen=True, kw_only=True)
 class _Wishes:
-    """What `layout` is asked for, lengths in m: cells at edges, wavelength at the highest frequency, margin."""
+    """What `layout` is asked for, lengths in m: cells at edges, wavelength at the highest frequency, margin.
+
+    `between` is how many cells of an edge there are between two edges, at least.
+    """
 
     cell: float
     wavelength: float
     cells_per_wavelength: float
     margin: float
-    growth: float
+    between: float
 
     def spans(self, scene: Scene, axis: int) -> list[Span]:
         """Largest cells in the dielectrics and in air."""
@@ -59,7 +62,7 @@ def layout(
     cell: float | None = None,
     margin: float | None = None,
     layers: int = 8,
-    growth: float = 1.3,
+    between: float = 3.0,
 ) -> Grid:
     """Return a lattice for a scene.
 
@@ -73,7 +76,7 @@ def layout(
             densest one.
         margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency.
         layers: Cells of the absorbing layers.
-        growth: Largest ratio of neighbouring cells.
+        between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
 
     Raises:
         ConfigError: The scene is empty, or edges stand too close together for the cell.
@@ -89,7 +92,7 @@ def layout(
         wavelength=wavelength,
         cells_per_wavelength=cells_per_wavelength,
         margin=speed_of_light / low / 5 if margin is None else margin,
-        growth=growth,
+        between=between,
     )
     planes = [_flat(scene, 0, wishes), _flat(scene, 1, wishes), _upright(scene, wishes)]
     counts = tuple(layers if face in scene.open_faces else 0 for face in FACES)
@@ -178,7 +181,7 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
     inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
     for below, above in pairwise(inner):
         spans.append(Span(low=below, high=above, cell=(above - below) / _THICKNESS))
-    return graded(flats, spans, wishes.growth)
+    return graded(flats, spans, _GROWTH)
 
 
 def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
@@ -195,11 +198,11 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     places = sorted([*hard, *(place for place, _ in edges)])
     for place, side in edges:
         gap = min(abs(place - other) for other in places if other != place)
-        cell = min(wishes.cell, gap / _FEWEST_BETWEEN)
+        cell = min(wishes.cell, gap / wishes.between)
         if cell < _SMALLEST * wishes.cell:
             raise ConfigError(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
-                f"lower cell to {gap / _FEWEST_BETWEEN / _SMALLEST:.3g} m or move them"
+                f"lower cell to {gap / wishes.between / _SMALLEST:.3g} m or move them"
             )
         if side == 0:
             anchors.append(place)
@@ -220,7 +223,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         near = min((abs(place - one) for one in anchors), default=math.inf)
         if low < place < high and near > 0.7 * wishes.cell:
             anchors.append(place)
-    return graded(_distinct(anchors, 1e-9 * wishes.cell), spans, wishes.growth, tuple(pairs))
+    return graded(_distinct(anchors, 1e-9 * wishes.cell), spans, _GROWTH, tuple(pairs))
 
 
 def _edges(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:

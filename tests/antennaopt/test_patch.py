@@ -13,9 +13,10 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_file
 from antennaopt.families import FAMILIES, SPATIAL, families, kind, parameter_of, stack
 from antennaopt.families.patch import edge_resistance, effective_permittivity, fringe, line_width
+from antennaopt.run.planning import halved_plan, plan_for
 from antennaopt.solve.port import bandwidth_of, port_of
 from antennaopt.solve.solvers import backend_for, evaluator_of, planner_of
-from antennaopt.solve.yee_plan import grid_of, scene_of
+from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
 from fdtd.errors import ConfigError
 
 
@@ -64,6 +65,17 @@ def test_line_of_50_ohm():
     There free space has 377 ohm in place of 376.73, which widens it by 0.1 %; measured 3.0779.
     """
     assert line_width(2.20, 1.27e-3, 50.0) / 1.27e-3 == pytest.approx(3.081, abs=4e-3)
+
+
+@pytest.mark.parametrize("resistance", [1.0, 5.0, 10.0, 20.0, 50.0])
+def test_lines_of_low_resistance_are_wide(resistance):
+    """The formula for narrow lines is negative below about 13 ohm here; a wide line is a parallel plate with fringes.
+
+    A plate has the width w = 377 ohm h / (R sqrt(eps)); fringes take at most (2/pi) h (1 + ln(pi w / h)) of it (Pozar,
+    eq. 3.197, without its terms of a dielectric, which take less).
+    """
+    plate = 376.73 / (resistance * 2.2**0.5)
+    assert plate - 2 / np.pi * (1 + np.log(np.pi * plate)) < line_width(2.2, 1.0, resistance) < plate
 
 
 def test_the_family_names_its_solver():
@@ -257,3 +269,25 @@ def test_every_patch_of_a_range_has_a_lattice(tmp_path):
         for axis in range(3):
             cells = np.diff(grid.planes[axis])
             assert max((cells[1:] / cells[:-1]).max(), (cells[:-1] / cells[1:]).max()) <= 2.5
+
+
+@pytest.mark.parametrize("margin", ["1 mm", "2 mm", "8 mm"])
+def test_a_certificate_halves_cells_between_close_edges(tmp_path, margin):
+    """Where patch and ground end close together, cells are a third of the distance, and half of it on the second mesh.
+
+    With `cell` alone halved both meshes were nearly the same, and the certificate trusted what it had not compared.
+    """
+    text = changed(('margin = "4 mm"', f'margin = "{margin}"'), ('cell = "2 mm"', 'cell = "3 mm"'), text=STUDY)
+    experiment = loaded(text, tmp_path)
+    plans = [plan := plan_for(experiment), halved_plan(experiment, plan)]
+    design = experiment.design({gene.name: (gene.low + gene.high) / 2 for gene in experiment.genes})
+    cells = []
+    for one in plans:
+        found = YeePlan.from_dict(one)
+        x = grid_of(found, scene_of(experiment.kind.board(design), found.design_frequency)).x
+        at = np.searchsorted(x, design["patch.length"] / 2)
+        cells.append(x[at] - x[at - 1])
+    assert cells[0] == pytest.approx(min(plans[0]["cell"], float(margin.split()[0]) * 1e-3 / 3))
+    assert cells[1] == pytest.approx(cells[0] / 2)
+    assert plans[1]["cells_per_wavelength"] >= plans[0]["cells_per_wavelength"]
+    assert YeePlan.from_dict({name: value for name, value in plans[0].items() if name != "between"}).between == 3.0
