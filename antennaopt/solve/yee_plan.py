@@ -17,6 +17,7 @@ from antennaopt.quantities import format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
 from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout
+from fdtd.yee.mesh import check_inside
 
 BYTES_PER_CELL = 160
 """Fields, coefficients and layers, in single precision, about."""
@@ -224,9 +225,9 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
     """Return the lattice of one antenna.
 
     Raises:
-        ConfigError: None can be laid out.
+        ConfigError: None can be laid out, or the antenna reaches through the Huygens box.
     """
-    return layout(
+    made = layout(
         scene,
         plan.frequencies,
         cell=plan.cell,
@@ -235,3 +236,5 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         layers=plan.layers,
         between=plan.between,
     )
+    check_inside(scene, made)
+    return made

@@ -126,7 +126,7 @@ def check_inside(scene: Scene, grid: Grid) -> None:
             if cells and (reach > limit if side else reach < limit):
                 raise ConfigError(
                     f"the scene reaches to {name} = {reach:g} m, beyond the Huygens box at {limit:g} m: the far field "
-                    "would miss a part; end it inside, widen the margin, or close that face"
+                    "would miss a part; end it inside, widen the margin (pml_distance), or close that face"
                 )
 
 

@@ -291,3 +291,9 @@ def test_a_certificate_halves_cells_between_close_edges(tmp_path, margin):
     assert cells[1] == pytest.approx(cells[0] / 2)
     assert plans[1]["cells_per_wavelength"] >= plans[0]["cells_per_wavelength"]
     assert YeePlan.from_dict({name: value for name, value in plans[0].items() if name != "between"}).between == 3.0
+
+
+def test_layers_too_close_are_refused_before_solving(call, tmp_path):
+    (tmp_path / "patch.toml").write_text(changed(('"6 mm"', '"0.2 mm"'), ('"2 mm"', '"1 mm"')))
+    code, _, err = call("validate", str(tmp_path / "patch.toml"))
+    assert code == 2 and len(err.splitlines()) == 1 and "beyond the Huygens box" in err
