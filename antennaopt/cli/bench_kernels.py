@@ -250,11 +250,13 @@ def sweep(
     for stencil in stencils:
         if stencil not in known:
             raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(known)}")
-    rows: list[dict[str, Any]] = []
+    sides: dict[str, list[int]] = {}
     for stencil in stencils or SWEPT:
         most = min(largest, LARGEST_CUBE) if stencil in SPATIAL else largest
-        wanted = sorted(set(sizes)) or sizes_up_to(most)
-        check_memory_of_cells(max(wanted), axes=3 if stencil in SPATIAL else 2)
+        sides[stencil] = sorted(set(sizes)) or sizes_up_to(most)
+        check_memory_of_cells(max(sides[stencil]), axes=3 if stencil in SPATIAL else 2)
+    rows: list[dict[str, Any]] = []
+    for stencil, wanted in sides.items():
         rows += bench_sweep(
             stencils=(stencil,), sizes=wanted, backend=name, precision=precision, repeat=repeat, told=out.told
         )

@@ -18,7 +18,7 @@ SEARCH = ROW | {
 BENCHES = {  # command line, what measures
     "evaluate": (["evaluate"], "evaluate.bench_evaluate"),
     "kernels": (["kernels"], "kernels.bench_kernels"),
-    "sweep": (["sweep"], "kernels.bench_sweep"),
+    "sweep": (["sweep", "--stencil", "tmz"], "kernels.bench_sweep"),
     "search": (["search"], "search.bench_search"),
     "search, waiting": (["search", "--workers", "2"], "search.bench_waiting"),
     "farm": (["farm", "--workers", "1"], "farm.bench_farm"),
