@@ -23,5 +23,5 @@ def cell_count(plan: Mapping[str, Any]) -> int:
 
 def lattice_text(plan: Mapping[str, Any], times: str = "x") -> str:
     """Return shape and cell for people: `54 x 94 cells of 0.514 mm`; of graded cells those at the edges of metal."""
-    edges = " at edges" if "shape" in plan else ""
-    return f"{f' {times} '.join(map(str, shape_of(plan)))} cells of {plan['cell'] * 1e3:.4g} mm{edges}"
+    most, edges = ("at most ", " at edges") if "shape" in plan else ("", "")
+    return f"{f' {times} '.join(map(str, shape_of(plan)))} cells of {most}{plan['cell'] * 1e3:.4g} mm{edges}"

@@ -69,7 +69,7 @@ def test_certificate_and_port(solved):
     assert impedance == pytest.approx(50 * (1 + s11) / (1 - s11))
     band = data["port"]["bandwidth"]
     assert 5.6e9 <= band["from_hz"] < 5.8e9 < band["to_hz"] <= 6e9
-    assert "port " in out and "cells of 2 mm at edges" in out
+    assert "port " in out and "cells of at most 2 mm at edges" in out
 
 
 def test_files(solved):
@@ -123,7 +123,7 @@ def test_a_search_writes_rows_and_a_report(study):
     assert rows.loc[0, "patch_length_mm"] == pytest.approx(planted["patch.length"] * 1e3)
     page = (folder / "report.html").read_text()
     assert "Drawing of" in page and "No field map is recorded" in page and "45 degrees" not in page
-    assert "cells of 2 mm at edges" in page
+    assert "cells of at most 2 mm at edges" in page
     assert {one.name for one in (folder / "files").iterdir()} == {"best.dxf", "best.s1p"}
     assert 'family = "patch"' in (folder / "best" / "antenna.toml").read_text()
     assert write_report(folder) == folder / "report.html"
