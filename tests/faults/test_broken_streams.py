@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import bits
@@ -68,7 +69,8 @@ def begun(tmp_path):
     def start(prefix=()):
         words = [*prefix, sys.executable, str(HERE / "cheap_lens.py"), "run", str(tmp_path), json.dumps(gate_plan)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        started.append(subprocess.Popen(words, start_new_session=True, **quiet))
+        hears = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup themselves
+        started.append(subprocess.Popen(words, start_new_session=True, preexec_fn=hears, **quiet))
         wait_until(lambda: cheap_lens.reached(gate, 13) and list(tmp_path.glob("cheap_lens/*/checkpoint/*0.json")))
         return started[0], gate
 
