@@ -17,14 +17,13 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from antennaopt.families import dishes
 from antennaopt.families.family import Designs, Family, stack, unfilled
 from antennaopt.families.parameters import Parameter, Part, length
-from antennaopt.families.profiles import distinct, joined, with_metal
+from antennaopt.families.profiles import joined, with_metal
 from antennaopt.families.shapes import Outline
 from fdtd.axisymmetric.scene import Scene
 
@@ -86,9 +85,7 @@ def _scene(feed: Family, designs: Designs) -> Scene:
 
 
 def _outline(feed: Family, design: Mapping[str, float]) -> Outline:
-    own, bodies = unfilled(feed.outline)(design), _bodies(feed, stack([design]))
-    conductors = (*own.conductors, *(distinct(one[0]) for one in bodies))
-    return replace(own, conductors=conductors, aperture=design["reflector.diameter"])
+    return dishes.outline_with(feed, design, _bodies(feed, stack([design])))
 
 
 def _gap(feed: Family, design: Mapping[str, float]) -> float:
@@ -98,10 +95,7 @@ def _gap(feed: Family, design: Mapping[str, float]) -> float:
 
 
 def _parts(feed: Family, design: Mapping[str, float]) -> Iterator[Part]:
-    yield from feed.parts(design)
-    for name in ("reflector.thickness", "subreflector.thickness"):
-        yield Part(what=name, thickness=design[name])
-    yield Part(what="the gap from the feed to the sub-reflector", thickness=_gap(feed, design), metal=False)
+    return dishes.parts_with_subreflector(feed, design, _gap(feed, design))
 
 
 def _faults(feed: Family, design: Mapping[str, float]) -> Iterator[str]:

@@ -24,8 +24,9 @@ from antennaopt.families import (
     spline_horn,
 )
 from antennaopt.families.family import Designs, Family, stack, unfilled
-from antennaopt.families.parameters import Parameter, length
-from antennaopt.families.profiles import joined
+from antennaopt.families.parameters import Parameter, Part, length
+from antennaopt.families.profiles import distinct, joined
+from antennaopt.families.shapes import Outline
 
 FEEDS = tuple(
     module.FAMILY
@@ -122,6 +123,27 @@ def round_the_tube(designs: Designs, vertex: np.ndarray) -> np.ndarray:
     back_r, back_z = r + thickness * r / (2 * focal) / slope, z - thickness / slope
     back_r[:, 0] = r[:, 0]
     return joined((r, z), (back_r[:, ::-1], back_z[:, ::-1]))
+
+
+def outline_with(feed: Family, design: Mapping[str, float], bodies: Sequence[np.ndarray]) -> Outline:
+    """Return the section of a feed with a dish's bodies of metal.
+
+    Args:
+        feed: Family of the feed.
+        design: Every parameter, SI.
+        bodies: Corners r, z of each, m, of a batch of one: (1, corners, 2).
+    """
+    own = unfilled(feed.outline)(design)
+    conductors = (*own.conductors, *(distinct(one[0]) for one in bodies))
+    return replace(own, conductors=conductors, aperture=design["reflector.diameter"])
+
+
+def parts_with_subreflector(feed: Family, design: Mapping[str, float], gap: float) -> Iterator[Part]:
+    """Yield the parts of a feed, a dish and a sub-reflector a gap, m, in front of the feed."""
+    yield from feed.parts(design)
+    for name in ("reflector.thickness", "subreflector.thickness"):
+        yield Part(what=name, thickness=design[name])
+    yield Part(what="the gap from the feed to the sub-reflector", thickness=gap, metal=False)
 
 
 def dish_faults(feed: Family, design: Mapping[str, float], vertex: float, ring: float = 0.0) -> Iterator[str]:

@@ -87,6 +87,11 @@ def length(
     )
 
 
+def length_left_out(name: str, about: str, *, example: str) -> Parameter:
+    """Return a length from 0 to 1 km that is 0 where a file leaves it out."""
+    return Parameter(name=name, about=about, example=example, unit="m", default=0.0, highest=1000.0, left_out=True)
+
+
 def choice(name: str, about: str, *choices: str) -> Parameter:
     """Return a choice between words, the first of which is the default."""
     return Parameter(
@@ -137,15 +142,7 @@ FILLING = (
         highest=100.0,
         left_out=True,
     ),
-    Parameter(
-        name="feed.plug",
-        about="Length of the cone in which the filling goes on beyond z = 0.",
-        example='"6 mm"',
-        unit="m",
-        default=0.0,
-        highest=1000.0,
-        left_out=True,
-    ),
+    length_left_out("feed.plug", "Length of the cone in which the filling goes on beyond z = 0.", example='"6 mm"'),
 )
 """What fills the feed of any family; a design has them only where its file does."""
 

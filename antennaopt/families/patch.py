@@ -14,7 +14,7 @@ import numpy as np
 from scipy.constants import c, epsilon_0, mu_0
 
 from antennaopt.families.family import Designs, Family
-from antennaopt.families.parameters import Parameter, choice, length, material
+from antennaopt.families.parameters import Parameter, choice, length, length_left_out, material
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Slab, Spatial
 from antennaopt.quantities import format_length
 
@@ -24,32 +24,20 @@ _ALL_FEEDS = ("probe", "inset", "edge")
 SUBSTRATE = (
     *material("substrate"),
     length("substrate.thickness", "Height of the patch over the ground.", example='"1.57 mm"'),
-    Parameter(
-        name="substrate.margin",
-        about="Width of substrate and ground beyond the metal of patch and line, on all sides.",
+    length_left_out(
+        "substrate.margin",
+        "Width of substrate and ground beyond the metal of patch and line, on all sides.",
         example='"8 mm"',
-        unit="m",
-        default=0.0,
-        highest=1000.0,
-        left_out=True,
     ),
-    Parameter(
-        name="substrate.length",
-        about="Length of substrate and ground along x, in place of `margin`; the patch is in their middle.",
+    length_left_out(
+        "substrate.length",
+        "Length of substrate and ground along x, in place of `margin`; the patch is in their middle.",
         example='"30 mm"',
-        unit="m",
-        default=0.0,
-        highest=1000.0,
-        left_out=True,
     ),
-    Parameter(
-        name="substrate.width",
-        about="Width of substrate and ground along y, in place of `margin`.",
+    length_left_out(
+        "substrate.width",
+        "Width of substrate and ground along y, in place of `margin`.",
         example='"30 mm"',
-        unit="m",
-        default=0.0,
-        highest=1000.0,
-        left_out=True,
     ),
 )
 PATCH = (

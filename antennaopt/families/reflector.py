@@ -20,7 +20,7 @@ import numpy as np
 from antennaopt.families import dishes
 from antennaopt.families.family import Designs, Family, stack, unfilled
 from antennaopt.families.parameters import Parameter, Part
-from antennaopt.families.profiles import distinct, joined, with_metal
+from antennaopt.families.profiles import joined, with_metal
 from antennaopt.families.shapes import Outline
 from fdtd.axisymmetric.scene import Scene
 
@@ -74,8 +74,7 @@ def _scene(feed: Family, designs: Designs) -> Scene:
 
 
 def _outline(feed: Family, design: Mapping[str, float]) -> Outline:
-    own, dish = unfilled(feed.outline)(design), distinct(_dish(feed, stack([design]))[0])
-    return replace(own, conductors=(*own.conductors, dish), aperture=design["reflector.diameter"])
+    return dishes.outline_with(feed, design, (_dish(feed, stack([design])),))
 
 
 def _parts(feed: Family, design: Mapping[str, float]) -> Iterator[Part]:
