@@ -98,30 +98,12 @@ def feed_of(design: Mapping[str, float]) -> Feed:
 
 def passes(outcome: Mapping[str, Any], feed_radius: float | None = None, feed_permittivity: float = 1.0) -> bool:
     """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
-    decay, reflected = outcome.get("decay_db"), outcome.get("s11") or ()
-    return (
-        outcome.get("status") == "ok"
-        and _all_within([math.nan if decay is None else decay], "decay")
-        and _all_within([math.hypot(*pair) for pair in reflected], "passive")
-        and _all_within(_off_one(outcome.get("contour_balance")), "contour")
-        and (balance_unmeasured(outcome) or _all_within(_off_one(outcome.get("power_balance")), "balance"))
-        and (
-            feed_radius is None
-            or _all_within(
-                [
-                    hz / _lowest_unmeasured(feed_radius, frozenset(names), feed_permittivity)
-                    for hz, names in _measured(outcome)
-                ],
-                "modes",
-            )
-        )
+    figures = _figures(outcome, feed_radius, feed_permittivity)
+    if balance_unmeasured(outcome):
+        del figures["balance"]
+    return outcome.get("status") == "ok" and all(
+        figure is not None and figure <= ONE_MESH[name] for name, figure in figures.items()
     )
-
-
-def _all_within(values: Sequence[float], check: str) -> bool:
-    """Return whether there are values and all are within the limit of a check; NaN is not."""
-    limit = ONE_MESH[check]
-    return bool(values) and all(one <= limit for one in values)
 
 
 @lru_cache(maxsize=1024)
@@ -140,7 +122,7 @@ def _figures(outcome: Mapping[str, Any], feed_radius: float | None, permittivity
     }
     if feed_radius is not None:
         figures["modes"] = _largest(
-            [hz / first_unmeasured(feed_radius, names, permittivity)[1] for hz, names in _measured(outcome)]
+            [hz / _lowest_unmeasured(feed_radius, frozenset(names), permittivity) for hz, names in _measured(outcome)]
         )
     return figures
 
