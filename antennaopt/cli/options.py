@@ -23,6 +23,15 @@ plot_option = click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf)."
 )
 json_option = click.option("--json", "json_file", metavar="FILE", help="Write the data as JSON; - is stdout.")
+
+bare_json_option = click.option(
+    "--json",
+    "json_file",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="-",
+    help="Write the data as JSON; without a file, or with -, to stdout.",
+)
 set_option = click.option(
     "--set",
     "overrides",

@@ -7,21 +7,14 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, write_json
+from antennaopt.cli.options import bare_json_option, check_writable, write_json
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
 
 @click.command(short_help="Update equations, their cost a cell, what steps them.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
-    "--json",
-    "json_file",
-    metavar="[FILE]",
-    is_flag=False,
-    flag_value="-",
-    help="Write the data as JSON; without a file, or with -, to stdout.",
-)
+@bare_json_option
 def stencils(names: tuple[str, ...], json_file: str | None) -> None:
     """List the stencils: the updates of one cell that the solvers and benchmarks step.
 

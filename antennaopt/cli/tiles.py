@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from antennaopt.cli.options import check_writable, given_options, write_json
+from antennaopt.cli.options import bare_json_option, check_writable, given_options, write_json
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.machine import read_regular
@@ -94,14 +94,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     help="Compare with rows that `bench kernels --json` wrote; may be repeated.",
 )
 @click.option("--plot", "plot_file", metavar="FILE", help="With --measured: draw prediction against measurement.")
-@click.option(
-    "--json",
-    "json_file",
-    metavar="[FILE]",
-    is_flag=False,
-    flag_value="-",
-    help="Write the data as JSON; without a file, or with -, to stdout.",
-)
+@bare_json_option
 def tiles(
     context: click.Context,
     chosen: tuple[str, ...],
