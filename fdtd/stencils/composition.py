@@ -6,6 +6,7 @@ halo that it reads and cannot form, so the cells that are formed shrink towards 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -96,9 +97,9 @@ def tile_work(formula: Formula, core: Shape, steps: int, *, units: Shape | None 
     units = units or (1,) * len(core)
     formed = 0
     for window in _windows(formula, core, steps):
-        formed += _product(tuple(-(-side // unit) * unit for side, unit in zip(window, units, strict=True)))
-    read = _product(tuple(side + low + high for side, (low, high) in zip(core, _reach(formula, steps), strict=True)))
-    return TileWork(core=_product(core), steps=steps, read=read, formed=formed / len(formula.phases))
+        formed += math.prod(tuple(-(-side // unit) * unit for side, unit in zip(window, units, strict=True)))
+    read = math.prod(tuple(side + steps * (low + high) for side, (low, high) in zip(core, formula.reach, strict=True)))
+    return TileWork(core=math.prod(core), steps=steps, read=read, formed=formed / len(formula.phases))
 
 
 def _windows(formula: Formula, core: Shape, steps: int) -> Iterator[Shape]:
@@ -108,20 +109,3 @@ def _windows(formula: Formula, core: Shape, steps: int) -> Iterator[Shape]:
         for phase in reversed(range(len(formula.phases))):
             yield window
             window = tuple(side + high - low for side, (low, high) in zip(window, formula.window(phase), strict=True))
-
-
-def _reach(formula: Formula, steps: int) -> list[tuple[int, int]]:
-    """Return the halo of a tile whose cells are all formed alike."""
-    phases = range(len(formula.phases))
-    return [
-        (steps * sum(-formula.window(phase)[at][0] for phase in phases),
-         steps * sum(formula.window(phase)[at][1] for phase in phases))
-        for at in range(len(formula.axes))
-    ]  # fmt: skip
-
-
-def _product(sides: Shape) -> int:
-    result = 1
-    for side in sides:
-        result *= side
-    return result

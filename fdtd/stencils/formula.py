@@ -135,6 +135,14 @@ class Formula:
         shifts = [(0,) * len(self.axes), *(shift for some in self.reads(phase).values() for shift in some)]
         return tuple((min(axis), max(axis)) for axis in zip(*shifts, strict=True))
 
+    @property
+    def reach(self) -> Window:
+        """Cells before and after its own that a step reads along each axis, where every phase forms all it reads."""
+        windows = [self.window(phase) for phase in range(len(self.phases))]
+        return tuple(
+            (-sum(low for low, _ in axis), sum(high for _, high in axis)) for axis in zip(*windows, strict=True)
+        )
+
     def first(self, phase: int, name: str) -> tuple[int, ...]:
         """Return the first cell along each axis that has all that an update reads."""
         reads = (one for one in walk(self.indexed_phases[phase][name]) if isinstance(one, Read))
@@ -207,13 +215,9 @@ class Formula:
             "multiplications": operations.multiplications,
             "multiply_adds": operations.multiply_adds,
             "memories": len(self.stretched),
-            "halo": {
-                axis: [sum(-self.window(p)[at][0] for p in range(len(self.phases))),
-                       sum(self.window(p)[at][1] for p in range(len(self.phases)))]
-                for at, axis in enumerate(self.axes)
-            },
+            "halo": {axis: list(cells) for axis, cells in zip(self.axes, self.reach, strict=True)},
             "limit": self.limit,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

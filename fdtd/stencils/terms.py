@@ -7,7 +7,7 @@ before and after the place where it is needed, and so on down to the arrays, whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fdtd.errors import ConfigError
@@ -238,3 +238,23 @@ def walk(term: Term) -> Iterator[Term]:
     yield term
     for part in parts(term):
         yield from walk(part)
+
+
+def arithmetic_text(term: Term, text: Callable[[Term], str], closed: Callable[[Term], str]) -> str | None:
+    """Return a sum, difference, product or negative as an expression of C or Python; None of any other term.
+
+    Args:
+        term: In an `indexed` equation.
+        text: Writes an operand that needs no brackets.
+        closed: Writes one with brackets where it must be formed first.
+    """
+    match term:
+        case Negative(inner):
+            return f"-{closed(inner)}"
+        case Product(left, right):
+            return f"{closed(left)} * {closed(right)}"
+        case Sum(left, right):
+            return f"{text(left)} + {closed(right)}"
+        case Minus(left, right):
+            return f"{text(left)} - {closed(right)}"
+    return None

@@ -30,13 +30,13 @@ from fdtd.stencils.terms import (
     Minus,
     Negative,
     Place,
-    Product,
     Read,
     Stretched,
     Sum,
     Term,
     Weight,
     Where,
+    arithmetic_text,
     indexed,
     walk,
 )  # fmt: skip
@@ -113,19 +113,11 @@ class _Writer:
 
     def text(self, term: Term) -> str:
         """Return a term as an expression."""
-        match term:
-            case Negative(inner):
-                return f"-{self._closed(inner)}"
-            case Product(left, right):
-                return f"{self._closed(left)} * {self._closed(right)}"
-            case Sum(left, right):
-                return f"{self.text(left)} + {self._closed(right)}"
-            case Minus(left, right):
-                return f"{self.text(left)} - {self._closed(right)}"
-            case Where(coefficient, inner, otherwise):
-                other = "zero" if otherwise is None else self.text(otherwise)
-                return f"({self.text(inner)}) if {self.text(coefficient)} != 0 else {other}"
-        return self.leaf(term)
+        if isinstance(term, Where):
+            other = "zero" if term.otherwise is None else self.text(term.otherwise)
+            return f"({self.text(term.term)}) if {self.text(term.coefficient)} != 0 else {other}"
+        found = arithmetic_text(term, self.text, self._closed)
+        return self.leaf(term) if found is None else found
 
     def _closed(self, term: Term) -> str:
         return f"({self.text(term)})" if isinstance(term, Sum | Minus | Negative | Where) else self.text(term)

@@ -18,13 +18,13 @@ from fdtd.stencils.terms import (
     Minus,
     Negative,
     Place,
-    Product,
     Read,
     Stretched,
     Sum,
     Term,
     Weight,
     Where,
+    arithmetic_text,
     parts,
     walk,
 )  # fmt: skip
@@ -260,15 +260,10 @@ class _Phase:
                 return f"P.{name}"
             case Stretched(axis, half, difference):
                 return f"c.stretched({'HALF' if half else 'NODE'}_{axis.upper()}, {self.text(difference)})"
-            case Negative(inner):
-                return f"-{self._closed(inner)}"
-            case Product(left, right):
-                return f"{self._closed(left)} * {self._closed(right)}"
-            case Sum(left, right):
-                return f"{self.text(left)} + {self._closed(right)}"
-            case Minus(left, right):
-                return f"{self.text(left)} - {self._closed(right)}"
-        raise TypeError(f"{term} has no text")
+        found = arithmetic_text(term, self.text, self._closed)
+        if found is None:
+            raise TypeError(f"{term} has no text")
+        return found
 
     def _closed(self, term: Term) -> str:
         """Return the text of an operand that must be formed first."""
