@@ -157,7 +157,7 @@ def test_ring_focus_by_physical_optics(diameter: float, sub: float, tube: float)
 
 
 def fekos_horn(tube: float) -> tuple[float, dict[str, float], str]:
-    """Return frequency, Hz, design and family of Feko's horn with a tube of so many wavelengths."""
+    """Return frequency, Hz, design and family of Feko's horn on a tube of that length in wavelengths."""
     hz = 12.5e9
     own = {
         "feed.inner_radius": 0.51, "feed.outer_radius": 0.56, "feed.length": tube, "horn.step_radius": 0.65,

@@ -29,7 +29,7 @@ class Box:
         precision = state.dtype.name
         nz, ny, nx = state.shape[1:]
         self._device, self._formula, self._shape, self._done = device, formula, state.shape, 0
-        self._lead = ny * nx + nx + 1  # what cells at the near walls read in vain
+        self._lead = ny * nx + nx + 1  # read by cells at the near walls, and not used
         nothing = np.zeros(1, state.dtype)
         self._buffers: dict[str, Any] = {
             "state": device.upload(np.concatenate([np.zeros(self._lead, state.dtype), state.ravel()])),

@@ -13,7 +13,7 @@ typedef REAL real;
 #endif
 
 struct Parameters {
-    // [Stencil::PLANES, nz, ny, nx], with numbers before them that cells at the near walls read in vain
+    // [Stencil::PLANES, nz, ny, nx], with numbers before them that cells at the near walls read and do not use
     real *state;
     // [Stencil::COEFFICIENTS, nz, ny, nx]
     const real *coefficients;
