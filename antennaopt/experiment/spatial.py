@@ -43,6 +43,9 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
         given = getattr(experiment.solver, name)
         if given and given != getattr(plain, name):
             refuse(f"solver.{name} is of bodies of revolution, and a {family} is solved in three dimensions; remove it")
+    for name in () if experiment.kind.spatial is None else experiment.kind.spatial.fixed:
+        if lower.get(name) != upper.get(name):
+            refuse(f"antenna.{name} cannot be a gene, since it decides how many others there are; write one value")
     fault = figures_fault(experiment.kind, experiment.figures)
     if fault is not None:
         refuse(fault)

@@ -21,6 +21,7 @@ from antennaopt.families import (
     open_waveguide,
     outline,
     patch,
+    pixel_patch,
     profile_horn,
     reflector,
     ring_focus,
@@ -61,7 +62,7 @@ FAMILIES: dict[str, Family] = {
 
 """Bodies of revolution."""
 
-SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch,)}
+SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch)}
 """Antennas that are solved in three dimensions."""
 
 

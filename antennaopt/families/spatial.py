@@ -139,8 +139,10 @@ class Spatial:
         start: Closed-form values of a design's parameters, SI, by name, from a design with the parameters that the
             closed form takes and a frequency, Hz.
         author: Word of `evolution.start` for the closed form.
+        fixed: Parameters that cannot be genes, since they decide how many others there are.
     """
 
     board: Callable[[Mapping[str, float]], Board]
     start: Callable[[Mapping[str, float], float], dict[str, float]]
     author: str
+    fixed: tuple[str, ...] = ()

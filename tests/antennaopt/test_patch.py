@@ -12,7 +12,7 @@ import antennaopt as ao
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_file
 from antennaopt.families import FAMILIES, SPATIAL, families, kind, parameter_of, stack
-from antennaopt.families.patch import edge_resistance, effective_permittivity, fringe, line_width
+from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
 from antennaopt.run.planning import halved_plan, plan_for
 from antennaopt.solve.port import bandwidth_of, port_of
 from antennaopt.solve.solvers import backend_for, evaluator_of, planner_of

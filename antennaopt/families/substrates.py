@@ -1,0 +1,148 @@
+"""What antennas of metal on a grounded substrate share: the substrate's parameters, its size, feeds by probe or line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from antennaopt.families.family import Designs
+from antennaopt.families.parameters import Parameter, length, length_left_out, material
+from antennaopt.families.spatial import Board, Measure, Rectangle, Sheet, Slab
+from antennaopt.quantities import format_length
+
+SUBSTRATE = (
+    *material("substrate"),
+    length("substrate.thickness", "Height of the patch over the ground.", example='"1.57 mm"'),
+    length_left_out(
+        "substrate.margin",
+        "Width of substrate and ground beyond the metal of patch and line, on all sides.",
+        example='"8 mm"',
+    ),
+    length_left_out(
+        "substrate.length",
+        "Length of substrate and ground along x, in place of `margin`; the patch is in their middle.",
+        example='"30 mm"',
+    ),
+    length_left_out(
+        "substrate.width",
+        "Width of substrate and ground along y, in place of `margin`.",
+        example='"30 mm"',
+    ),
+)
+RESISTANCE = Parameter(
+    name="feed.resistance",
+    about="Resistance of the source and reference of S11, ohm.",
+    example="50",
+    default=50.0,
+    lowest=1.0,
+    highest=1000.0,
+)
+OFFSET = length("feed.offset", "Distance of the probe from the patch's centre, towards +x.", example='"3.6 mm"')
+LINE = (
+    length("feed.line_width", "Width of the line.", example='"4.8 mm"'),
+    length("feed.line_length", "Length of the line from the patch's edge to the port.", example='"8 mm"'),
+)
+
+
+def centred(long: float, wide: float) -> Rectangle:
+    """Return a rectangle about the axis."""
+    return Rectangle(x=(-long / 2, long / 2), y=(-wide / 2, wide / 2))
+
+
+def face_of(design: Mapping[str, float], metal: Rectangle) -> Rectangle:
+    """Return the extent of substrate and ground, by the margin round the metal or by its own size."""
+    if "substrate.margin" in design:
+        margin = design["substrate.margin"]
+        return Rectangle(x=(metal.x[0] - margin, metal.x[1] + margin), y=(metal.y[0] - margin, metal.y[1] + margin))
+    return centred(design.get("substrate.length", 0.0), design.get("substrate.width", 0.0))
+
+
+def grounded(design: Mapping[str, float], face: Rectangle) -> tuple[Sheet, Slab]:
+    """Return ground and substrate."""
+    slab = Slab(
+        name="substrate",
+        face=face,
+        z=(0.0, design["substrate.thickness"]),
+        permittivity=design["substrate.permittivity"],
+        loss_tangent=design.get("substrate.loss_tangent", 0.0),
+    )
+    return Sheet(name="ground", z=0.0, rectangles=(face,)), slab
+
+
+def measures_of(design: Mapping[str, float], face: Rectangle) -> tuple[Measure, ...]:
+    """Return the lengths of a substrate for drawings."""
+    height = design["substrate.thickness"]
+    return (
+        Measure(name="substrate.length", start=(face.x[0], face.y[0]), stop=(face.x[1], face.y[0])),
+        Measure(name="substrate.width", start=(face.x[1], face.y[0]), stop=(face.x[1], face.y[1])),
+        Measure(name="substrate.thickness", start=(face.x[1], 0.0), stop=(face.x[1], height), section=True),
+    )
+
+
+def measures_of_line(design: Mapping[str, float], edge: float) -> tuple[Measure, ...]:
+    """Return the lengths of a line that ends at x = `edge`."""
+    half, start = design["feed.line_width"] / 2, edge - design["feed.line_length"]
+    return (
+        Measure(name="feed.line_length", start=(start, half), stop=(edge, half)),
+        Measure(name="feed.line_width", start=(start, -half), stop=(start, half)),
+    )
+
+
+def size_faults(design: Mapping[str, float], metal: tuple[float, float], line: float) -> Iterator[str]:
+    """Yield what is wrong with the size of substrate and ground.
+
+    Args:
+        design: One design.
+        metal: Length and width of the patch, m.
+        line: Length of the line that leaves it; 0 without one.
+    """
+    sized = [name for name in ("length", "width") if f"substrate.{name}" in design]
+    if "substrate.margin" in design:
+        if sized:
+            yield f"substrate has both margin and {sized[0]}, which exclude each other; remove one"
+        return
+    if len(sized) < 2:
+        yield 'substrate has no size; give margin = "8 mm", or length and width'
+        return
+    for name, least in (("length", metal[0] + 2 * line), ("width", metal[1])):
+        if design[f"substrate.{name}"] < least * (1 - 1e-9):
+            over = " and the line on both sides of it" if line and name == "length" else ""
+            yield (
+                f"substrate.{name} = {format_length(design[f'substrate.{name}'])} is smaller than the patch{over} "
+                f"(must be >= {format_length(least)}); enlarge it"
+            )
+
+
+def probe_fault(design: Mapping[str, float], what: str, length_name: str) -> str | None:
+    """Return why a probe does not stand on the metal, as the rest of a line after `antenna.`; None where it does."""
+    half = design[length_name] / 2
+    if design["feed.offset"] < half:
+        return None
+    return (
+        f"feed.offset = {format_length(design['feed.offset'])} puts the probe outside the {what} "
+        f"(must be < {length_name} / 2 = {format_length(half)}); lower it or lengthen the {what}"
+    )
+
+
+def line_fault(design: Mapping[str, float], what: str, width_name: str) -> str | None:
+    """Return why a line does not fit the metal that it leaves; None where it does."""
+    if design["feed.line_width"] <= design[width_name]:
+        return None
+    return (
+        f"feed.line_width = {format_length(design['feed.line_width'])} is wider than the {what} "
+        f"(must be <= {width_name} = {format_length(design[width_name])}); narrow it"
+    )
+
+
+def cylinders(boards: list[Board]) -> tuple[np.ndarray, np.ndarray]:
+    """Return radius and height of the cylinder about the axis that holds each board."""
+    extents = [board.extent for board in boards]
+    radii = [float(np.hypot(max(map(abs, x)), max(map(abs, y)))) for x, y, _ in extents]
+    return np.array(radii), np.array([z[1] for _, _, z in extents])
+
+
+def each(designs: Designs) -> Iterator[dict[str, float]]:
+    """Yield the designs of a batch one by one."""
+    for at in range(len(next(iter(designs.values())))):
+        yield {name: float(values[at]) for name, values in designs.items()}
