@@ -16,7 +16,7 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
     """Write a commented experiment file that `antennaopt run` takes as it is.
 
     The feed's radius comes from the cutoff of TE11, ranges and a first design from closed forms, and the goals are
-    the gain, the match and what the family is good for.
+    the gain, the match and what the family is good for. Patches are fed by a probe.
 
     \b
     Examples:
@@ -37,6 +37,7 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
                ring_focus                                       28 to 42 dBi
                splash_plate                                     26 to 40 dBi
       rods     dielectric_rod                                   11 to 18 dBi
+      patches  patch, pixel_patch                              5 to 8.5 dBi
     """  # noqa: D301 - \b is click's
     from antennaopt.experiment.beginning import new_experiment
 

@@ -88,10 +88,12 @@ def closed_form_in_space(experiment: Experiment, word: str) -> dict[str, float]:
         author = "" if spatial is None else f'; use "{spatial.author}"'
         refuse(f'evolution.start = "{word}" is no closed form of {experiment.family}{author}')
     middle = experiment.design({gene.name: (gene.low + gene.high) / 2 for gene in experiment.genes})
-    made = spatial.start(middle, experiment.solver.design_frequency)
-    found = {
-        gene.name: min(max(made[gene.name], gene.low), gene.high) for gene in experiment.genes if gene.name in made
-    }
+    found: dict[str, float] = {}
+    for _ in range(2):  # pixels follow from the size of the grid, which may be a gene of the closed form itself
+        made = spatial.start(middle | found, experiment.solver.design_frequency)
+        found = {
+            gene.name: min(max(made[gene.name], gene.low), gene.high) for gene in experiment.genes if gene.name in made
+        }
     if not found:
         refuse(f'evolution.start = "{word}" gives none of the genes a value; write designs, or leave it out')
     return found

@@ -56,8 +56,8 @@ METAL = Parameter(
 )
 MIRROR = choice(
     "pixels.mirror",
-    "Symmetry of the metal: none, about the plane y = 0 (`y`), or about x = 0 too (`both`); the list then has the upper "
-    "half of the rows, and of `both` the left half of each.",
+    "Symmetry of the metal: about the plane y = 0, of `both` about x = 0 too; the list then has the upper half of the "
+    "rows, and of `both` the left half of each.",
     "none",
     "y",
     "both",
@@ -178,8 +178,7 @@ def _board(design: Mapping[str, float]) -> Board:
     ground, slab = grounded(design, face)
     width = 0.0 if probe else design["feed.line_width"]
     line = () if probe else (Rectangle(x=(-long / 2 - reach, -long / 2), y=(-width / 2, width / 2)),)
-    pitches = {name: design[f"pixels.{name}"] / design[f"pixels.{of}"] for name, of in (("length", "columns"), ("width", "rows"))}
-    name = min(pitches, key=lambda one: pitches[one])
+    narrow = min((long / design["pixels.columns"], "length"), (wide / design["pixels.rows"], "width"))
     return Board(
         sheets=(ground, Sheet(name="pixels", z=height, rectangles=(*_rectangles(design), *line))),
         slabs=(slab,),
@@ -192,7 +191,7 @@ def _board(design: Mapping[str, float]) -> Board:
             what="probe" if probe else "line",
         ),
         measures=_measures(design, face),
-        gap=(f"a pixel's {name}", pitches[name]),
+        gap=(f"a pixel's {narrow[1]}", narrow[0]),
     )
 
 
@@ -245,7 +244,7 @@ def _start(design: Mapping[str, float], frequency: float) -> dict[str, float]:
     """Return the pixels that a patch by the transmission-line model covers with their middle, and its feed."""
     made = closed_form(design, frequency)
     long, wide = made["patch.length"], made["patch.width"]
-    sized = {"pixels.length": long, "pixels.width": wide, **{name: value for name, value in design.items()}}
+    sized = {"pixels.length": long, "pixels.width": wide, **design}
     x, y = _planes(sized)
     rows, columns = counts_of(sized)
     inside = (np.abs(y[1:] + y[:-1])[:rows, None] < wide) & (np.abs(x[1:] + x[:-1])[None, :columns] < long)

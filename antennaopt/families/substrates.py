@@ -1,4 +1,4 @@
-"""What antennas of metal on a grounded substrate share: the substrate's parameters, its size, feeds by probe or line."""
+"""What antennas of metal on a grounded substrate share: the substrate's parameters and size, feeds by probe or line."""
 
 from __future__ import annotations
 

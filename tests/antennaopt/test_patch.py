@@ -199,9 +199,21 @@ def test_closed_form_starts_a_search(tmp_path):
         loaded(changed(("'balanis'", "'potter'"), text=STUDY), tmp_path)
 
 
-def test_new_points_to_the_experiment(call):
-    code, out, err = call("new", "patch", "--frequency", "5.8 GHz", "--gain", "7")
-    assert (code, out) == (2, "") and "experiments/patch_5g8.toml" in err and len(err.splitlines()) == 1
+@pytest.mark.parametrize("family", ["patch", "pixel_patch"])
+@pytest.mark.parametrize("frequency", ["1.42 GHz", "5.8 GHz", "0.3 THz"])
+def test_new_writes_a_file_that_runs(call, tmp_path, family, frequency):
+    """The planted patch is inside all ranges, so that nothing of the closed form is lost, and a lattice exists."""
+    code, out, err = call("new", family, "--frequency", frequency, "--gain", "7", "--out", "p.toml")
+    assert (code, out, err) == (0, "", "")
+    code, out, err = call("validate", "p.toml")
+    assert code == 0 and "ready for    antennaopt run" in out and "warning" not in out + err
+    experiment = load_file(tmp_path / "p.toml")
+    (planted,) = experiment.evolution.start
+    made = experiment.kind.spatial.start(experiment.design(planted), experiment.solver.design_frequency)
+    assert "feed.offset" in planted and planted.keys() == {gene.name for gene in experiment.genes}
+    assert {name: made[name] for name in planted} == pytest.approx(planted)
+    code, _, err = call("new", family, "--frequency", frequency, "--gain", "9")
+    assert code == 2 and f"out of reach of a {family}, whose rule holds from 5 to 8.5 dBi" in err
 
 
 @pytest.mark.parametrize("text", [PROBE, INSET, EDGE], ids=["probe", "inset", "edge"])
