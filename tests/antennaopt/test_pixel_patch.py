@@ -13,6 +13,8 @@ from antennaopt.experiment import load_file
 from antennaopt.families import kind, stack
 from antennaopt.families.pixel_patch import metal_of, without_corners
 from antennaopt.solve.solvers import evaluator_of, planner_of
+from antennaopt.store import load
+from antennaopt.store.run_folder import RunFolder
 
 PATCH = 'length = "16.4 mm"\nwidth = "18 mm"'
 GRID = f"{PATCH}\ncolumns = 4\nrows = 4\nmetal = ["
@@ -164,3 +166,27 @@ def test_all_metal_is_a_patch_to_the_bit(tmp_path):
         assert outcome.ok
         solved.append((outcome.s11, outcome.metrics))
     assert solved[0] == solved[1]
+
+
+@pytest.mark.slow
+def test_a_search_over_pixels(call, tmp_path):
+    """Two generations of four: rows with a column a pixel, a report with the drawing, and an antenna file to solve."""
+    study = changed(
+        ("[" + ",\n".join(ROWS) + "]", "{ count = 16, choices = [0, 1] }"),
+        ("[solver]\n", "[evolution]\npopulation = 4\ngenerations = 1\nstart = 'balanis'\n\n[solver]\ndecay_db = 30\n"),
+        text="certificate = 'off'\n"
+        + PIXELS
+        + "[[objective]]\nmetric = 's11_db'\nat_most = -40\n[cluster]\nworkers = 1\n",
+    )
+    (tmp_path / "p.toml").write_text(study)
+    code, out, err = call("run", "p.toml", "--no-cache", "-q")
+    assert code == 0, err
+    folder = tmp_path / out.splitlines()[-1]
+    rows = load(RunFolder.open(folder))
+    names = [f"pixels_metal_{place}" for place in range(16)]
+    assert set(rows["status"]) == {"ok"} and set(np.unique(rows[names])) == {0.0, 1.0}
+    assert (rows.loc[0, names] == 1.0).all()  # the planted patch covers the grid
+    assert "Drawing of" in (folder / "report.html").read_text()
+    assert {one.name for one in (folder / "files").iterdir()} == {"best.dxf", "best.s1p"}
+    assert call("export", folder / "best" / "antenna.toml", "--dxf", "again.dxf")[0] == 0
+    assert len(metal_of(load_file(folder / "best" / "antenna.toml").design())) == 4
