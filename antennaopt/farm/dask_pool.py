@@ -22,11 +22,11 @@ from antennaopt.farm.batches import Batch
 from antennaopt.farm.clusters import ClusterSettings, opener
 from antennaopt.farm.dashboard import TOPIC
 from antennaopt.farm.dask_client import SchedulerWatch, publish, threads_of
-from antennaopt.farm.dask_tasks import InFlight, Task
+from antennaopt.farm.dask_tasks import InFlight
 from antennaopt.farm.dispatch import Policy
 from antennaopt.farm.farm import TICK_S, PoolFarm, summary_of
 from antennaopt.farm.interface import Assignment, Failure, Pool, Result, Worker, WorkerLost
-from antennaopt.farm.task import Evaluate
+from antennaopt.farm.task import Evaluate, Task
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 from antennaopt.solve.device import AS_THE_WORKER, capacity, kind_of_worker
 from fdtd.errors import DeviceError
@@ -85,7 +85,7 @@ class DaskPool(Pool):
         self.cluster: Any = self._open()
         self._client: Any = self.cluster.client
         self.dashboard_link = self.cluster.dashboard_link
-        self.in_flight = InFlight(self._client, self._task, here=self.cluster.here)
+        self.in_flight = InFlight(self._client, self._task, here=self.cluster.here, scheduler=self.cluster.scheduler)
         cluster = self.cluster
         self.watch = SchedulerWatch(
             self._client, where=cluster.where, patience_s=self._patience_s, ended=lambda: cluster.scheduler_is_gone

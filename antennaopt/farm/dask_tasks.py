@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import msgpack
 from distributed import Future
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
@@ -20,10 +21,7 @@ from antennaopt.farm.batches import Batch
 from antennaopt.farm.dask_client import ANSWER_S
 from antennaopt.farm.exit_causes import UNWATCHED, WATCHDOG_STATUS, ExitCause, cause_from_log, memory_kills, reported
 from antennaopt.farm.interface import Assignment, Failure, Result
-from antennaopt.farm.task import STARTED, Designs, Evaluate, solve_on_worker
-
-Task = tuple[Evaluate, str, str]
-"""What all batches of a farm share: the function, the antenna family, the backend."""
+from antennaopt.farm.task import REPLIED, STARTED, Designs, Task, solve_on_worker
 
 IN_FLIGHT = ("pending", "lost")
 """Dask's status of a batch that is being solved, or is to be solved again because its reply was lost."""
@@ -135,24 +133,30 @@ class InFlightBatch:
 class InFlight:
     """All batches in flight. Replies come in the client's own thread and wait here for the driver."""
 
-    def __init__(self, client: Any, task: Task, *, here: bool) -> None:
+    def __init__(self, client: Any, task: Task, *, here: bool, scheduler: Any = None) -> None:
         """Begin with none.
 
         Args:
             client: Dask's.
             task: What all batches share.
             here: The workers run on this machine, whose account of memory is theirs.
+            scheduler: Dask's where it is in this process: replies come with the word that a batch is done.
         """
         self._client, self._task = client, task
         self._here = here
         self._memory_kills = memory_kills() if here else None
         self.batches: dict[str, InFlightBatch] = {}
         self._given_up: dict[str, InFlightBatch] = {}
+        self._straight = scheduler is not None
+        self._replied: set[str] = set()
         self._done: queue.SimpleQueue[tuple[str, Any, BaseException | None, ExitCause | None]] = queue.SimpleQueue()
-        self._started: queue.SimpleQueue[tuple[float, Mapping[str, Any]]] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[tuple[float, str, str]] = queue.SimpleQueue()
         self._serial = 0
         self._name = f"evaluate-{uuid.uuid4().hex[:8]}"
-        client.subscribe_topic(STARTED, self._note_start)
+        if self._straight:
+            scheduler.stream_handlers.update({STARTED: self._begun, REPLIED: self._reply})
+        else:
+            client.subscribe_topic(STARTED, lambda event: self._begun(**event[1]))
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -167,10 +171,9 @@ class InFlight:
         self._serial += 1
         batch, address, limit_s = assignment.batch, assignment.address, assignment.limit_s
         token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
-        evaluate, family, backend = self._task
         designs = Designs.of(batch.designs)
         future = self._client.submit(
-            solve_on_worker, token, limit_s, evaluate, family, designs, plan, backend, assignment.known,
+            solve_on_worker, token, limit_s, self._task, designs, plan, assignment.known, straight=self._straight,
             key=token, workers=[address], allow_other_workers=True, pure=False, retries=0,
         )  # fmt: skip
         self.batches[token] = InFlightBatch(
@@ -193,16 +196,15 @@ class InFlight:
             for other in self.batches.values():
                 if other.worker is not None and other.worker == one.worker:
                     other.in_company = one.in_company = True
-        one.future.release()
         return one.result(reply, problem)
 
     def read_starts(self) -> None:
         """Note which batches workers reported that they began."""
         while not self._started.empty():
-            moment, message = self._started.get()
-            one = self.batches.get(message["token"])
+            moment, token, worker = self._started.get()
+            one = self.batches.get(token)
             if one is not None:
-                one.started, one.worker = moment, message["worker"]
+                one.started, one.worker = moment, worker
 
     def overdue(self, slack_s: float) -> Iterator[tuple[str, InFlightBatch]]:
         """Yield the batches that take too long, with their tokens."""
@@ -285,7 +287,14 @@ class InFlight:
     async def _fetch(self, token: str, future: Future) -> None:
         """Wait for a batch and bring its reply here, in the client's own thread: a stopped worker may sit on it."""
         try:
+            if self._straight and future._state is not None:
+                await future._state.wait()  # the reply came before that, unless the batch failed
+            if token in self._replied:
+                self._replied.discard(token)
+                return
             reply = await self._client.gather(future, asynchronous=True)
+            problem = CancelledError("its reply was lost") if reply is None else None
+            self._done.put((token, reply, problem, None))
         except KilledWorker as problem:
             one = self.batches.get(token)
             if one is not None:
@@ -293,11 +302,18 @@ class InFlight:
             self._done.put((token, None, problem, await self._exit_cause(problem.last_worker)))
         except BaseException as problem:
             self._done.put((token, None, problem, None))
-        else:
-            self._done.put((token, reply, None, None))
+        finally:
+            future.release()
 
-    def _note_start(self, event: tuple[Any, Any]) -> None:
-        self._started.put((time.monotonic(), event[1]))
+    def _begun(self, token: str, worker: str) -> None:
+        """Note that a worker began a batch; in the client's own thread, like what follows."""
+        self._started.put((time.monotonic(), token, worker))
+
+    def _reply(self, token: str, reply: bytes, worker: str) -> None:
+        """Take the reply of a batch from the worker at an address."""
+        unpacked = msgpack.unpackb(reply, unicode_errors="surrogatepass")
+        self._replied.add(token)
+        self._done.put((token, unpacked, None, None))
 
     async def _exit_cause(self, worker: Any) -> ExitCause:
         """Return how a worker ended, from what Dask knows of it (`KilledWorker.last_worker`)."""

@@ -63,7 +63,6 @@ Dask keeps logs of its own, up to 100,000 entries each, and profiles its workers
 hours and time of cores that are to solve.
 """
 
-
 CLOSE_S = 10.0
 """How long a scheduler and its workers may take to end by themselves."""
 
@@ -88,9 +87,11 @@ class Cluster:
         here: Whether its workers are processes of this machine.
         worker_count: Number of batches solved at a time.
         dashboard_link: For a browser, or None.
+        scheduler: Dask's where it is in this process, else None.
     """
 
     client: Any
+    scheduler: Any = None
     where = "this machine"
     here = False
     worker_count: Any = 1
@@ -158,6 +159,7 @@ class OwnScheduler(Cluster):
         with dask.config.set({**SETTINGS, "temporary-directory": self._scratch.name}):
             try:
                 self._cluster: Any = cluster()
+                self.scheduler = self._cluster.scheduler
                 self.client = connect_inside(self._cluster, timeout_s)
                 self._await_first(timeout_s)
             except (TimeoutError, OSError, RuntimeError) as problem:

@@ -1,8 +1,8 @@
 """What a worker runs: one batch through the evaluation function. Imports nothing heavy; data in, data out.
 
-Designs travel as one matrix, patterns as arrays, all else as one text: Dask looks into every list and dictionary of a
-task and writes numbers one by one; arrays and text it takes as they are. An exception comes back as text, never as an
-object: nothing needs to be unpickled that only a worker knows.
+Designs travel as one matrix, outcomes as one text: Dask looks into every list and dictionary of a task and writes
+numbers one by one; arrays and text it takes as they are. An exception comes back as text, never as an object: nothing
+needs to be unpickled that only a worker knows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,14 @@ Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 In a study with an evaluation cache it gets `options` too, see `antennaopt.solve.options.SolveOptions.known`.
 """
 
+Task = tuple[Evaluate, str, str]
+"""What all batches of a farm share: the function, the antenna family, the backend; or `AS_THE_WORKER`."""
+
 STARTED = "antennaopt-batch-started"
 """Topic on which a worker reports that it began a batch."""
+
+REPLIED = "antennaopt-batch-replied"
+"""Operation of the message that brings a reply to a scheduler in the driver's process; `STARTED` is one too there."""
 
 GOODBYE_S = 1.0
 """How long a worker whose device is out of order lives on, so that its last reply gets away."""
@@ -79,7 +85,7 @@ _EQUAL = ("status", "error", "cells", "frequency_hz", "device")
 
 
 def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a batch's outcomes as a message: a column a key, cuts as arrays of single precision, as they are stored.
+    """Return a batch's outcomes as a message: a column a key, cuts as bytes of single precision, as they are stored.
 
     Args:
         outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones.
@@ -95,7 +101,14 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     metrics = {
         key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
     }
-    places, arrays = [], []
+    head = {"count": len(ones), "shared": shared, "columns": columns, "metrics": metrics, "cuts": _packed_cuts(ones)}
+    solved = sum(1 for one in ones if one.steps)
+    return {"outcomes": msgpack.packb(head, default=_plain), "solved": solved}
+
+
+def _packed_cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
+    """Return the cuts of all outcomes, an entry a key and shape: key, places, type, shape and bytes of the array."""
+    packed = []
     for key in CUTS:
         of_shape: dict[tuple[int, ...], tuple[list[int], list[np.ndarray]]] = {}
         for place, one in enumerate(ones):
@@ -108,11 +121,12 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 found[1].append(values)
         for at, values in of_shape.values():
             shared_angles = key == CUTS[0] and all(np.array_equal(one, values[0]) for one in values)
-            places.append((key, at))
-            arrays.append(np.stack(values[:1] if shared_angles else values))
-    head = {"count": len(ones), "shared": shared, "columns": columns, "metrics": metrics, "cuts": places}
-    solved = sum(1 for one in ones if one.steps)
-    return {"outcomes": msgpack.packb(head, default=_plain), "cuts": arrays, "solved": solved}
+            whole = np.stack(values[:1] if shared_angles else values)
+            packed.append((key, at, whole.dtype.kind, whole.shape, whole.tobytes()))
+    return packed
+
+
+_KINDS = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}
 
 
 def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
@@ -130,15 +144,19 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     shared = head["shared"]
     if odd := (columns.keys() | shared.keys() | metrics.keys() | about.keys()) - KEYS:
         raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
-    rows: list[dict[str, Any]] = [
-        shared | dict(zip(columns, row, strict=True)) | about for row in _rows(columns, count)
-    ]
-    for values, row in zip(rows, _rows(metrics, count), strict=True):
-        values["metrics"] = {key: one for key, one in zip(metrics, row, strict=True) if one is not None}
-    for (key, places), values in zip(head["cuts"], reply["cuts"], strict=True):
-        last = len(values) - 1
-        for index, place in enumerate(places):
-            rows[place][key] = values[min(index, last)]
+    shared = shared | about
+    rows: list[dict[str, Any]] = [shared.copy() for _ in range(count)]
+    for name in columns.keys() - about.keys():
+        for row, value in zip(rows, columns[name], strict=True):
+            row[name] = value
+    whole = not any(None in column for column in metrics.values())
+    for row, values in zip(rows, _rows(metrics, count), strict=True):
+        found = zip(metrics, values, strict=True)
+        row["metrics"] = dict(found) if whole else {key: one for key, one in found if one is not None}
+    for key, places, kind, shape, numbers in head["cuts"]:
+        values = list(np.frombuffer(numbers, _KINDS[kind]).reshape(shape))
+        for row, one in zip(places, values * len(places) if len(values) == 1 else values, strict=True):
+            rows[row][key] = one
     return [Outcome.made(row) for row in rows]
 
 
@@ -226,22 +244,39 @@ def is_broken(error: BaseException) -> bool:
 def solve_on_worker(
     token: str,
     limit_s: float,
-    evaluate: Evaluate,
-    family: str,
+    task: Task,
     designs: Designs,
     plan: Mapping,
-    backend: str,
     known: bytes | None = None,
-) -> dict[str, Any]:
+    *,
+    straight: bool = False,
+) -> dict[str, Any] | None:
     """Do `solve_batch` in a Dask worker, under a watchdog that ends the process when the batch takes too long.
 
     The watchdog is a thread of the interpreter's own that needs no lock of Python's, so it fires even when compiled
     code holds the interpreter.
+
+    Args:
+        token: Of the batch, for messages.
+        limit_s: How long it may take.
+        task: What all batches share.
+        designs: To solve.
+        plan: As for `solve_batch`.
+        known: The same.
+        straight: Whether the scheduler takes `STARTED` and `REPLIED`: the reply then travels with the word that the
+            batch is done. Otherwise the client asks for it, which takes four more messages.
+
+    Returns:
+        The reply, and `worker`, this worker's name; None where it went straight.
     """
     from distributed import get_worker
 
-    worker = get_worker()
-    worker.log_event(STARTED, {"token": token, "worker": worker.address, "pid": os.getpid()})
+    worker, (evaluate, family, backend) = get_worker(), task
+    began = {"token": token, "worker": worker.address}
+    if straight:
+        _send(worker, {"op": STARTED, **began})
+    else:
+        worker.log_event(STARTED, began)
     if _BROKEN.is_set():
         time.sleep(2.0 * GOODBYE_S)  # what came too late is lost with this process, and tried again in the next
     with watchdog(limit_s):
@@ -249,7 +284,16 @@ def solve_on_worker(
     if reply.get("broken"):  # another process, with another context, takes this one's place
         _BROKEN.set()
         threading.Timer(GOODBYE_S, os._exit, [1]).start()
-    return {**reply, "worker": str(worker.name)}
+    reply["worker"] = str(worker.name)
+    if not straight:
+        return reply
+    _send(worker, {"op": REPLIED, "token": token, "reply": msgpack.packb(reply, unicode_errors="surrogatepass")})
+    return None
+
+
+def _send(worker: Any, message: dict[str, Any]) -> None:
+    """Send the scheduler a message, before all that the worker sends it from now on."""
+    worker.loop.add_callback(worker.batched_send, message)
 
 
 def solve_alone_on_worker(
