@@ -181,10 +181,11 @@ def _wavefront(target: _Target, **tuning: int) -> Scheme:
             arguments=(step, count, made.iterations(grid.nz, count), int(end % check_every == 0)),
         )  # fmt: skip
 
-    row = _ROW_SECONDS[made.cells * made.size // _PIECE - 1]
+    row = _ROW_SECONDS[max(made.cells * made.size // _PIECE, 1) - 1]
     pace = limits.multiprocessors * made.levels * grid.nr * grid.nz / (grid.nz + 1) / row
     return target.scheme(
-        "wavefront/kernel.cu", made, launches, pace, at_once=limits.multiprocessors, records=True, looks=True
+        "wavefront/kernel.cu", made, launches, pace, at_once=made.blocks * limits.multiprocessors, records=True,
+        looks=True,
     )
 
 
@@ -208,7 +209,7 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
             )  # fmt: skip
             step += count
 
-    tile_step = _TILE_SECONDS[made.march.cells * made.march.size // _PIECE - 1]
+    tile_step = _TILE_SECONDS[min(made.march.cells * made.march.size // _PIECE, 2) - 1]
     return target.scheme(
         "trapezoidal/kernel.cu", made, launches, at_once * grid.cells / made.tiles / tile_step, doubled=True
     )

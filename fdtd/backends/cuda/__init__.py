@@ -235,8 +235,11 @@ def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> in
 
 
 def whole_waves(scheme: Scheme, limits: Limits) -> int:
-    """Antennas that keep a device busy to the end: as many as multiprocessors or, by whole waves, somewhat fewer."""
-    return limits.multiprocessors // scheme.at_once * scheme.at_once
+    """Antennas that keep a device busy to the end: as many as multiprocessors or, by whole waves, somewhat fewer.
+
+    Where several are stepped on a multiprocessor, one wave.
+    """
+    return max(limits.multiprocessors // scheme.at_once, 1) * scheme.at_once
 
 
 def batch_limit(free_bytes: int, per_antenna: int, wave: int, batches: int = 1) -> int:

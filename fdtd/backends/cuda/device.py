@@ -248,6 +248,7 @@ class CudaProgram:
             function = self._module.get_function(kernel)
             if shared > 48 * 1024:  # equal texts share the function: leave it the most, in any order of batches
                 function.max_dynamic_shared_size_bytes = self._limits.shared_bytes - function.shared_size_bytes
+                function.preferred_shared_memory_carveout = 100  # %: several blocks of a multiprocessor need all of it
             if cluster > _PORTABLE_CLUSTER:
                 self._cupy.cuda.driver.funcSetAttribute(function.kernel.ptr, _NON_PORTABLE_CLUSTERS, 1)
             self._kernels[kernel] = function

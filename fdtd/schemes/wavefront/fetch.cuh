@@ -6,6 +6,13 @@
 #ifndef RADIAL_WARPS
 #error "include fetch.cuh from kernel.cu: its settings must be set"
 #endif
+#include "kernels/signals.cuh"
+
+// Asynchronous copy of one vector.
+__device__ inline void copy_vector(vector *shared, const real *global) {
+    if (sizeof(vector) == 16) copy_16_bytes(shared, global);
+    else copy_8_bytes(shared, global);
+}
 
 // Position of a helper that runs ahead of the first level: row k (nz: the row of zeros), the step that reads it, its
 // number since the start.
@@ -44,7 +51,7 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
         for (int n = 0; n < 6; ++n)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
-                copy_16_bytes(to + (n * VECTORS + v) * 32, rows.from + n * ROW_PITCH + v * WIDTH);
+                copy_vector(to + (n * VECTORS + v) * 32, rows.from + n * ROW_PITCH + v * WIDTH);
     } else {
         const real zero[WIDTH] = {};
 #pragma unroll 1
@@ -97,7 +104,7 @@ __device__ inline void ask(CellStream &cells, const Passes &passes, const Place 
 #pragma unroll
     for (int n = 0; n < INLET_PARTS; ++n)
         if (p.lane + 32 * n < INLET_VECTORS) {
-            if (copies) copy_16_bytes(to + 32 * n, cells.row[n]);
+            if (copies) copy_vector(to + 32 * n, cells.row[n]);
             else to[32 * n] = packed(zero);
         }
     move_on(cells);
@@ -125,12 +132,12 @@ template <int PLANES_A_ROW, int LANES>
 __device__ inline void stage(vector *rows, const real *from, const Fetch &next, int reach, int lane) {
     const int place = lane - FIRST_LANE;
     if (lane * CELLS >= reach || place < 0 || place >= LANES) return;
-    vector *to = rows + (next.number & (STAGED_ROWS - 1)) * (PLANES_A_ROW * VECTORS * LANES) + place;
+    vector *to = rows + staged_row(next.number) * (PLANES_A_ROW * VECTORS * LANES) + place;
 #pragma unroll
     for (int n = 0; n < PLANES_A_ROW; ++n)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
-            copy_16_bytes(to + (n * VECTORS + v) * LANES, from + lane * CELLS + n * ROW_PITCH + v * WIDTH);
+            copy_vector(to + (n * VECTORS + v) * LANES, from + lane * CELLS + n * ROW_PITCH + v * WIDTH);
 }
 
 // Prefetches the first `columns` of a row that full updates read, a memory sector a lane.

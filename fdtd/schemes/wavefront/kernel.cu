@@ -11,18 +11,21 @@
 // multiprocessor's four parts and its instruction cache.
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
-// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), STAGED_ROWS (2^n),
-// FIRST_LANE, STAGED_LANES, WIDE, COUPLED, CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
+// (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), BLOCKS (of a
+// multiprocessor, which decide the registers of a lane), STAGED_ROWS, KEPT, FIRST_LANE, STAGED_LANES, WIDE, COUPLED,
+// CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
 // levels for them (an even number; an argument, since registers are scarce and constants cost nothing); `looks`: whether
 // the energy is computed after them.
-#if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
-#error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
+#if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS) || !defined(BLOCKS)
+#error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS, TAPS and BLOCKS must be set"
 #endif
-#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || 4 * RADIAL_WARPS > LEVELS + RADIAL_WARPS
-#error "TAPS must be a power of two, and RADIAL_WARPS between one and a fourth of all warps"
+#if TAPS & (TAPS - 1) || RADIAL_WARPS < 1 || BLOCKS < 1
+#error "TAPS must be a power of two, RADIAL_WARPS and BLOCKS at least one"
 #endif
-#define THREADS (32 * (LEVELS + RADIAL_WARPS))
+#define WARPS (LEVELS + RADIAL_WARPS)
+#define THREADS (32 * WARPS)
+#define SPREAD (3 * RADIAL_WARPS > LEVELS ? LEVELS / 3 : RADIAL_WARPS)  // radial warps that are every fourth warp
 #define RING 4  // rows on their way from memory
 #define MEDIUM_VECTORS (6 * VECTORS * STAGED_LANES)
 #define FACE_VECTORS (3 * VECTORS * CUT_LANES)
@@ -33,6 +36,15 @@
 
 // Rows that level l is behind the first: 2 from an even level to the odd one after it, 4 from an odd one to the next.
 __device__ inline int lag(int level) { return 3 * level - (level & 1); }
+
+// Place of the media of a row, by the number of rows before it.
+__device__ inline int staged_row(int number) { return unsigned(number) % STAGED_ROWS; }
+
+// Number of a radial warp: every fourth warp is one, and the last ones; -1 for the others.
+__device__ inline int helper_of(int warp) {
+    if (warp % 4 == 3 && warp / 4 < SPREAD) return warp / 4;
+    return warp >= WARPS - (RADIAL_WARPS - SPREAD) ? warp - LEVELS : -1;
+}
 
 struct Passes {
     int first, end, last;  // requested steps: [first, end); steps of all passes: [first, last)
@@ -86,6 +98,7 @@ struct Shared {
     vector *links;  // [LEVELS - 1][2][ROW_VECTORS]: finished rows on their way to the next level
     vector *ring;   // [RING][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
+    vector *gains;  // [3][VECTORS][32]: factors of columns, where registers do not keep them
     vector *media;  // [STAGED_ROWS][6][VECTORS][STAGED_LANES]: ca and cb of rows under way
     vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
@@ -105,7 +118,8 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.links = reinterpret_cast<vector *>(base);
     s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
     s.taps = s.ring + RING * ROW_VECTORS;
-    s.media = s.taps + 2 * TAPS * ROW_VECTORS;
+    s.gains = s.taps + 2 * TAPS * ROW_VECTORS;
+    s.media = s.gains + (KEPT ? 0 : ROW_VECTORS / 2);
     s.faces = s.media + STAGED_ROWS * MEDIUM_VECTORS;
     s.chain = reinterpret_cast<real *>(s.faces + STAGED_ROWS * FACE_VECTORS);
     s.inlet = s.chain + 4 * LEVELS * CHAIN;
@@ -122,14 +136,15 @@ __device__ inline const real *axial_row(const Shared &s, int k) { return s.axial
 
 // One level's update: E of `row` (k), H of `below` (k - 1); rows with a sample due are stored for the record.
 __device__ inline void advance(
-    Row &row, Row &below, const Level &at, const Columns &c, const Place &p, const Shared &s, int t
+    Row &row, Row &below, const Level &at, const Columns &columns, const Place &p, const Shared &s, int t
 ) {
     const int now = t & 1;
     if (RARELY(!live(at))) return;
+    const Factors c{columns, s.gains};
     if (RARELY(at.word & E_FULL || at.k == P.nz)) {
         if (at.k < P.nz) {
             const int lane = afresh(p.lane), antenna = afresh(p.antenna);
-            const vector *staged = s.media + ((t - lag(p.level)) & (STAGED_ROWS - 1)) * MEDIUM_VECTORS + lane - FIRST_LANE;
+            const vector *staged = s.media + staged_row(t - lag(p.level)) * MEDIUM_VECTORS + lane - FIRST_LANE;
             advance_e_full(row, below, c, lane, at.word, s.layers[at.k], antenna, at.k, at.step, staged, axial_row(s, at.k));
         }
     } else advance_e_plain(row, below, c, p.lane);
@@ -140,7 +155,7 @@ __device__ inline void advance(
             const int lane = afresh(p.lane), antenna = afresh(p.antenna);
             advance_h_full(
                 below, row, c, lane, edge_ez, edge_e, at.word_below, s.layers[at.k - 1], antenna, at.k - 1,
-                s.faces + ((t - lag(p.level) - 1) & (STAGED_ROWS - 1)) * FACE_VECTORS + lane - FIRST_LANE,
+                s.faces + staged_row(t - lag(p.level) - 1) * FACE_VECTORS + lane - FIRST_LANE,
                 axial_row(s, at.k - 1)
             );
         }
@@ -175,7 +190,7 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
     Row x, y;
     clear(x), clear(y);
     Columns c;
-    read_columns(p.lane, c);
+    if (KEPT) read_columns(p.lane, c);
     Level at;
     place(at, p.level, passes, s.words);
     if (p.level == 0) read_shared(s.ring, p.lane, x);
@@ -210,11 +225,10 @@ __device__ inline void look_at(int antenna, int step, double *partial) {
     if (threadIdx.x == 0) judge_energy(antenna, now, step);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, int count, int iterations, int looks) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wavefront(int first, int count, int iterations, int looks) {
     if (!P.active[blockIdx.x]) return;
-    const int warp = warp_index(), helper = warp % 4 == 3 && warp / 4 < RADIAL_WARPS ? warp / 4 : -1;
-    const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, RADIAL_WARPS) : -1, helper,
-                  int(threadIdx.x % 32)};
+    const int warp = warp_index(), helper = helper_of(warp);
+    const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, SPREAD) : -1, helper, int(threadIdx.x % 32)};
     int bytes;
     const Shared s = carve(shared_base(), bytes);
     for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
@@ -225,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) wavefront(int first, in
         if (P.axial_rows[k])
             for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
+    if (!KEPT && threadIdx.x < 32) keep_columns(s.gains, threadIdx.x);
     __syncthreads();  // words have arrived
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};

@@ -3,15 +3,16 @@
 // `plain` forms are the update in air; `full` forms add the needs of a row's word: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
-// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE (that with the axis), STAGED_LANES (lanes
+// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes, or half a vector; KEPT (1: registers keep the factors of
+// columns, 0: shared memory does); FIRST_LANE (that with the axis), STAGED_LANES (lanes
 // from there on whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond them), COUPLED (1: some
 // nodes couple e_r and e_z), CUT_LANES (lanes whose cut faces are kept there; 0: none).
 #if !defined(FIRST_LANE) || !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
 #error "FIRST_LANE, STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
 #endif
 #include "kernels/axisymmetric/lanes.cuh"
-#if CELLS * REAL_BYTES % 16
-#error "CELLS must be a whole number of 16-byte vectors"
+#if CELLS * REAL_BYTES % 16 && CELLS * REAL_BYTES != 8
+#error "CELLS must be a whole number of 16-byte vectors, or half of one"
 #endif
 
 // Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the axis.
@@ -23,6 +24,23 @@ __device__ inline void read_columns(int lane, Columns &c) {
     const real *gains = P.gains + lane * CELLS;
     load_lane(gains, c.half), load_lane(gains + 2 * ROW_PITCH, c.node), load_lane(gains + 4 * ROW_PITCH, c.rising);
 }
+
+// The same by way of shared memory, [3][VECTORS][32].
+__device__ inline void keep_columns(vector *gains, int lane) {
+    Columns c;
+    read_columns(lane, c);
+    write_component(gains, 0, lane, c.half), write_component(gains, 1, lane, c.node), write_component(gains, 2, lane, c.rising);
+}
+struct Factors {
+    const Columns &kept;
+    const vector *gains;
+    __device__ Columns at(int lane) const {
+        if (KEPT) return kept;
+        Columns c;
+        read_component(gains, 0, lane, c.half), read_component(gains, 1, lane, c.node), read_component(gains, 2, lane, c.rising);
+        return c;
+    }
+};
 
 // Flags of a row whose update is not plain.
 #define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
@@ -160,9 +178,10 @@ __device__ inline void drive_source(Row &row, int lane, int antenna, int step) {
 }
 
 // E of row k in air from its own H and that of the row below.
-__device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
+__device__ inline void advance_e_plain(Row &row, const Row &below, const Factors &factors, int lane) {
     if (MOVE_ONLY) return;
     const Lane x = lane_of_h(row, below, lane);
+    const Columns c = factors.at(lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const LaneCell here = x.at(j);
@@ -174,7 +193,7 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Columns
 
 // The same with all needs of the row's word; e_z below changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
-    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
+    Row &row, Row &below, const Factors &factors, int lane, int word, int layer, int antenna, int k, int step,
     const vector *staged, const real *axial
 ) {
     const Lane x = lane_of_h(row, below, lane);
@@ -183,6 +202,7 @@ __device__ inline void advance_e_full(
     rises_of_h(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl, curl_r);
     curls_of_h(x, curl_r, curl);
+    const Columns c = factors.at(lane);
     if (medium_of_row.reach) {
         drive_e(row, E_R, curl_r, c.half, 0, lane, medium_of_row);
         drive_e(row, E_PHI, curl, c.rising, P.half_courant, lane, medium_of_row);
@@ -205,10 +225,11 @@ __device__ inline void advance_e_full(
 
 // H of row k from its own E and that of the row above.
 __device__ inline void advance_h_plain(
-    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e
+    Row &row, const Row &above, const Factors &factors, int lane, real edge_ez, real edge_e
 ) {
     if (MOVE_ONLY) return;
     const Lane x = lane_of_e(row, above, lane, edge_ez, edge_e);
+    const Columns c = factors.at(lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const LaneCell here = x.at(j);
@@ -220,7 +241,7 @@ __device__ inline void advance_h_plain(
 
 // The same inside an axial layer or with faces that a conductor cuts.
 __device__ inline void advance_h_full(
-    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
+    Row &row, const Row &above, const Factors &factors, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
     int k, const vector *staged, const real *axial
 ) {
     const Lane x = lane_of_e(row, above, lane, edge_ez, edge_e);
@@ -229,6 +250,7 @@ __device__ inline void advance_h_full(
     rises_of_e(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl, curl_r);
     curls_of_e(x, curl_r, curl);
+    const Columns c = factors.at(lane);
     const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
     drive_h(row, H_R, curl_r, c.node, 1, lane, cut, faces, staged);
     drive_h(row, H_PHI, curl, c.rising, 1, lane, cut, faces, staged);
