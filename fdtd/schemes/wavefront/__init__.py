@@ -153,7 +153,7 @@ def _fitted(
     keeps = registers >= _KEPT[cells * size] if kept is None else kept
     taps = 1 << (-(-levels // work.record_every) - 1).bit_length()
     shared = _shared_bytes(cells, levels, taps, layer, size, nz) + 6 * size * max(axial, 1)
-    shared += 0 if keeps else 3 * _LANES * cells * size
+    shared += 0 if keeps else (3 * _LANES * cells + 22 * layer) * size
     free = (limits.shared_bytes + _RESERVED) // blocks // 128 * 128 - _RESERVED - shared
     if free < 0:
         return None

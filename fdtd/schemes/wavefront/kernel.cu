@@ -104,6 +104,7 @@ struct Shared {
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
     real *chain;    // [4][LEVELS][CHAIN]: the radial layer's finished cells, and h_z, h of the last main column
     real *inlet;    // [8][INLET]: the same from memory
+    real *layer;    // [22][RADIAL_COLUMNS]: coefficients of the radial layer's columns, likewise
     int2 *posts;    // [2][TAPS]: row and sample of each tap, or -1
     int *words;     // [nz + 1]: needs of each row
     int *layers;    // [nz + 1]: its place in an axial layer
@@ -113,7 +114,7 @@ struct Shared {
 #define INLET (RADIAL_COLUMNS ? (14 * INLET_RUN + 2) * WIDTH : 0)
 #define CHAIN (RADIAL_COLUMNS ? 14 * INLET_RUN * WIDTH + WIDTH : 0)
 
-__device__ inline Shared carve(unsigned char *base, int &bytes) {
+__device__ inline Shared carve(unsigned char *base) {
     Shared s;
     s.links = reinterpret_cast<vector *>(base);
     s.ring = s.links + (LEVELS - 1) * 2 * ROW_VECTORS;
@@ -124,11 +125,11 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     s.chain = reinterpret_cast<real *>(s.faces + STAGED_ROWS * FACE_VECTORS);
     s.inlet = s.chain + 4 * LEVELS * CHAIN;
     s.e_edge = s.inlet + 8 * INLET;
-    s.posts = reinterpret_cast<int2 *>(s.e_edge + 4 * LEVELS);
+    s.layer = s.e_edge + 4 * LEVELS;
+    s.posts = reinterpret_cast<int2 *>(s.layer + (KEPT ? 0 : 22 * RADIAL_COLUMNS));
     s.words = reinterpret_cast<int *>(s.posts + 2 * TAPS);
     s.layers = s.words + P.nz + 1;
     s.axial = reinterpret_cast<real *>(s.words + 2 * (P.nz + 1));
-    bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
 __device__ inline const real *axial_row(const Shared &s, int k) { return s.axial + (s.layers[k] >> 16) * 6; }
@@ -186,13 +187,15 @@ __device__ inline void iterate(
     if (!odd) __syncthreads();  // rows, edges and filter memory of this iteration are visible to the next
 }
 
-__device__ inline void main_warp(const Shared &s, const Passes &passes, const Place &p, int iterations) {
+__device__ __noinline__ void main_warp(const Passes passes, const Place p, int iterations) {
+    const Shared s = carve(shared_base());
     Row x, y;
     clear(x), clear(y);
     Columns c;
     if (KEPT) read_columns(p.lane, c);
     Level at;
     place(at, p.level, passes, s.words);
+    __syncthreads();  // the first rows have arrived
     if (p.level == 0) read_shared(s.ring, p.lane, x);
     __syncthreads();  // the first row's slot may be filled again
 #pragma unroll 1
@@ -205,7 +208,7 @@ __device__ inline void main_warp(const Shared &s, const Passes &passes, const Pl
 // The antenna's energy after `step` steps, LOOK_AT_A_TIME parts at a time: `partial` holds a number for each of their
 // threads.
 #define LOOK_AT_A_TIME 4
-__device__ inline void look_at(int antenna, int step, double *partial) {
+__device__ __noinline__ void look_at(int antenna, int step, double *partial) {
     double now = 0;
 #pragma unroll 1
     for (int part = 0; part < LOOK_PARTS; part += LOOK_AT_A_TIME) {
@@ -229,9 +232,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wavefront(int firs
     if (!P.active[blockIdx.x]) return;
     const int warp = warp_index(), helper = helper_of(warp);
     const Place p{int(blockIdx.x), helper < 0 ? warp - min((warp + 1) / 4, SPREAD) : -1, helper, int(threadIdx.x % 32)};
-    int bytes;
-    const Shared s = carve(shared_base(), bytes);
-    for (int at = threadIdx.x; at < bytes / 4; at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
+    const Shared s = carve(shared_base());
+    for (int at = threadIdx.x; at < int(s.words - reinterpret_cast<int *>(s.links)); at += THREADS) reinterpret_cast<int *>(s.links)[at] = 0;
     __syncthreads();  // nothing is cleared after it has been set
     for (int k = threadIdx.x; k <= P.nz; k += THREADS)
         s.words[k] = row_word(p.antenna, k), s.layers[k] = k < P.nz ? row_layer(k) : 0;
@@ -240,14 +242,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) wavefront(int firs
             for (int n = 0; n < 6; ++n) s.axial[P.axial_rows[P.nz + k] * 6 + n] = P.axial[n * P.nz + k];
     for (int n = threadIdx.x; n < 2 * TAPS; n += THREADS) s.posts[n].x = -1;
     if (!KEPT && threadIdx.x < 32) keep_columns(s.gains, threadIdx.x);
+    if (!KEPT && threadIdx.x < RADIAL_COLUMNS) keep_column(s.layer, threadIdx.x);
     __syncthreads();  // words have arrived
     const int rounds = (count + LEVELS - 1) / LEVELS;
     const Passes passes{first, first + count, first + rounds * LEVELS};
-    Service service;
-    if (helper >= 0) begin(service, passes, p, s);
-    __syncthreads();  // the first rows have arrived
-    if (helper < 0) main_warp(s, passes, p, iterations);
-    else radial_warp(s, passes, p, service, iterations);
+    if (helper < 0) main_warp(passes, p, iterations);
+    else radial_warp(passes, p, iterations);
     if (!looks) return;
     __syncthreads();  // all rows are in memory, and nothing is under way in shared memory
     look_at(blockIdx.x, first + count, reinterpret_cast<double *>(shared_base()));

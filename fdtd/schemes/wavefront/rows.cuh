@@ -80,6 +80,22 @@ __device__ inline void stretch_cells(
         if (v * WIDTH < columns) memory[v] = packed(p0 + v * WIDTH), second[v] = packed(p1 + v * WIDTH);
 }
 
+// The same for one of them, `memory` of four.
+__device__ inline void stretch_cells(int antenna, const real *t, int layer, int lane, int memory, real *d) {
+    const int columns = layer_columns(layer) - lane * CELLS;
+    vector *place = reinterpret_cast<vector *>(layer_memory(antenna, layer, memory) + lane * CELLS);
+    real p[CELLS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        if (v * WIDTH < columns) unpack(place[v], p + v * WIDTH);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j)
+        if (j < columns) p[j] = remembered(p[j], t[1], t[2], d[j]), d[j] = stretched(t[0], d[j], p[j]);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        if (v * WIDTH < columns) place[v] = packed(p + v * WIDTH);
+}
+
 // Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, if the row's reach ends
 // with the lanes that are staged there; else in device memory.
 struct Medium {
@@ -198,6 +214,7 @@ __device__ inline void advance_e_full(
 ) {
     const Lane x = lane_of_h(row, below, lane);
     const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
+#if KEPT
     real curl_r[CELLS], curl[CELLS];
     rises_of_h(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl, curl_r);
@@ -216,6 +233,25 @@ __device__ inline void advance_e_full(
             drive(row.at[E_Z][j], c.node[j], curl_h_z(x.at(j)));
         }
     }
+#else  // one component after the other
+    real curl[CELLS];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_h(x.at(j), H_PHI);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 1, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_r(x.at(j), curl[j]);
+    drive_e(row, E_R, curl, factors.at(lane).half, 0, lane, medium_of_row);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_h(x.at(j), H_R);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_phi(x.at(j), curl[j]);
+    drive_e(row, E_PHI, curl, factors.at(lane).rising, P.half_courant, lane, medium_of_row);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_z(x.at(j));
+    const Columns c = factors.at(lane);
+    drive_e(row, E_Z, curl, c.node, 0, lane, medium_of_row);
+#endif
     if (RARELY(word & (ROW_SOURCE | ROW_PLANE | ROW_COUPLED))) {
         if (word & ROW_SOURCE) drive_source(row, lane, antenna, step);
         if (COUPLED && word & ROW_COUPLED) couple_nodes(row, below, c, lane, word & ROW_REACH, antenna, k);
@@ -246,14 +282,31 @@ __device__ inline void advance_h_full(
 ) {
     const Lane x = lane_of_e(row, above, lane, edge_ez, edge_e);
     const real *faces = open_face(antenna, k, 0);
+    const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
+#if KEPT
     real curl_r[CELLS], curl[CELLS];
     rises_of_e(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl, curl_r);
     curls_of_e(x, curl_r, curl);
     const Columns c = factors.at(lane);
-    const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
     drive_h(row, H_R, curl_r, c.node, 1, lane, cut, faces, staged);
     drive_h(row, H_PHI, curl, c.rising, 1, lane, cut, faces, staged);
+#else
+    real curl[CELLS];
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_e(x.at(j), E_PHI);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 3, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_r(x.at(j), curl[j]);
+    drive_h(row, H_R, curl, factors.at(lane).node, 1, lane, cut, faces, staged);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_e(x.at(j), E_R);
+    if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl);
+#pragma unroll
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_phi(x.at(j), curl[j]);
+    drive_h(row, H_PHI, curl, factors.at(lane).rising, 1, lane, cut, faces, staged);
+    const Columns c = factors.at(lane);
+#endif
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_z(x.at(j));
     drive_h(row, H_Z, curl, c.half, -1, lane, cut, faces, staged);
