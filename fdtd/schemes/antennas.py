@@ -184,7 +184,12 @@ def _wavefront(target: _Target, **tuning: int) -> Scheme:
     row = _ROW_SECONDS[max(made.cells * made.size // _PIECE, 1) - 1]
     pace = limits.multiprocessors * made.levels * grid.nr * grid.nz / (grid.nz + 1) / row
     return target.scheme(
-        "wavefront/kernel.cu", made, launches, pace, at_once=made.blocks * limits.multiprocessors, records=True,
+        "wavefront/kernel.cu",
+        made,
+        launches,
+        pace,
+        at_once=made.blocks * limits.multiprocessors,
+        records=True,
         looks=True,
     )
 
