@@ -29,6 +29,7 @@ from antennaopt.families import (
     shell_lens,
     splash_plate,
     spline_horn,
+    strip_dipole,
 )
 from antennaopt.families.family import Designs, Family, stack
 from antennaopt.families.making import Making
@@ -62,7 +63,7 @@ FAMILIES: dict[str, Family] = {
 
 """Bodies of revolution."""
 
-SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch)}
+SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch, strip_dipole)}
 """Antennas that are solved in three dimensions."""
 
 
@@ -91,7 +92,8 @@ def parameter_of(name: str) -> Parameter | None:
     Families that share a name give it the same unit.
     """
     every = [*(parameter for family in FAMILIES.values() for parameter in family.parameters), *FILLING]
-    every += [one for family in SPATIAL.values() for variant in family.variants for one in variant.parameters]
+    for family in SPATIAL.values():
+        every += [one for variant in family.variants or (family,) for one in variant.parameters]
     every += material(name.rpartition(".")[0]) if name.startswith("body.") else ()
     return next((parameter for parameter in every if parameter.holds(name)), None)
 

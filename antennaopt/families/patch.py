@@ -15,7 +15,7 @@ from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
 from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
-from antennaopt.families.parameters import Parameter, choice, length
+from antennaopt.families.parameters import Parameter, choice, length, length_left_out
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Spatial
 from antennaopt.families.substrates import (
     LINE,
@@ -43,6 +43,9 @@ PATCH = (
     length("patch.width", "Width along y.", example='"20.4 mm"'),
 )
 KIND = replace(choice("feed.kind", "How it is fed.", *_ALL_FEEDS), example='"probe"')
+LINE_OFFSET = length_left_out(
+    "feed.line_offset", "Distance of an edge feed's line from the patch's middle, towards +y.", example='"3 mm"'
+)
 INSETS = (
     length("feed.inset_depth", "How far the line reaches into the patch.", example='"5 mm"'),
     length("feed.inset_gap", "Gap between the line and the patch on both sides of the inset.", example='"1 mm"'),
@@ -60,7 +63,7 @@ def _board(design: Mapping[str, float]) -> Board:
     x = design["feed.offset"] if word == PROBE else -long / 2 - reach
     port = Port(
         x=x,
-        y=0.0,
+        y=design.get("feed.line_offset", 0.0),
         z=(0.0, height),
         resistance=design["feed.resistance"],
         width=0.0 if word == PROBE else design["feed.line_width"],
@@ -78,7 +81,8 @@ def _top(design: Mapping[str, float], word: int) -> tuple[Rectangle, ...]:
     half, start = design["feed.line_width"] / 2, -long / 2 - design["feed.line_length"]
     depth = design["feed.inset_depth"] if word == INSET else 0.0
     body = Rectangle(x=(-long / 2 + depth, long / 2), y=(-wide / 2, wide / 2))
-    line = Rectangle(x=(start, -long / 2 + depth), y=(-half, half))
+    aside = design.get("feed.line_offset", 0.0)
+    line = Rectangle(x=(start, -long / 2 + depth), y=(aside - half, aside + half))
     if word == EDGE:
         return body, line
     edge = half + design["feed.inset_gap"]
@@ -98,6 +102,9 @@ def _measures(design: Mapping[str, float], word: int, face: Rectangle) -> tuple[
         found.append(Measure(name="feed.offset", start=(0.0, 0.0), stop=(design["feed.offset"], 0.0)))
         return tuple(found)
     found += measures_of_line(design, -long / 2)
+    if design.get("feed.line_offset"):
+        place = (-long / 2 - design["feed.line_length"], design["feed.line_offset"])
+        found.append(Measure(name="feed.line_offset", start=(place[0], 0.0), stop=place))
     if word == INSET:
         half = design["feed.line_width"] / 2
         depth, edge = design["feed.inset_depth"], half + design["feed.inset_gap"]
@@ -171,6 +178,6 @@ def _variant(feed: Sequence[Parameter]) -> Family:
     )
 
 
-_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET,), (*INSETS, *LINE), LINE))
+_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET,), (*INSETS, *LINE), (*LINE, LINE_OFFSET)))
 
 FAMILY = replace(_VARIANTS[PROBE], variants=_VARIANTS)

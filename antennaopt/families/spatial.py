@@ -61,15 +61,16 @@ class Slab:
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """A source with an internal resistance between two sheets, along z.
+    """A source with an internal resistance between two sheets along z, or in a gap of one along x.
 
     Attributes:
-        x: Place along x.
+        x: Place along x; the middle of a gap.
         y: Middle along y.
-        z: Its two ends.
+        z: Its two ends; equal for a gap.
         width: Extent along y, over which it is spread; 0 for a pin.
         resistance: Ohm; also the reference of S11.
-        what: `probe` for a pin from below, `line` for the end of a line.
+        what: `probe` for a pin from below, `line` for the end of a line, `gap`.
+        gap: Width of the gap along x; 0 without one.
     """
 
     x: float
@@ -78,6 +79,7 @@ class Port:
     resistance: float
     width: float = 0.0
     what: str = "probe"
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +109,7 @@ class Board:
     """One antenna as sheets, slabs and a port.
 
     Attributes:
-        sheets: Metal; the first one is the ground.
+        sheets: Metal; one named `ground` is below all others.
         slabs: Dielectrics; later ones replace earlier ones.
         port: Where it is fed.
         measures: What a drawing gives the lengths of.
@@ -119,6 +121,11 @@ class Board:
     port: Port
     measures: tuple[Measure, ...] = ()
     gap: tuple[str, float] | None = None
+
+    @property
+    def metal(self) -> tuple[Sheet, ...]:
+        """The sheets but the ground."""
+        return tuple(sheet for sheet in self.sheets if sheet.name != "ground")
 
     @property
     def extent(self) -> tuple[Span, Span, Span]:

@@ -82,10 +82,14 @@ def measures_of(design: Mapping[str, float], face: Rectangle) -> tuple[Measure, 
 
 def measures_of_line(design: Mapping[str, float], edge: float) -> tuple[Measure, ...]:
     """Return the lengths of a line that ends at x = `edge`."""
-    half, start = design["feed.line_width"] / 2, edge - design["feed.line_length"]
+    half, start, y = (
+        design["feed.line_width"] / 2,
+        edge - design["feed.line_length"],
+        design.get("feed.line_offset", 0.0),
+    )
     return (
-        Measure(name="feed.line_length", start=(start, half), stop=(edge, half)),
-        Measure(name="feed.line_width", start=(start, -half), stop=(start, half)),
+        Measure(name="feed.line_length", start=(start, y + half), stop=(edge, y + half)),
+        Measure(name="feed.line_width", start=(start, y - half), stop=(start, y + half)),
     )
 
 
@@ -127,12 +131,18 @@ def probe_fault(design: Mapping[str, float], what: str, length_name: str) -> str
 
 def line_fault(design: Mapping[str, float], what: str, width_name: str) -> str | None:
     """Return why a line does not fit the metal that it leaves; None where it does."""
-    if design["feed.line_width"] <= design[width_name]:
-        return None
-    return (
-        f"feed.line_width = {format_length(design['feed.line_width'])} is wider than the {what} "
-        f"(must be <= {width_name} = {format_length(design[width_name])}); narrow it"
-    )
+    line, wide, aside = design["feed.line_width"], design[width_name], design.get("feed.line_offset", 0.0)
+    if line > wide:
+        return (
+            f"feed.line_width = {format_length(line)} is wider than the {what} "
+            f"(must be <= {width_name} = {format_length(wide)}); narrow it"
+        )
+    if aside + line / 2 > wide / 2 * (1 + 1e-9):
+        return (
+            f"feed.line_offset = {format_length(aside)} puts the line beyond the corner of the {what} "
+            f"(must be <= {format_length((wide - line) / 2)}); lower it"
+        )
+    return None
 
 
 def cylinders(boards: list[Board]) -> tuple[np.ndarray, np.ndarray]:

@@ -44,7 +44,9 @@ def draw_top(axes: Axes, board: Board) -> None:
     """Draw a board from above, x to the right and y upwards, to scale, with the lengths of its measures."""
     for slab in board.slabs:
         _fill(axes, slab.face, LAMINATE)
-    for sheet in board.sheets[1:]:
+    for one in () if board.slabs else [face for sheet in board.sheets for face in sheet.rectangles]:
+        _fill(axes, one, "white")  # a reflector in air
+    for sheet in board.metal:
         for one in sheet.rectangles:
             _fill(axes, one, METAL, edge=METAL)
     axes.plot(board.port.x * MM, board.port.y * MM, marker="o", ms=4.0, color=SECOND)
@@ -59,9 +61,9 @@ def draw_top(axes: Axes, board: Board) -> None:
 
 
 def draw_section(axes: Axes, board: Board) -> None:
-    """Draw the section y = 0, x to the right and z upwards; heights are stretched by the factor in the title."""
+    """Draw the section through the port, x to the right and z upwards; the title has the factor of heights."""
     (low, high), _, (ground, top) = board.extent
-    stretch = max(1.0, round(0.25 * (high - low) / max(top - ground, 1e-9)))
+    stretch = max(1.0, round(0.25 * (high - low) / (top - ground))) if top > ground else 1.0
     scale = MM * stretch
     for slab in board.slabs:
         _fill(axes, Rectangle(x=slab.face.x, y=(slab.z[0] * stretch, slab.z[1] * stretch)), LAMINATE)
@@ -69,7 +71,8 @@ def draw_section(axes: Axes, board: Board) -> None:
         for one in sheet.rectangles:
             if one.y[0] <= board.port.y <= one.y[1]:
                 axes.plot([end * MM for end in one.x], [sheet.z * scale] * 2, color=METAL_EDGE, lw=2.4)
-    axes.plot([board.port.x * MM] * 2, [end * scale for end in board.port.z], color=SECOND, lw=2.0)
+    ends = [(board.port.x + side * board.port.gap / 2) * MM for side in (-1, 1)]
+    axes.plot(ends, [end * scale for end in board.port.z], color=SECOND, lw=2.0)
     wide = (high - low) * MM
     for one in board.measures:
         if one.section:
@@ -79,7 +82,9 @@ def draw_section(axes: Axes, board: Board) -> None:
     axes.set(xlim=(low * MM - 0.08 * wide, high * MM + 0.14 * wide), aspect="equal")
     axes.set_ylim(ground * scale - 0.1 * wide, top * scale + 0.1 * wide)
     drawn = f", heights {stretch:g} times" if stretch > 1 else ""
-    axes.set_title(f"section y = 0{drawn}", fontsize=9, color=INK, loc="left")
+    axes.set_title(
+        f"section y = {board.port.y * MM:.4g}{' mm' if board.port.y else ''}{drawn}", fontsize=9, color=INK, loc="left"
+    )
     axes.axis("off")
 
 

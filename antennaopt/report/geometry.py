@@ -208,8 +208,8 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
     if path.suffix.lower() != ".stl":
         raise ConfigurationError(f"--stl {path} has no known ending; use .stl")
     metal: list[Any] = []
-    for number, sheet in enumerate(board.sheets):
-        bottom = sheet.z * MM - (SHEET_MM if number == 0 else 0.0)
+    for sheet in board.sheets:
+        bottom = sheet.z * MM - (SHEET_MM if sheet.name == "ground" else 0.0)
         metal.append(_plate(sheet, bottom, bottom + SHEET_MM))
     found: dict[str, Any] = {"metal": concatenate(metal)}
     for number, slab in enumerate(board.slabs, start=1):

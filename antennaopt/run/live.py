@@ -64,7 +64,7 @@ def _bodies(family: Family, design: Mapping[str, float]) -> list[dict[str, Any]]
         outline = family.outline(design)
         metal = [_body(True, corners) for corners in outline.conductors]
         return metal + [_body(False, solid.corners) for solid in outline.dielectrics]
-    top = [one for sheet in board.sheets[1:] for one in sheet.rectangles if one.y[1] > 0.0]
+    top = [one for sheet in board.metal for one in sheet.rectangles if one.y[1] > 0.0]
     faces = [(True, one) for one in top] + [(False, slab.face) for slab in board.slabs]
     return [_body(metal, _half(face)) for metal, face in faces]
 

@@ -118,7 +118,8 @@ def plan(
     shortest = c / (max(settings.frequencies) * math.sqrt(known.densest(upper)))
     if settings.cell is None:
         density = settings.cells_per_wavelength or CELLS_PER_WAVELENGTH
-        cell = min(shortest / density, *(design["substrate.thickness"] / 2 for design in (lower, upper)))
+        thin = [design[name] / 2 for design in (lower, upper) for name in design if name == "substrate.thickness"]
+        cell = min([shortest / density, *thin])
     else:  # finer cells at edges make those between finer too
         cell, density = settings.cell, max(CELLS_PER_WAVELENGTH, shortest / (LARGEST * settings.cell))
     made = YeePlan(
@@ -211,14 +212,18 @@ def scene_of(board: Board, design_frequency: float) -> Scene:
             for slab in board.slabs
         ),
         sheets=tuple(Sheet(z=sheet.z, x=one.x, y=one.y) for sheet in board.sheets for one in sheet.rectangles),
-        port=LumpedPort(x=board.port.x, y=_along(board.port), z=board.port.z, resistance=board.port.resistance),
+        port=_lumped(board.port),
         open_faces=("x-", "x+", "y-", "y+", "z-", "z+"),
     )
 
 
-def _along(port: Port) -> float | tuple[float, float]:
-    """Return the place of a pin along y, or the ends of a port as wide as its line."""
-    return (port.y - port.width / 2, port.y + port.width / 2) if port.width else port.y
+def _lumped(port: Port) -> LumpedPort:
+    """Return a pin, a port as wide as its line, or one across a gap along x."""
+    y = (port.y - port.width / 2, port.y + port.width / 2) if port.width else port.y
+    if port.gap:
+        x = (port.x - port.gap / 2, port.x + port.gap / 2)
+        return LumpedPort(x=x, y=y, z=port.z[0], resistance=port.resistance, axis="x")
+    return LumpedPort(x=port.x, y=y, z=port.z, resistance=port.resistance)
 
 
 def grid_of(plan: YeePlan, scene: Scene) -> Grid:

@@ -158,7 +158,7 @@ def _ends(scene: Scene, axis: int) -> list[float]:
         value = getattr(thing, name)
         found += value if isinstance(value, tuple) else (value,)
     if scene.port is not None:
-        found += scene.port.z if axis == 2 else scene.port.span(name)
+        found += scene.port.span(name)
     found = [one for one in found if math.isfinite(one)]
     if not found:
         raise ConfigError(f"the scene has no end along {name}; give a block, sheet or port one")
@@ -174,13 +174,18 @@ def _bounds(scene: Scene, axis: int, wishes: _Wishes) -> tuple[float, float]:
 
 
 def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
-    """Planes along z: on every sheet, face and end of the port, and at least four cells between two of them."""
+    """Planes along z: on every sheet, face and end of the port, and at least four cells between two of them.
+
+    Where everything is in one plane the cells next to it are those of its edges.
+    """
     low, high = _bounds(scene, 2, wishes)
     flats = _distinct([low, high, *_ends(scene, 2)], 1e-3 * wishes.cell)
     spans = wishes.spans(scene, 2)
     inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
     for below, above in pairwise(inner):
         spans.append(Span(low=below, high=above, cell=(above - below) / _THICKNESS))
+    if len(inner) == 1:
+        spans.append(Span(low=inner[0] - wishes.cell, high=inner[0] + wishes.cell, cell=wishes.cell))
     return graded(flats, spans, _GROWTH)
 
 
@@ -190,6 +195,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
+    if scene.port is not None and scene.port.axis == name:
+        faces += scene.port.span(name)  # the port ends on the metal's last line
     faces = [one for one in faces if low < one < high]
     hard = _distinct([low, high, *faces], 1e-3 * wishes.cell)
     edges = [edge for edge in _edges(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
@@ -218,7 +225,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     if scene.port is not None:
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
-        spans.append(Span(low=span[0], high=span[1], cell=wishes.cell))
+        cell = min(wishes.cell, (span[1] - span[0]) / 2) if scene.port.axis == name else wishes.cell
+        spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in soft:  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
         if low < place < high and near > 0.7 * wishes.cell:

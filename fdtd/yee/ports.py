@@ -1,4 +1,4 @@
-"""Lumped ports: a voltage source with a resistance along columns of z edges, and S11 from the voltage across it.
+"""Lumped ports: a voltage source with a resistance along columns of edges, and S11 from the voltage across it.
 
 The resistance is a conductivity of the edges, the source an impressed current in them. A source of voltage Vs with a
 resistance R drives I = (Vs - V) / R, where the updates of E take the mean of V before and after the step. With its
@@ -39,6 +39,7 @@ class PortColumns:
         conductances: What each edge's column conducts a length, S/m^2 times m: w / (R A), (edges,).
         weights: Share of the edge's column in the port, (edges,).
         resistance: Of the port, ohm.
+        axis: 0, 1, 2 for edges along x, y, z.
     """
 
     points: np.ndarray
@@ -46,6 +47,7 @@ class PortColumns:
     conductances: np.ndarray
     weights: np.ndarray
     resistance: float
+    axis: int = 2
 
     def loaded(self, media: Media) -> Media:
         """Return media with the port's resistance in them."""
@@ -55,7 +57,8 @@ class PortColumns:
         return replace(media, conductivity=conductivity)
 
     def _first_column(self) -> np.ndarray:
-        return (self.points[:, 2:] == self.points[0, 2:]).all(axis=1)
+        across = [1 + 2 - axis for axis in range(3) if axis != self.axis]
+        return (self.points[:, across] == self.points[0, across]).all(axis=1)
 
     def drive(self, problem: Problem, waveform: np.ndarray) -> Problem:
         """Return a problem, with loaded media, that has the port's source and a probe of its voltage.
@@ -100,28 +103,32 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     Raises:
         ConfigError: An end lies between lattice planes or touches no metal, or metal is in the way.
     """
-    levels = [plane_at(grid.z, end) for end in port.z]
+    along = "xyz".index(port.axis)
+    first, second = (axis for axis in range(3) if axis != along)
+    levels = [plane_at(grid.planes[along], end) for end in port.span(port.axis)]
     if None in levels:
-        end = port.z[levels.index(None)]
-        raise ConfigError(f"port.z = {end:g} m lies between lattice planes; make the grid with `layout`")
+        end = port.span(port.axis)[levels.index(None)]
+        raise ConfigError(f"port.{port.axis} = {end:g} m lies between lattice planes; make the grid with `layout`")
     low, high = (int(level) for level in levels if level is not None)
-    places = [_lines(grid.planes[axis], port.span("xy"[axis])) for axis in (0, 1)]
+    places = [_lines(grid.planes[axis], port.span("xyz"[axis])) for axis in (first, second)]
     if len(places[0]) == 1 and len(places[1]) == 1:
         places = _nearest_on_metal(port, grid, media.metal, (low, high), (int(places[0][0]), int(places[1][0])))
-    width = [grid.dual(axis) for axis in (0, 1)]
-    total = sum(width[0][i] for i in places[0]) * sum(width[1][j] for j in places[1])
+    width = [grid.dual(axis) for axis in (first, second)]
+    total = sum(width[0][one] for one in places[0]) * sum(width[1][one] for one in places[1])
     share = 1
-    for axis in (0, 1):
+    for at, axis in enumerate((first, second)):
         for side, end in (("-", 0), ("+", grid.counts[axis])):
-            share *= 2 if f"{'xy'[axis]}{side}" in grid.magnetic and end in places[axis] else 1
+            share *= 2 if f"{'xyz'[axis]}{side}" in grid.magnetic and end in places[at] else 1
     points, lengths, conductances, weights = [], [], [], []
-    for j in places[1]:
-        for i in places[0]:
-            _check_column(port, grid, media, (low, high), (int(i), int(j)))
-            area = width[0][i] * width[1][j]
-            for k in range(low, high):
-                points.append((2, k, j, i))
-                lengths.append(grid.z[k + 1] - grid.z[k])
+    step = np.diff(grid.planes[along])
+    for two in places[1]:
+        for one in places[0]:
+            column = {first: int(one), second: int(two)}
+            _check_column(port, grid, media, (low, high), column)
+            area = width[0][one] * width[1][two]
+            for level in range(low, high):
+                points.append((along, *_node(column, along, level)))
+                lengths.append(step[level])
                 weights.append(area / total)
                 conductances.append(1 / (total * port.resistance * share))
     return PortColumns(
@@ -130,7 +137,14 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
         conductances=np.array(conductances),
         weights=np.array(weights),
         resistance=port.resistance,
+        axis=along,
     )
+
+
+def _node(column: dict[int, int], along: int, level: int) -> tuple[int, int, int]:
+    """Return the node [k, j, i] of a column at a level."""
+    x, y, z = (level if axis == along else column[axis] for axis in range(3))
+    return z, y, x
 
 
 def _lines(planes: np.ndarray, span: Interval) -> np.ndarray:
@@ -143,29 +157,44 @@ def _lines(planes: np.ndarray, span: Interval) -> np.ndarray:
 def _nearest_on_metal(
     port: LumpedPort, grid: Grid, metal: np.ndarray, levels: tuple[int, int], near: tuple[int, int]
 ) -> list[np.ndarray]:
+    along = "xyz".index(port.axis)
+    first, second = (axis for axis in range(3) if axis != along)
+    ranges = [
+        range(max(0, at - _REACH), min(grid.counts[axis], at + _REACH) + 1)
+        for axis, at in zip((first, second), near, strict=True)
+    ]
+    middles = [port.span("xyz"[axis])[0] for axis in (first, second)]
     around = [
-        (abs(grid.x[i] - port.span("x")[0]) + abs(grid.y[j] - port.span("y")[0]), i, j)
-        for i in range(max(0, near[0] - _REACH), min(grid.counts[0], near[0] + _REACH) + 1)
-        for j in range(max(0, near[1] - _REACH), min(grid.counts[1], near[1] + _REACH) + 1)
+        (abs(grid.planes[first][i] - middles[0]) + abs(grid.planes[second][j] - middles[1]), i, j)
+        for i in ranges[0]
+        for j in ranges[1]
     ]
     for _, i, j in sorted(around):
-        if all(_touches(metal, level, (i, j), beyond) for level, beyond in zip(levels, (-1, 0), strict=True)):
+        column = {first: i, second: j}
+        if all(_touches(metal, along, level, column, beyond) for level, beyond in zip(levels, (-1, 0), strict=True)):
             return [np.array([i]), np.array([j])]
     return [np.array([near[0]]), np.array([near[1]])]
 
 
-def _touches(metal: np.ndarray, k: int, at: tuple[int, int], beyond: int) -> bool:
-    """Whether the node has metal on an edge in its plane, or on the edge `beyond` it along z (-1: below, 0: above)."""
-    i, j = at
-    beside = metal[0, k, j, max(i - 1, 0) : i + 1].any() or metal[1, k, max(j - 1, 0) : j + 1, i].any()
-    return bool(beside or (k + beyond >= 0 and metal[2, k + beyond, j, i]))
+def _touches(metal: np.ndarray, along: int, level: int, column: dict[int, int], beyond: int) -> bool:
+    """Whether the node has metal on an edge across the port, or on the edge `beyond` it along it (-1, or 0)."""
+    node = _node(column, along, level)
+    for axis in column:
+        for step in (0, 1):
+            before = list(node)
+            before[2 - axis] -= step
+            if before[2 - axis] >= 0 and metal[(axis, *before)]:
+                return True
+    return level + beyond >= 0 and bool(metal[(along, *_node(column, along, level + beyond))])
 
 
-def _check_column(port: LumpedPort, grid: Grid, media: Media, levels: tuple[int, int], at: tuple[int, int]) -> None:
-    i, j = at
-    place = f"({grid.x[i]:g}, {grid.y[j]:g}) m"
-    for level, end, beyond in zip(levels, port.z, (-1, 0), strict=True):
-        if not _touches(media.metal, level, at, beyond):
-            raise ConfigError(f"port at {place} ends in air at z = {end:g} m; move it onto metal, or metal to it")
-    if media.metal[2, levels[0] : levels[1], j, i].any():
-        raise ConfigError(f"port at {place} runs through metal; leave a gap for it between z = {port.z} m")
+def _check_column(port: LumpedPort, grid: Grid, media: Media, levels: tuple[int, int], column: dict[int, int]) -> None:
+    along, name = "xyz".index(port.axis), port.axis
+    place = "({}) m".format(", ".join(f"{grid.planes[axis][at]:g}" for axis, at in column.items()))
+    for level, end, beyond in zip(levels, port.span(name), (-1, 0), strict=True):
+        if not _touches(media.metal, along, level, column, beyond):
+            raise ConfigError(f"port at {place} ends in air at {name} = {end:g} m; move it onto metal, or metal to it")
+    if any(media.metal[(along, *_node(column, along, level))] for level in range(*levels)):
+        raise ConfigError(
+            f"port at {place} runs through metal; leave a gap for it between {name} = {port.span(name)} m"
+        )

@@ -78,32 +78,35 @@ class Sheet:
 
 @dataclass(frozen=True, kw_only=True)
 class LumpedPort:
-    """A voltage source with an internal resistance between two conductors, one above the other.
+    """A voltage source with an internal resistance between two conductors, one beyond the other along an axis.
 
-    The positive terminal is the upper one. An interval for x or y spreads the source over the columns in it, in
-    parallel.
+    The positive terminal is the one of the larger coordinate. An interval across the axis spreads the source over the
+    columns in it, in parallel.
 
     Attributes:
-        x: Place of the column, m, or the interval of its columns.
+        x: Place of the column, m, or the interval of its columns; along the port's axis the two conductors.
         y: The same along y.
-        z: Lower and upper conductor, m.
+        z: The same along z.
         resistance: Internal resistance, and reference of S11, ohm.
+        axis: "z", or "x" or "y" for a gap in a plane of constant z.
     """
 
     x: float | Interval
     y: float | Interval
-    z: Interval
+    z: float | Interval
     resistance: float = 50.0
+    axis: str = "z"
 
     def __post_init__(self) -> None:
-        _check_interval("port.z", self.z)
-        for name in "xy":
-            _check_interval(f"port.{name}", self.span(name), empty=True)
+        if self.axis not in ("x", "y", "z"):
+            raise ConfigError(f"port.axis = {self.axis!r} is not allowed (use x, y or z)")
+        for name in "xyz":
+            _check_interval(f"port.{name}", self.span(name), empty=name != self.axis)
         if not self.resistance > 0:
             raise ConfigError(f"port.resistance = {self.resistance} ohm is not allowed (needs > 0)")
 
     def span(self, name: str) -> Interval:
-        """Lower and upper end along "x" or "y", m; equal for a single column."""
+        """Lower and upper end along "x", "y" or "z", m; equal for a single column."""
         value = getattr(self, name)
         return value if isinstance(value, tuple) else (value, value)
 
