@@ -51,8 +51,8 @@ def solved(text, tmp_path):
 def test_a_dipole_is_that_of_the_method_of_moments(tmp_path, measured):
     """Resonance within 1 %, resistance within 5 ohm, on cells of half the strip's width at its edges and end.
 
-    Measured: 0.72 % low, 0.1 ohm; with cells of the strip's width 1.2 % low. A dipole of 0.47 wavelengths has 2.14 dBi (Balanis, 4th ed., fig. 4.11), its H plane is even, and both sides of it
-    are equal.
+    Measured: 0.72 % low, 0.1 ohm; with cells of the strip's width 1.2 % low. A dipole of 0.47 wavelengths has 2.14 dBi
+    (Balanis, 4th ed., fig. 4.11), its H plane is even, and both sides of it are equal.
     """
     outcome = solved(DIPOLE.replace('cell = "1 mm"', 'cell = "0.5 mm"'), tmp_path)
     frequencies, s11 = np.array(outcome.sweep["frequency_hz"]), np.array(outcome.sweep["s11"]) @ [1, 1j]
