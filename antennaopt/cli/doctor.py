@@ -25,16 +25,21 @@ COMPARED = {
 
 @click.command(short_help="Show what this machine can run.")
 @click.option("--no-self-test", is_flag=True, help="Only look; solve nothing.")
+@click.option("--paces", is_flag=True, help="Measure the device's schemes, by which studies choose one; a minute.")
 @json_option
-def doctor(no_self_test: bool, json_file: str | None) -> None:
+def doctor(no_self_test: bool, paces: bool, json_file: str | None) -> None:
     """Show Python, packages, cores, memory, CUDA devices, what each scheme can do on them, and self-tests.
 
     The CPU solves a small antenna, its kernels compiled where they are not yet, and is compared with the oracle in
     NumPy. A device solves three and is compared with the CPU.
 
+    Without --paces studies choose a scheme by the rates of an H200. With it they go by this device's own, which are
+    kept in the cache folder for its driver and these kernels. Later runs then count as another arithmetic class.
+
     \b
-    Example:
+    Examples:
       antennaopt doctor
+      antennaopt doctor --paces
     """  # noqa: D301 - \b is click's
     check_writable(json_file)
     found = examine()
@@ -42,6 +47,8 @@ def doctor(no_self_test: bool, json_file: str | None) -> None:
         found["cpu_test"] = _self_test("cpu", against="reference", antennas=1)
         if found["devices"]:
             found["self_test"] = _self_test()
+    if paces:
+        found["paces"] = _paces(found)
     write_json(json_file, found)
     if json_file != "-":
         click.echo("\n".join(_lines(found)))
@@ -106,6 +113,22 @@ def _cuda() -> tuple[str, list[dict[str, Any]]]:
     return f"{driver}, {present.cupy_package()}, {len(devices)} device{'s' if len(devices) > 1 else ''}", devices
 
 
+def _paces(found: dict[str, Any]) -> dict[str, float]:
+    """Measure the first device.
+
+    Raises:
+        ClusterError: There is no device, or the cache folder cannot be written.
+    """
+    from antennaopt.bench.paces import measure_paces
+
+    if not found["devices"]:
+        raise ClusterError(f"--paces needs a CUDA device: {found['cuda']}")
+    try:
+        return measure_paces()
+    except OSError as error:
+        raise ClusterError(f"--paces cannot keep what it measures in {found['cache_folder']} ({error})") from error
+
+
 def _lines(found: dict[str, Any]) -> list[str]:
     memory = found["memory_bytes"]
     lines = [
@@ -125,6 +148,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for row in found["devices"][0]["schemes"] if found["devices"] else ():
         able = "yes" if row["works"] else f"no, {row['reason']}"
         lines.append(f"scheme     {row['stencil']} {row['scheme']}: {able}")
+    for key, ratio in found.get("paces", {}).items():
+        lines.append(f"pace       {key}: {ratio:.2f} of an H200's")
     for backend, name in TESTS.items():
         if name in found:
             lines.append(f"self-test  {backend}: {_verdict(found[name], backend)}")

@@ -119,10 +119,14 @@ def _compiled(backend: str) -> dict[str, str]:
     """Kernels, their compiler, and what they run on."""
     if backend == "cuda":
         from fdtd.backends import cuda
+        from fdtd.backends.cuda.paces import paces_text
         from fdtd.backends.cuda.text import kernel_digest
 
         device = cuda.device()
-        about = {"kernels": kernel_digest()[:12], "compiler": device.compiler, "device": device.identity}
+        about = {
+            "kernels": kernel_digest()[:12], "compiler": device.compiler, "device": device.identity,
+            "paces": paces_text(device.identity),
+        }  # fmt: skip
         return about | installed(OF_CUDA)
     if backend == "cpu":
         from fdtd.backends.cpu.compiled import KERNEL_DIGEST, compiler, target

@@ -33,13 +33,16 @@ def largest_batch(antennas: int, streams: int) -> int:
     return max(antennas * BATCHES_AT_A_TIME // max(streams, BATCHES_AT_A_TIME), 1)
 
 
-def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dict[str, Any]:
+def capacity_of(
+    plan: Mapping[str, Any], limits: Limits, free_bytes: int, identity: str | None = None
+) -> dict[str, Any]:
     """Return how many of a study's antennas a device takes, and by which scheme they are stepped.
 
     Args:
         plan: As `SolverPlan.to_dict` wrote it.
         limits: Of the device.
         free_bytes: Of its memory.
+        identity: Device, compute capability and driver, by which measured paces are kept.
 
     Returns:
         `scheme` and `reason` (what stood against the others), `wave` (antennas that keep the device busy to the end),
@@ -51,11 +54,12 @@ def capacity_of(plan: Mapping[str, Any], limits: Limits, free_bytes: int) -> dic
         Unsuitable: No scheme can step these antennas.
     """
     from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
+    from fdtd.backends.cuda.paces import measured_paces
     from fdtd.schemes.antennas import SCHEMES
 
     solver = SolverPlan.from_dict(plan)
     problem = outline(solver.layout, losses=solver.losses or bool(solver.modes))
-    scheme, reason = choose(problem, solver.precision, limits)
+    scheme, reason = choose(problem, solver.precision, limits, measured_paces(identity) if identity else None)
     made = SCHEMES[scheme](problem, solver.precision, limits)
     each = antenna_bytes(problem, solver.precision, made.doubled)
     wave = whole_waves(made, limits)
@@ -145,7 +149,8 @@ def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
     found = devices()
     smallest = min(found, key=lambda one: one.limits.memory_bytes)
     names = ", ".join(dict.fromkeys(one.name for one in found))
-    return {**capacity_of(plan, smallest.limits, smallest.limits.memory_bytes), "device": names, "count": len(found)}
+    taken = capacity_of(plan, smallest.limits, smallest.limits.memory_bytes, smallest.identity)
+    return {**taken, "device": names, "count": len(found)}
 
 
 def check_capacity(plan: Mapping[str, Any], backend: str) -> None:

@@ -40,7 +40,7 @@ def capacity(plan: Mapping[str, Any]) -> dict[str, Any]:
     from fdtd.backends import cuda
 
     device = cuda.device()
-    return {**capacity_of(plan, device.limits, device.free_bytes()), "device": device.identity}
+    return {**capacity_of(plan, device.limits, device.free_bytes(), device.identity), "device": device.identity}
 
 
 @lru_cache(maxsize=1)

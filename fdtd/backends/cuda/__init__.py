@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -19,6 +19,7 @@ import numpy as np
 
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cuda.device import CudaDevice, Device
+from fdtd.backends.cuda.paces import measured_paces, paced
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES, Scheme
@@ -134,7 +135,7 @@ def run(
     if scheme is not None and scheme not in SCHEMES:
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = device() if on is None else on
-    name = choose(problem, precision, where.limits)[0] if scheme is None else scheme
+    name = choose(problem, precision, where.limits, paces_of(where))[0] if scheme is None else scheme
     made = SCHEMES[name](problem, precision, where.limits, **choice)
     with _PLACES.take() as place:
         batch = Batch(where, problem, made, precision, place=place)
@@ -177,8 +178,15 @@ def _march(
         look()
 
 
-def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
-    """The scheme that steps large batches of a problem fastest, by its plan's pace.
+def paces_of(where: Device) -> Mapping[str, float]:
+    """Return the paces that were measured on a device; none for what stands for one."""
+    return measured_paces(where.identity) if isinstance(where, CudaDevice) else {}
+
+
+def choose(
+    problem: Problem, precision: str, limits: Limits, paces: Mapping[str, float] | None = None
+) -> tuple[str, str]:
+    """The scheme that steps large batches of a problem fastest, by its plan's pace on this device.
 
     It depends on the lattice, the precision and the device alone, not on how many antennas there are or what they hold:
     all batches of a study go the same way.
@@ -187,6 +195,7 @@ def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
         problem: What to step; its lattice, layers and sampling are looked at, and whether its nodes may be coupled.
         precision: "float32" or "float64".
         limits: Of the device.
+        paces: Its measured paces over the plans' own; see `measured_paces`.
 
     Returns:
         Its name, and what stood against each of the others.
@@ -203,16 +212,17 @@ def choose(problem: Problem, precision: str, limits: Limits) -> tuple[str, str]:
             reasons.append(f"{name}: {error}")
     if not able:
         raise Unsuitable(f"no scheme can step this problem: {'; '.join(reasons)}")
-    best = max(able, key=lambda name: able[name].pace)
-    others = [f"{name}: {_speed(able[name])}" for name in able if name != best]
-    return best, "; ".join([_speed(able[best]), *others, *reasons])
+    pace = {name: paced(one, paces or {}) for name, one in able.items()}
+    best = max(able, key=pace.__getitem__)
+    others = [f"{name}: {_speed(able[name], pace[name])}" for name in able if name != best]
+    return best, "; ".join([_speed(able[best], pace[best]), *others, *reasons])
 
 
-def _speed(scheme: Scheme) -> str:
-    """How fast a scheme is, as far as its plan tells."""
+def _speed(scheme: Scheme, pace: float) -> str:
+    """How fast a scheme is, as far as its plan tells, and what was measured."""
     if scheme.name == "one_step":
         return "all numbers through memory in every step"
-    return f"about {scheme.pace / 1e9:.0f} G cell-steps/s for populations"
+    return f"about {pace / 1e9:.0f} G cell-steps/s for populations"
 
 
 def antenna_bytes(problem: Problem, precision: str, doubled: bool = False) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fdtd.backends.cuda.present import identity_of
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
 from fdtd.schemes.machine import HOPPER, Limits, Machine
 
@@ -151,8 +152,7 @@ class CudaDevice:
     @property
     def identity(self) -> str:
         """Device, compute capability and driver: what timings hold for."""
-        driver = self._cupy.cuda.runtime.driverGetVersion()
-        return f"{self.name}, compute capability {self.limits.capability / 10:.1f}, driver {driver}"
+        return identity_of(self.name, self.limits, self._cupy.cuda.runtime.driverGetVersion())
 
     @property
     def compiler(self) -> str:

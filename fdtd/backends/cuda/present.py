@@ -38,6 +38,11 @@ class Found:
     name: str
     limits: Limits
 
+    @property
+    def identity(self) -> str:
+        """Device, compute capability and driver, as `CudaDevice.identity` has them."""
+        return identity_of(self.name, self.limits, driver_version())
+
 
 def devices() -> tuple[Found, ...]:
     """Every device that the CUDA backend can use here, at least one.
@@ -55,6 +60,11 @@ def devices() -> tuple[Found, ...]:
             f"{OLDEST / 10:.1f} or later; use --backend cpu, or a newer card"
         )
     return fit
+
+
+def identity_of(name: str, limits: Limits, driver: int) -> str:
+    """Return what timings hold for: device, compute capability and driver."""
+    return f"{name}, compute capability {limits.capability / 10:.1f}, driver {driver}"
 
 
 def driver_version() -> int:

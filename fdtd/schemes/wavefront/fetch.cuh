@@ -122,9 +122,10 @@ __device__ inline void warm_row(const Fetch &next, const Passes &passes, const P
     const int k = next.k, word = wanted(next, passes) ? s.words[k] : 0, reach = word & ROW_REACH;
     if (RARELY(reach)) {
         stage<6, STAGED_LANES>(s.media, medium(p.antenna, k, 0), next, reach, p.lane);
-        if (reach > (FIRST_LANE + STAGED_LANES) * CELLS) {
+        const int beyond = (FIRST_LANE + STAGED_LANES) * CELLS;
+        if (reach > beyond) {
 #pragma unroll 1
-            for (int n = 0; n < 6; ++n) warm(p.lane, medium(p.antenna, k, n), reach);
+            for (int n = 0; n < 6; ++n) warm(p.lane, medium(p.antenna, k, n) + beyond, reach - beyond);
         }
         if (word & ROW_CUT) {
             stage<3, CUT_LANES>(s.faces, open_face(p.antenna, k, 0), next, reach, p.lane);

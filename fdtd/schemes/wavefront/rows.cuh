@@ -96,8 +96,8 @@ __device__ inline void stretch_cells(int antenna, const real *t, int layer, int 
         if (v * WIDTH < columns) place[v] = packed(p + v * WIDTH);
 }
 
-// Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, if the row's reach ends
-// with the lanes that are staged there; else in device memory.
+// Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, in the lanes that are staged
+// there; else in device memory.
 struct Medium {
     const vector *staged;
     const real *row;
@@ -113,7 +113,7 @@ __device__ inline void drive_e(
         real a[WIDTH], b[WIDTH];
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
-        if (WIDE && RARELY(m.reach > (FIRST_LANE + STAGED_LANES) * CELLS)) {
+        if (WIDE && RARELY(lane >= FIRST_LANE + STAGED_LANES)) {
             if (lane * CELLS + v * WIDTH < m.reach) {
                 unpack(reinterpret_cast<const vector *>(m.row + component * ROW_PITCH)[v], a);
                 unpack(reinterpret_cast<const vector *>(m.row + (3 + component) * ROW_PITCH)[v], b);
