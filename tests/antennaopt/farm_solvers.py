@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -103,6 +104,14 @@ def about_the_worker(family, designs, plan, *, backend):
         "threads": [os.environ.get(name) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")],
     }
     return [{"status": "ok", "field": about} for _ in designs]
+
+
+def new_pages(arrays):
+    """Return the new pages that the system gives this process for arrays of 1 MB, one after the other."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(arrays):
+        np.ones(1 << 17)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def capacity(plan):

@@ -53,6 +53,11 @@ def test_workers_are_light_and_out_of_reach_of_ctrl_c(shared):
         assert not {"pandas", "pyarrow", "matplotlib", "deap"} & set(outcome.field["modules"])
 
 
+def test_workers_keep_freed_memory(shared):
+    """200 arrays of 256 pages each: with Dask's setting each one's pages are new, 51,200."""
+    assert all(pages < 5_000 for pages in shared.ask(farm_solvers.new_pages, 200))
+
+
 def test_the_driver_reaches_its_own_scheduler_without_a_socket(shared):
     """Messages between the two need no encryption, which took a sixth of the driver's time."""
     cluster = shared.pool.cluster
