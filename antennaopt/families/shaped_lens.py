@@ -29,9 +29,8 @@ def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     return theta, np.asarray(cubic.c)[:, len(theta) - 1 :]
 
 
-def _reach(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
-    """Return largest radius and height of the surface, m, each (batch,)."""
-    theta, coefficients = profile(designs)
+def _reach(theta: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return largest radius and height of a surface from `profile`, m, each (batch,)."""
     step = np.linspace(0.0, theta[1], _SAMPLES)[:, None, None]
     c3, c2, c1, c0 = coefficients
     rho = ((c3 * step + c2) * step + c1) * step + c0
@@ -40,19 +39,19 @@ def _reach(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
-    radius, height = _reach(designs)
+    radius, height = _reach(*profile(designs))
     return np.maximum(radius, designs["feed.outer_radius"]), height
 
 
 def _scene(designs: Designs) -> Scene:
     theta, coefficients = profile(designs)
-    radius, height = _reach(designs)
+    radius, height = _reach(theta, coefficients)
     return on_feed(designs, dielectric(designs, "lens", polar_profile(theta, coefficients), r_max=radius, z_max=height))
 
 
 def _parts(design: Mapping[str, float]) -> Iterator[Part]:
-    for name in entries(design, "lens.radii"):
-        yield Part(what=f"the lens at {name}", thickness=design[name], metal=False)
+    name = min(entries(design, "lens.radii"), key=design.__getitem__)
+    yield Part(what=f"the lens at {name}", thickness=design[name], metal=False)
 
 
 def _outline(design: Mapping[str, float]) -> Outline:

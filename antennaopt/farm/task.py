@@ -95,7 +95,7 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ValueError: One has a key that no outcome has, or no status.
     """
     ones = [Outcome.of(one) for one in outcomes]
-    columns = {name: [listed(one.__dict__[name]) for one in ones] for name in _PACKED}
+    columns = {name: _listed([one.__dict__[name] for one in ones]) for name in _PACKED}
     columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
     shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
     metrics = {
@@ -114,14 +114,15 @@ def _packed_cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], str, tup
         for place, one in enumerate(ones):
             if one.__dict__[key] is not None:
                 given = one.__dict__[key]
-                angles = key == CUTS[0]
-                values = np.asarray(given, np.float32) if angles else amplitudes(given).astype(np.complex64, copy=False)
+                values = np.asarray(given) if key == CUTS[0] else amplitudes(given)
                 found = of_shape.setdefault(values.shape, ([], []))
                 found[0].append(place)
                 found[1].append(values)
+        kind = np.float32 if key == CUTS[0] else np.complex64
         for at, values in of_shape.values():
-            shared_angles = key == CUTS[0] and all(np.array_equal(one, values[0]) for one in values)
-            whole = np.stack(values[:1] if shared_angles else values)
+            first = values[0]
+            shared_angles = key == CUTS[0] and all(one is first or np.array_equal(one, first) for one in values)
+            whole = np.stack(values[:1] if shared_angles else values).astype(kind, copy=False)
             packed.append((key, at, whole.dtype.kind, whole.shape, whole.tobytes()))
     return packed
 
@@ -162,6 +163,11 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
 
 def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> Iterable[tuple[Any, ...]]:
     return zip(*columns.values(), strict=True) if columns else [()] * count
+
+
+def _listed(column: list[Any]) -> list[Any]:
+    """Return a column with arrays as lists."""
+    return [listed(one) for one in column] if np.ndarray in set(map(type, column)) else column
 
 
 def _is_same(column: Sequence[Any]) -> bool:

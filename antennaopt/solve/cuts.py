@@ -101,9 +101,13 @@ def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.nda
 
     def turned(field: np.ndarray) -> np.ndarray:  # products of complex arrays round differently for other shapes
         x, y = np.real(field), np.imag(field)
-        return joined(x * real + y * imaginary, y * real - x * imaginary)
+        found = np.empty(field.shape, complex)
+        np.add(x * real, y * imaginary, out=found.real)
+        np.subtract(y * real, x * imaginary, out=found.imag)
+        return found
 
-    return turned(a), -turned(b)
+    e_plane, h_plane = turned(a), turned(b)
+    return e_plane, np.negative(h_plane, out=h_plane)
 
 
 def from_behind(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -71,10 +71,11 @@ def evaluate(
     ):
         refusals[place] = found
     cells = solver.layout.grid.cells
-    outcomes = [
-        Outcome(status="infeasible", error=refusal, seconds=0.0, stepping_seconds=0.0, steps=0, cells=cells)
-        for refusal in refusals
-    ]
+    outcomes = {
+        place: Outcome(status="infeasible", error=refusal, seconds=0.0, stepping_seconds=0.0, steps=0, cells=cells)
+        for place, refusal in enumerate(refusals)
+        if refusal is not None
+    }
     known = None if fields or film else options.known
     recognition = None if known is None else Recognition(known, solver, backend)
     sound = [place for place, refusal in enumerate(refusals) if refusal is None]
@@ -114,12 +115,23 @@ def evaluate(
         made = [one.changed(seconds=seconds / len(places), stepping_seconds=stepping) for one in made]
         if recognition is not None:
             made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
-        for place, outcome in zip(places, made, strict=True):
-            outcomes[place] = outcome
+        outcomes |= zip(places, made, strict=True)
         if options.stages is not None:
             for name, value in spent.items():
                 options.stages[name] = options.stages.get(name, 0.0) + value
-    return outcomes
+    return [outcomes[place] for place in range(len(designs))]
+
+
+def _sound(layout: Layout, solutions: Sequence[Solution]) -> list[bool]:
+    """Say for which antennas `_status` is "ok" without a look at each."""
+    columns = ("finite", "energy", "residual", "s11", "through_contour", "accepted")
+    finite, energy, residual, s11, through, accepted = (
+        np.array([getattr(one, name) for one in solutions]) for name in columns
+    )
+    rests = ~(energy == 1.0) & ~(residual >= _enough(layout)) if layout.decay else True
+    radiates = ~((through <= 0) | (accepted <= 0)).any(axis=1)
+    measured = np.array([None not in one.modes for one in solutions])
+    return (finite & rests & np.isfinite(s11).all(axis=1) & radiates & measured).tolist()
 
 
 def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
@@ -164,23 +176,24 @@ def _left_over(layout: Layout, solution: Solution) -> str:
 
 def _outcomes(plan: SolverPlan, solutions: Sequence[Solution]) -> list[Outcome]:
     """Outcomes of antennas, with figures of merit where anything came to the port."""
-    outcomes, layout = [], plan.layout
-    for solution in solutions:
-        status, error = _status(layout, solution)
-        frequencies = list(layout.frequencies)
-        outcomes.append(
-            Outcome(status=status, error=error, steps=solution.steps, cells=layout.grid.cells, frequency_hz=frequencies)
-        )
+    if not solutions:
+        return []
+    layout = plan.layout
+    shared = {"cells": layout.grid.cells, "frequency_hz": list(layout.frequencies)}
+    found: list[dict[str, Any]] = []
+    for solution, sound in zip(solutions, _sound(layout, solutions), strict=True):
+        status, error = ("ok", None) if sound else _status(layout, solution)
+        found.append({"status": status, "error": error, "steps": solution.steps, **shared})
     measured = [
         place
-        for place, (outcome, solution) in enumerate(zip(outcomes, solutions, strict=True))
-        if outcome.status not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
+        for place, (one, solution) in enumerate(zip(found, solutions, strict=True))
+        if one["status"] not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
     ]
     if measured:
         figures = _figures(plan, [solutions[place] for place in measured])
-        for place, found in zip(measured, figures, strict=True):
-            outcomes[place] = outcomes[place].changed(**found)
-    return outcomes
+        for place, more in zip(measured, figures, strict=True):
+            found[place] |= more
+    return [Outcome.made(one) for one in found]
 
 
 def _figures(plan: SolverPlan, solutions: Sequence[Solution]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,29 +36,44 @@ def misfits(
     """
     if not designs:
         return []
-    sizes = zip(*(size.tolist() for size in family.size(stack(designs))), strict=True)
-    return [next(_misfits(layout, family, one, size, modes), None) for one, size in zip(designs, sizes, strict=True)]
+    columns = stack(designs)
+    depth = columns["feed.length"] + columns["feed.outer_radius"] - columns["feed.inner_radius"]
+    room = _room(layout)
+    sizes = zip(*(size.tolist() for size in (*family.size(columns), depth)), strict=True)
+    return [
+        next(_misfits(layout, family, one, zip(room, size, strict=True), modes), None)
+        for one, size in zip(designs, sizes, strict=True)
+    ]
 
 
 def _misfits(
-    layout: Layout, family: Family, design: Mapping[str, float], size: tuple[float, float], modes: Sequence[ModePlane]
+    layout: Layout,
+    family: Family,
+    design: Mapping[str, float],
+    sizes: Iterable[tuple[tuple[str, int, int], float]],
+    modes: Sequence[ModePlane],
 ) -> Iterator[str]:
-    yield from _too_large(layout, design, *size)
+    yield from _too_large(layout.cell, sizes)
     yield from _too_thin(layout, family, design)
-    yield from _in_the_way(layout, family, design)
-    yield from not_measured(layout, family, design, modes)
+    if family.bodies:
+        yield from _in_the_way(layout, family, design)
+    if modes:
+        yield from not_measured(layout, family, design, modes)
 
 
-def _too_large(layout: Layout, design: Mapping[str, float], radius: float, height: float) -> Iterator[str]:
-    """What passes the contour, on which the far field rests, or even reaches the absorbing layers."""
-    cell, n = layout.cell, layout.layer_cells
-    depth = design["feed.length"] + design["feed.outer_radius"] - design["feed.inner_radius"]
-    reaches = (
-        ("radius", radius, layout.contour_column, layout.nr - n),
-        ("height over z = 0", height, layout.contour_top - layout.origin, layout.nz - n - layout.origin),
-        ("depth below z = 0", depth, layout.origin - layout.contour_bottom, layout.origin - n),
+def _room(layout: Layout) -> tuple[tuple[str, int, int], ...]:
+    """Return the cells from the origin to the contour, and to the absorbing layers, with what must end before them."""
+    n = layout.layer_cells
+    return (
+        ("radius", layout.contour_column, layout.nr - n),
+        ("height over z = 0", layout.contour_top - layout.origin, layout.nz - n - layout.origin),
+        ("depth below z = 0", layout.origin - layout.contour_bottom, layout.origin - n),
     )
-    for what, size, contour, layer in reaches:
+
+
+def _too_large(cell: float, sizes: Iterable[tuple[tuple[str, int, int], float]]) -> Iterator[str]:
+    """What passes the contour, on which the far field rests, or even reaches the absorbing layers."""
+    for (what, contour, layer), size in sizes:
         if size / cell > contour - 1 + _SLACK:
             past = "reaches into the absorbing layers" if size / cell > layer - _SLACK else "cuts the contour"
             yield (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,10 @@ class _Answers:
         each = {id(mode): mode for mode in feeds}
         wanted = np.array(layout.frequencies)
         self._ports = {name: _FeedPort.of(layout, mode, wanted) for name, mode in each.items()}
+        count, points, self._angles = len(wanted), len(band), layout.theta_intervals + 1
+        ends = np.cumsum([0, count, count, points, points, count * self._angles, count * self._angles]).tolist()
+        self._parts = [slice(*one) for one in pairwise(ends)]
+        self._weights = polar_weights(self._angles)
         self._sweeps = {name: _FeedPort.of(layout, mode, band) for name, mode in each.items()} if len(band) else {}
 
     def one(self, index: int, row: np.ndarray) -> Solution:
@@ -139,14 +144,14 @@ class _Answers:
 
         On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
         """
-        layout, records, mode = self._layout, self._records, id(self._feeds[index])
-        count, points, angles = len(layout.frequencies), len(self._band), layout.theta_intervals + 1
+        records, mode = self._records, id(self._feeds[index])
+        count, points = len(self._layout.frequencies), len(self._band)
         spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
-        ends = [count, 2 * count, 2 * count + points, 2 * (count + points), 2 * (count + points) + count * angles]
-        v, i, band_v, band_i, a, b = (spectra[slice(*each)] for each in zip([0, *ends], [*ends, None], strict=True))
+        v, i, band_v, band_i, a, b = (spectra[part] for part in self._parts)
         a, b = a.reshape(count, -1), b.reshape(count, -1)
-        forward, s11 = self._ports[mode].reflection(v, i)
-        power = self._ports[mode].waves.power(forward)
+        port = self._ports[mode]
+        forward, s11 = port.reflection(v, i)
+        power = port.waves.power(forward)
         return Solution(
             steps=int(records.steps[index]),
             energy=float(records.energy[index]),
@@ -157,7 +162,7 @@ class _Answers:
             e_plane=a,
             h_plane=b,
             accepted=power * (1 - np.abs(s11) ** 2),
-            radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(angles),
+            radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ self._weights,
             through_contour=powers[:count],
             dissipated=powers[count:],
             sweep_frequency=self._band,

@@ -17,6 +17,8 @@ SHOULDER_BELOW_DB = -3.0  # a shoulder's highest level over boresight
 SHOULDER_DESCENT = 0.5  # a shoulder's descent is less than this times the steepest before it
 _ROUNDING_DB = 1e-3  # a rise of a pattern that is none
 _EXACT_DIGITS = 9  # of a descent in dB; the rest is the rounding of float64
+_NEAR_BORESIGHT = 64  # samples in which a cut's first minimum is looked for first
+_SAME_LEVEL = 1e-9  # dB; amplitudes that differ by no more may have the same bits
 _SAME_DESCENT = 0.003  # a change of descent that is none, over the steepest
 
 
@@ -90,32 +92,56 @@ def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_d
     Returns:
         Levels (...), NaN where there is none.
     """
-    cuts = np.stack([e_db, h_db])
-    levels = (cuts - cuts[..., :1]).reshape(-1, cuts.shape[-1])
+    shape = (2, *e_db.shape)
+    levels = np.empty(shape)
+    for cut, plane in zip(levels, (e_db, h_db), strict=True):
+        np.subtract(plane, plane[..., :1], out=cut)
+    levels = levels.reshape(-1, shape[-1])
     limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
     minimum = _first_minimum(levels)
     highest = np.maximum(_highest_lobe(levels, minimum, limit), _highest_shoulder(levels, minimum, limit))
-    highest = highest.reshape(cuts.shape[:-1]).max(axis=0)
+    highest = highest.reshape(shape[:-1]).max(axis=0)
     return np.where(np.isfinite(highest), highest, np.nan)
 
 
 def _first_minimum(levels: np.ndarray) -> np.ndarray:
-    """Samples of the first local minima of cuts (N, T), (N,); the last sample where a cut only falls."""
+    """Samples of the first local minima of cuts (N, T), (N,); the last sample where a cut only falls.
+
+    Most lie among the first samples, which are looked at first.
+    """
+    rises, found = _minimum_within(levels[:, :_NEAR_BORESIGHT])
+    later = np.flatnonzero(~rises)
+    if len(later):
+        rises, found[later] = _minimum_within(levels[later])
+        found[later[~rises]] = levels.shape[-1] - 1
+    return found
+
+
+def _minimum_within(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which cuts (N, T) rise again, and at which samples they began to, each (N,)."""
     lowest = np.minimum.accumulate(levels, axis=-1)
     rises = levels > lowest + _ROUNDING_DB
     bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=-1) - 1, 0)[:, None], -1)
-    return np.where(rises.any(axis=-1), np.argmax(levels == bottom, axis=-1), levels.shape[-1] - 1)
+    return rises.any(axis=-1), np.argmax(levels == bottom, axis=-1)
 
 
 def _highest_lobe(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
-    """Highest local maxima beyond the first minimum of cuts (N, T), dB over boresight, (N,); -inf without one."""
-    amplitude = 10 ** (levels[:, : int(limit) + 3] / 20)  # a maximum at the limit has a sample beyond it
-    left, centre, right = amplitude[:, :-2], amplitude[:, 1:-1], amplitude[:, 2:]
-    inner = np.arange(1, amplitude.shape[-1] - 1)
-    peak = (centre >= left) & (centre > right) & (inner > minimum[:, None])
+    """Highest local maxima beyond the first minimum of cuts (N, T), dB over boresight, (N,); -inf without one.
+
+    Maxima are those of amplitudes, which are computed where levels have one, or nearly: two that differ in their last
+    digits may have the same amplitude.
+    """
+    near = levels[:, : int(limit) + 3]  # a maximum at the limit has a sample beyond it
+    left, centre, right = near[:, :-2], near[:, 1:-1], near[:, 2:]
+    beyond = np.arange(1, near.shape[-1] - 1) > minimum[:, None]
+    rows, before = np.nonzero(beyond & (centre >= left - _SAME_LEVEL) & (centre > right - _SAME_LEVEL))
+    left, centre, right = 10 ** (near[rows, before + np.arange(3)[:, None]] / 20)
+    peak = (centre >= left) & (centre > right)
     slope, bend = (right - left) / 2, np.where(peak, left - 2 * centre + right, -1.0)
-    height = np.where(peak & (inner - slope / bend <= limit), centre - slope**2 / (2 * bend), 0.0).max(axis=-1)
-    return np.where(height > 0, 20 * np.log10(np.where(height > 0, height, 1.0)), -np.inf)
+    height = np.where(peak & (before + 1 - slope / bend <= limit), centre - slope**2 / (2 * bend), 0.0)
+    highest = np.zeros(len(levels))
+    np.maximum.at(highest, rows, height)
+    return np.where(highest > 0, 20 * np.log10(np.where(highest > 0, highest, 1.0)), -np.inf)
 
 
 def _highest_shoulder(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
@@ -123,30 +149,48 @@ def _highest_shoulder(levels: np.ndarray, minimum: np.ndarray, limit: float) -> 
 
     Descents are known as means over the intervals between samples: interval k ends at sample k + 1.
     """
+    highest = np.empty(len(levels))
+    near = minimum < _NEAR_BORESIGHT
+    for some in (near, ~near):
+        most = int(minimum[some].max(initial=3))
+        highest[some] = _shoulders_within(levels[some, : most + 1], minimum[some], limit)
+    return highest
+
+
+def _shoulders_within(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
+    """Do the same for cuts that reach to the last of their first minima."""
     descent = np.round(np.maximum(-np.diff(levels, axis=-1), 0.0), _EXACT_DIGITS)
     steepest = np.maximum.accumulate(descent, axis=-1)
     before, here, after = descent[:, :-2], descent[:, 1:-1], descent[:, 2:]
     slow = (here < before) & (here <= after) & (here < SHOULDER_DESCENT * steepest[:, 1:-1])
     slow &= np.arange(1, descent.shape[-1] - 1) < minimum[:, None] - 1
     highest = np.full(len(levels), -np.inf)
-    for row, column in np.argwhere(slow):  # few, from boresight outwards: those further out are lower
-        k = column + 1
+    rows, places = np.nonzero(slow)  # few, from boresight outwards: those further out are lower
+    places += 1
+    found = _is_followed(descent[rows], places, minimum[rows], steepest[rows, places])
+    for row, k in zip(rows[found].tolist(), places[found].tolist(), strict=True):
         if highest[row] == -np.inf:
-            highest[row] = _shoulder(levels[row], descent[row, : minimum[row]], float(steepest[row, k]), k, limit)
+            highest[row] = _shoulder(levels[row], descent[row], k, limit)
     return highest
 
 
-def _shoulder(level: np.ndarray, descent: np.ndarray, steepest: float, k: int, limit: float) -> float:
+def _is_followed(descent: np.ndarray, places: np.ndarray, minimum: np.ndarray, steepest: np.ndarray) -> np.ndarray:
+    """Say which minima of the descent (N, intervals) are deep enough before the next one, and before the minimum."""
+    column = np.arange(descent.shape[-1])
+    own = np.take_along_axis(descent, places[:, None], -1)
+    later = (column > places[:, None]) & (column < minimum[:, None])
+    lower = later & (descent < own)
+    until = np.where(lower.any(axis=-1), np.argmax(lower, axis=-1), descent.shape[-1])
+    most = np.where(later & (column < until[:, None]), descent, 0.0).max(axis=-1, initial=0.0)
+    return ~(most <= own[:, 0] + _SAME_DESCENT * steepest)
+
+
+def _shoulder(level: np.ndarray, descent: np.ndarray, k: int, limit: float) -> float:
     """Level of the shoulder at interval k of one cut; -inf where it is none.
 
     The parabola with the means of three intervals has its vertex at the descent's extremum, and L there is the sample
     before less the parabola's integral. Where the descent stays the same for longer, that is where it begins.
     """
-    later = descent[k + 1 :]
-    lower = later < descent[k]
-    later = later[: np.argmax(lower)] if lower.any() else later
-    if later.max(initial=0.0) <= descent[k] + _SAME_DESCENT * steepest:
-        return -np.inf
     slope, bend = (descent[k + 1] - descent[k - 1]) / 2, descent[k - 1] - 2 * descent[k] + descent[k + 1]
     place = -slope / bend if descent[k + 1] > descent[k] else -0.5  # in intervals, from the middle of interval k
     fallen = (descent[k] - bend / 24) * (place + 0.5) + slope / 2 * (place**2 - 0.25) + bend / 6 * (place**3 + 0.125)

@@ -162,3 +162,25 @@ def test_batches_and_limits() -> None:
     assert found(ONE_SHOULDER, limit=20.0) is None
     far = decibels(lambda t: bell(0, 30)(t) + bell(120, 10, 0.3)(t))
     assert found(far, limit=180.0) == pytest.approx(by_the_definition(far, 180.0), abs=0.02)
+
+
+def test_bits_do_not_depend_on_the_batch() -> None:
+    """Beams of 4 to 260 degrees with ripples: first minima near boresight, far from it, and none at all."""
+    theta, rng = np.arange(181.0), np.random.default_rng(11)
+    widths, heights, periods = (rng.uniform(*one, (200, 1)) for one in ((2, 130), (0, 9), (3, 40)))
+    cuts = -3 * (theta / widths) ** 2 + heights * (np.cos(theta / periods) - 1)
+    together = side_lobe(cuts, cuts[::-1], theta)
+    alone = [side_lobe(one, other, theta) for one, other in zip(cuts, cuts[::-1], strict=True)]
+    assert np.array_equal(together, alone, equal_nan=True)
+    assert 0 < np.isnan(together).sum() < 150
+
+
+def test_a_maximum_is_one_of_amplitudes() -> None:
+    """Two samples at the top whose levels differ in the last digit have one amplitude: the later one is the maximum."""
+    theta = np.arange(181.0)
+    cut = np.full(181, -40.0)
+    cut[[0, 1, 2]] = 0.0, -20.0, -35.0
+    cut[10:12] = -1.1, np.nextafter(-1.1, -2)
+    assert 10 ** (cut[10] / 20) == 10 ** (cut[11] / 20)
+    a, b = 10 ** (-1.1 / 20), 10 ** (-40 / 20)
+    assert float(side_lobe(cut, cut, theta)) == pytest.approx(20 * np.log10(a + (a - b) / 8), abs=1e-9)
