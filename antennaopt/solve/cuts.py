@@ -101,10 +101,10 @@ def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.nda
 
     def turned(field: np.ndarray) -> np.ndarray:  # products of complex arrays round differently for other shapes
         x, y = np.real(field), np.imag(field)
-        found = np.empty(field.shape, complex)
-        np.add(x * real, y * imaginary, out=found.real)
-        np.subtract(y * real, x * imaginary, out=found.imag)
-        return found
+        parts = np.empty((*field.shape, 2))
+        np.add(x * real, y * imaginary, out=parts[..., 0])
+        np.subtract(y * real, x * imaginary, out=parts[..., 1])
+        return parts.view(complex)[..., 0]
 
     e_plane, h_plane = turned(a), turned(b)
     return e_plane, np.negative(h_plane, out=h_plane)

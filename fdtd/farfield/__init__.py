@@ -94,8 +94,8 @@ def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_d
     """
     shape = (2, *e_db.shape)
     levels = np.empty(shape)
-    for cut, plane in zip(levels, (e_db, h_db), strict=True):
-        np.subtract(plane, plane[..., :1], out=cut)
+    for place, plane in enumerate((e_db, h_db)):
+        np.subtract(plane, plane[..., :1], out=levels[place])
     levels = levels.reshape(-1, shape[-1])
     limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
     minimum = _first_minimum(levels)
@@ -122,7 +122,7 @@ def _minimum_within(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     lowest = np.minimum.accumulate(levels, axis=-1)
     rises = levels > lowest + _ROUNDING_DB
     bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=-1) - 1, 0)[:, None], -1)
-    return rises.any(axis=-1), np.argmax(levels == bottom, axis=-1)
+    return np.any(rises, axis=-1), np.argmax(levels == bottom, axis=-1)
 
 
 def _highest_lobe(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
