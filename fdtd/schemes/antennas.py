@@ -168,9 +168,11 @@ def _wavefront(target: _Target, **tuning: int) -> Scheme:
     check_every = target.problem.sampling.check_every
     made = wavefront.plan(
         target.work,
-        reach=_last(spans.filled_columns),
-        cut_reach=_last(spans.cut_columns),
-        coupled=spans.coupled,
+        wavefront.Filled(
+            reach=_last(spans.filled_columns),
+            cuts=(int(np.argmax(spans.cut_columns)), _last(spans.cut_columns)),
+            coupled=spans.coupled,
+        ),
         **tuning,
     )
 

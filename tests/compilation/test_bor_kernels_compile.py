@@ -90,5 +90,5 @@ def test_looks_compile(precision: str) -> None:
 
 def test_missing_settings_are_refused_by_name() -> None:
     broken = text("wavefront", "float32", 90).replace("#define LEVELS", "#define LEVELS_NOT")
-    with pytest.raises(RefusedError, match="LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS, TAPS and BLOCKS must"):
+    with pytest.raises(RefusedError, match="LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"):
         compile_for(broken, "sm_90")

@@ -22,17 +22,16 @@ sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import random_problem
 
 PLANS: tuple[dict[str, Any], ...] = (
-    {"cells": 2, "blocks": 3, "levels": 8},
-    {"cells": 4, "blocks": 2, "levels": 9},
-    {"cells": 4, "blocks": 2, "levels": 7, "kept": True},
-    {"cells": 4, "blocks": 3, "levels": 6},
-    {"cells": 8, "blocks": 2, "levels": 5},
+    {"cells": 4, "blocks": 2, "levels": 6},
+    {"cells": 4, "blocks": 2, "levels": 6, "numbered": False},
+    {"cells": 4, "blocks": 1, "levels": 7, "numbered": False},
+    {"cells": 8, "blocks": 1, "levels": 9},
 )
 
 
 def posed() -> Problem:
-    """Random media everywhere: rows that find no room on chip."""
-    return diagonal(random_problem(seed=4, order=1, batch=2, steps=40, shape=(61, 67)))
+    """Random media everywhere, which find no room on chip as planes."""
+    return diagonal(random_problem(seed=4, order=1, steps=40, shape=(121, 67)))
 
 
 def lens() -> Problem:
@@ -49,9 +48,10 @@ def made(problem: Problem, choice: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("problem", "choice"),
     [
-        (lens, PLANS[1]),
-        *(pytest.param(lens, one, marks=pytest.mark.slow) for one in PLANS if one != PLANS[1]),
-        *(pytest.param(posed, one, marks=pytest.mark.slow) for one in PLANS),
+        (lens, PLANS[0]),
+        *(pytest.param(lens, one, marks=pytest.mark.slow) for one in PLANS[1:]),
+        (posed, PLANS[0]),
+        *(pytest.param(posed, one, marks=pytest.mark.slow) for one in PLANS[1:]),
     ],
 )
 def test_every_plan_has_the_bits_of_one_step(problem: Callable[[], Problem], choice: dict[str, Any]) -> None:
@@ -61,24 +61,25 @@ def test_every_plan_has_the_bits_of_one_step(problem: Callable[[], Problem], cho
     assert expected.final is not None and np.abs(expected.final).max() > 0
     np.testing.assert_array_equal(measured.final, expected.final)
     np.testing.assert_array_equal(measured.energy, expected.energy)
-    for antenna in range(2):
+    for antenna in range(len(expected.contour)):
         np.testing.assert_array_equal(measured.contour[antenna], expected.contour[antenna])
 
 
 def test_plans_are_those_that_the_test_means() -> None:
-    """Media that find room on chip in part; factors of columns in shared memory and in registers."""
-    found = [made(posed(), choice) for choice in PLANS]
-    assert [one["BLOCKS"] for one in found] == [3, 2, 2, 3, 2]
-    assert [one["KEPT"] for one in found] == [0, 0, 1, 0, 0]
-    assert all(one["WIDE"] and one["STAGED_LANES"] > 0 for one in found)
+    """Media as numbers and as planes, on chip whole and in part."""
+    found = [made(problem, choice) for problem in (posed(), lens()) for choice in PLANS]
+    assert {(one["BLOCKS"], one["RING"]) for one in found} == {(1, 4), (2, 3)}
+    assert [one["NUMBERED"] for one in found] == [1, 0, 0, 0, 0, 0, 0, 0]
+    assert {(one["WIDE"], one["STAGED_LANES"] > 0) for one in found} == {(1, True), (0, True)}
     with pytest.raises(Unsuitable, match="finds no room"):
-        made(posed(), {"cells": 4, "blocks": 3, "levels": 9})
+        made(posed(), {"cells": 4, "blocks": 2, "levels": 7})
 
 
 def test_wide_radial_layers_have_more_warps() -> None:
     """A layer of 12 columns: two levels a radial warp. Every fourth warp and the last ones are radial warps."""
     layer = replace(posed().radial_layer, cells=12)
-    problem = replace(posed(), radial_layer=layer, axial_layers=(), contour=None, field_map=None)
+    narrow = diagonal(random_problem(seed=4, order=1, steps=40, shape=(61, 67)))
+    problem = replace(narrow, radial_layer=layer, axial_layers=(), contour=None, field_map=None)
     macros = made(problem, {"levels": 9})
     assert (macros["RADIAL_WARPS"], macros["LEVELS"]) == (5, 9)
     expected, measured = stepped(problem, "one_step", "float32"), stepped(problem, "wavefront", "float32", levels=9)

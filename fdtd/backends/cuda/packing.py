@@ -18,7 +18,7 @@ from fdtd.errors import ConfigError, Unsuitable
 ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL = (1 << bit for bit in range(16, 23))
 
 
-def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
+def pack(problem: Problem, precision: str, *, lead: int, pitch: int, numbered: bool = False) -> Packed:
     """Lay out a batch.
 
     Args:
@@ -26,6 +26,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
         precision: "float32" or "float64".
         lead: Zero columns before the axis.
         pitch: Stored columns of a row.
+        numbered: Whether ca and cb are laid out as numbers of pairs too.
 
     Raises:
         ConfigError: Two axial layers share a row.
@@ -65,6 +66,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int) -> Packed:
     arrays["fields"] = fields
     words = xp.zeros((batch, grid.nz + 1), np.int32)
     _add_media(problem, arrays, words, padded, lead)
+    _add_numbers(arrays, numbered)
     _add_radial_layer(problem, arrays, numbers, padded, dtype, lead)
     _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
     _add_source(problem, arrays, numbers, padded, dtype)
@@ -122,6 +124,29 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
         arrays["coupling"] = padded(media.coupling / 4)
     else:
         arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
+
+
+def _add_numbers(arrays: dict[str, np.ndarray], numbered: bool) -> None:
+    """Number the pairs of ca and cb of each row: a run of equal cells of a component has one number.
+
+    A row's numbers begin with 0, so that 16 bits are enough for any row.
+    """
+    media = arrays["media"]
+    xp = library(media)
+    if not numbered:
+        empty = xp.zeros((1, 1), np.int32)
+        arrays |= {"numbers": empty, "pairs": empty.astype(media.dtype), "row_pairs": empty}
+        return
+    pairs = xp.stack([media[:, :, :3], media[:, :, 3:]], axis=-1)
+    starts = xp.ones(pairs.shape[:-1], dtype=bool)
+    starts[..., 1:] = (pairs[..., 1:, :] != pairs[..., :-1, :]).any(axis=-1)
+    batch, nz, planes, pitch = starts.shape
+    counts = xp.cumsum(starts.reshape(batch, nz, planes * pitch), axis=2, dtype=np.int32)
+    first = xp.zeros(batch * nz + 1, np.int64)
+    first[1:] = xp.cumsum(counts[..., -1].reshape(-1))
+    arrays["numbers"] = xp.ascontiguousarray((counts - 1).reshape(starts.shape).astype(np.uint16)).view(np.int32)
+    arrays["pairs"] = xp.ascontiguousarray(pairs[starts])
+    arrays["row_pairs"] = first[:-1].reshape(batch, nz).astype(np.int32)
 
 
 def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:

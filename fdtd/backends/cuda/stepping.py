@@ -19,8 +19,8 @@ _RECORD_THREADS = 256
 
 # Arrays that hold something of every antenna along their first axis.
 _OF_ANTENNAS = (
-    "fields", "media", "faces", "coupling", "rows", "radial_psi", "axial_psi", "port_record", "contour_record", "sums",
-    "active", "taken", "source", "port_weights",
+    "fields", "media", "numbers", "row_pairs", "faces", "coupling", "rows", "radial_psi", "axial_psi", "port_record",
+    "contour_record", "sums", "active", "taken", "source", "port_weights",
 )  # fmt: skip
 # What a scheme with two buffers has twice, the second after the first.
 _DOUBLED = ("fields", "radial_psi", "axial_psi")
@@ -51,7 +51,8 @@ class Batch:
         self._device, self._problem, self._scheme = device, problem, scheme
         self.size = copies * problem.media.batch
         real = {"float32": "float", "float64": "double"}[precision]
-        arrays, numbers = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch)
+        numbered = bool(scheme.macros.get("NUMBERED"))
+        arrays, numbers = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch, numbered=numbered)
         numbers["batch"] = self.size
         arrays["energies"] = np.zeros((3, self.size))
         arrays["shares"] = np.zeros((self.size, _LOOK_PARTS))

@@ -20,6 +20,11 @@ struct Parameters {
     real *fields;
     // ca and cb of e_r, e, e_z [batch, nz, 6, pitch]; read only left of a row's reach
     const real *media;
+    // The same as numbers of 16 bits, two in an int [batch, nz, 3, pitch / 2], of pairs of ca and cb [pairs, 2]; a row's
+    // first pair [batch, nz]. Made only for schemes that read them
+    const int *numbers;
+    const real *pairs;
+    const int *row_pairs;
     // 1 / open area of h_r, h, h_z [batch, nz, 3, pitch]; read only in rows with cut faces
     const real *faces;
     // A quarter of the r-z entry of the inverse permittivity [batch, nz, pitch]; read only in rows that have some

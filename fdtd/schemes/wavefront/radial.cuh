@@ -31,24 +31,6 @@ __device__ inline void look_up(Stretch &z, int antenna, const real *t, int layer
     z.first = z.at[0], z.second = z.at[ROW_PITCH];
 }
 
-// The columns' coefficients, from registers or from shared memory, [22][RADIAL_COLUMNS].
-#define COLUMN_NUMBERS (sizeof(LayerColumn) / sizeof(real))
-__device__ inline void keep_column(real *columns, int column) {
-    LayerColumn f;
-    read_column(f, column);
-    const real *numbers = reinterpret_cast<const real *>(&f);
-#pragma unroll
-    for (int n = 0; n < COLUMN_NUMBERS; ++n) columns[n * RADIAL_COLUMNS + column] = numbers[n];
-}
-__device__ inline LayerColumn column_of(const LayerColumn &kept, const real *columns, int column) {
-    if (KEPT) return kept;
-    LayerColumn f;
-    real *numbers = reinterpret_cast<real *>(&f);
-#pragma unroll
-    for (int n = 0; n < COLUMN_NUMBERS; ++n) numbers[n] = columns[n * RADIAL_COLUMNS + column];
-    return f;
-}
-
 // Accessor of layer.cuh; `PLAIN`: the row is neither in an axial layer nor filled nor the conducting plane.
 template <bool PLAIN> struct RadialHere : LayerHere {
     const Stretch &z;
@@ -66,21 +48,31 @@ template <bool PLAIN> struct RadialHere : LayerHere {
 
 #define RUN (INLET_RUN * WIDTH)  // numbers of the cells' components are apart, on chip
 
-__device__ __noinline__ void radial_warp(const Passes passes, const Place p, int iterations) {
-    const Shared s = carve(shared_base());
-    Service service;
-    begin(service, passes, p, s);
-    __syncthreads();  // the first rows have arrived
+// Place of the results of the level before: h_z and h of the last main column `edge` after the cell's
+// first number, the rows of the ring `stride` numbers apart.
+struct Source {
+    const real *first;
+    int stride, mask, edge_z, edge;
+};
+
+__device__ inline void radial_warp(
+    const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
+) {
     const int group = p.lane / RADIAL_COLUMNS, column = p.lane % RADIAL_COLUMNS;
     const int lowest = (p.helper * RADIAL_GROUPS + group) * RADIAL_LEVELS;
-    LayerColumn kept;
-    if (KEPT) read_column(kept, column);
+    LayerColumn f;
+    read_column(f, column);
     Level levels[RADIAL_LEVELS];
     LayerCell waiting[RADIAL_LEVELS];
+    Source sources[RADIAL_LEVELS];
 #pragma unroll
     for (int v = 0; v < RADIAL_LEVELS; ++v) {
-        place(levels[v], min(lowest + v, LEVELS - 1), passes, s.words);
+        const int level = min(lowest + v, LEVELS - 1), before = max(level - 1, 0);
+        place(levels[v], level, passes, s.words);
         clear(waiting[v]);
+        const int mask = BLOCKS == 1 || (before % 2 && before + 1 < LEVELS) ? 3 : 1;  // see chain_of
+        if (level) sources[v] = {chain_of(s, before, 0), (BLOCKS == 1 ? LEVELS : 1) * CHAIN, mask, 14 * RUN, 14 * RUN + 1};
+        else sources[v] = {s.inlet, INLET, 7, 14 * RUN + WIDTH - 1, 14 * RUN + 2 * WIDTH - 1};
     }
     __syncthreads();  // see kernel.cu
 #pragma unroll 1
@@ -91,12 +83,10 @@ __device__ __noinline__ void radial_warp(const Passes passes, const Place p, int
             const bool works = group < RADIAL_GROUPS && lowest + v < LEVELS;
             const int level = min(lowest + v, LEVELS - 1), row = t - lag(level);
             LayerCell cell, &below = waiting[v];
-            // the level before, or memory; h_z and h of the last main column come after the cells
-            const real *link = level ? s.chain + ((row & 3) * LEVELS + level - 1) * CHAIN : s.inlet + (row & 7) * INLET;
-            const real *edge = link + 14 * RUN + (level ? 0 : WIDTH - 1);
+            const real *link = sources[v].first + (row & sources[v].mask) * sources[v].stride;
             load_layer_cell(cell, link + column, RUN, link + column + 6 * RUN, RUN);
             real h_left = __shfl_up_sync(ALL_LANES, cell.at[H_PHI], 1), hz_left = __shfl_up_sync(ALL_LANES, cell.at[H_Z], 1);
-            if (column == 0) hz_left = edge[0], h_left = edge[level ? 1 : WIDTH];
+            if (column == 0) hz_left = link[sources[v].edge_z], h_left = link[sources[v].edge];
             const int k = here.k - 1;
             const bool runs = works && live(here);
             const bool due = here.sample >= 0 && P.map_right > P.radial_start;
@@ -107,25 +97,19 @@ __device__ __noinline__ void radial_warp(const Passes passes, const Place p, int
             if (column == RADIAL_COLUMNS - 1) e_right = 0, ez_right = 0;
             if (all_lanes(plain || !works)) {
                 const Stretch none{};
-                const LayerColumn f = column_of(kept, s.layer, column);
                 layer_e(RadialHere<true>{{cell, f, below.at[H_R], below.at[H_PHI], hz_left, h_left}, none, 0, 0, 0, 0});
-                const LayerColumn g = column_of(kept, s.layer, afresh(column));
-                layer_h(RadialHere<true>{{below, g, cell.at[E_R], cell.at[E_PHI], ez_right, e_right}, none, 0, 0, 0, 0});
+                layer_h(RadialHere<true>{{below, f, cell.at[E_R], cell.at[E_PHI], ez_right, e_right}, none, 0, 0, 0, 0});
             } else {
                 const int antenna = afresh(p.antenna), stored = P.lead + P.radial_start + afresh(column);
-                Stretch of_e, of_h;
+                Stretch of_e, of_h;  // loaded together, before the first use
                 of_e.at = of_h.at = nullptr;
-                const LayerColumn f = column_of(kept, s.layer, column);
                 if (runs && here.word & ROW_AXIAL) look_up(of_e, antenna, axial_row(s, here.k), s.layers[here.k], 0, stored);
-                // where registers have room both are loaded before the first use
-                if (KEPT && runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, stored);
+                if (runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, stored);
                 if (runs && here.k < P.nz)
                     layer_e(RadialHere<false>{{cell, f, below.at[H_R], below.at[H_PHI], hz_left, h_left}, of_e, here.word,
                                               antenna, here.k, stored});
-                const LayerColumn g = column_of(kept, s.layer, afresh(column));
-                if (!KEPT && runs && here.word_below & ROW_AXIAL && k >= 0) look_up(of_h, antenna, axial_row(s, k) + 3, s.layers[k], 2, stored);
                 if (runs && k >= 0) {
-                    layer_h(RadialHere<false>{{below, g, cell.at[E_R], cell.at[E_PHI], ez_right, e_right}, of_h, 0, 0, 0, 0});
+                    layer_h(RadialHere<false>{{below, f, cell.at[E_R], cell.at[E_PHI], ez_right, e_right}, of_h, 0, 0, 0, 0});
                     const int i = stored - P.lead;
                     if (due && i < P.map_right && i >= P.map_left && k >= P.map_bottom && k < P.map_top)
                         record_map(antenna, k, i, here.sample, below.at[E_R], below.at[E_PHI], below.at[E_Z]);
@@ -135,7 +119,7 @@ __device__ __noinline__ void radial_warp(const Passes passes, const Place p, int
                 real *out = s.e_edge + ((t & 1) * LEVELS + level) * 2;
                 out[0] = cell.at[E_Z], out[1] = cell.at[E_PHI];
             }
-            real *next = s.chain + (((row - 1) & 3) * LEVELS + level) * CHAIN + column;
+            real *next = chain_of(s, level, row - 1) + column;
             if (works) store_layer_cell(below, next, RUN, next + 6 * RUN, RUN);
             below = cell;
             move_on_apart(here, passes, s.words);
@@ -145,12 +129,9 @@ __device__ __noinline__ void radial_warp(const Passes passes, const Place p, int
     }
 }
 #else
-__device__ inline void keep_column(real *, int) {}
-__device__ __noinline__ void radial_warp(const Passes passes, const Place p, int iterations) {
-    const Shared s = carve(shared_base());
-    Service service;
-    begin(service, passes, p, s);
-    __syncthreads();  // the first rows have arrived
+__device__ inline void radial_warp(
+    const Shared &s, const Passes &passes, const Place &p, Service &service, int iterations
+) {
     __syncthreads();  // see kernel.cu
 #pragma unroll 1
     for (int t = 0; t < iterations; ++t) {

@@ -3,16 +3,19 @@
 // `plain` forms are the update in air; `full` forms add the needs of a row's word: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
-// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes, or half a vector; KEPT (1: registers keep the factors of
-// columns, 0: shared memory does); FIRST_LANE (that with the axis), STAGED_LANES (lanes
+// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE (that with the axis), STAGED_LANES (lanes
 // from there on whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond them), COUPLED (1: some
-// nodes couple e_r and e_z), CUT_LANES (lanes whose cut faces are kept there; 0: none).
+// nodes couple e_r and e_z), NUMBERED (1: ca and cb are numbers of pairs), FIRST_CUT_LANE, CUT_LANES (lanes from there on
+// whose cut faces are kept there; 0: none).
 #if !defined(FIRST_LANE) || !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
 #error "FIRST_LANE, STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
 #endif
 #include "kernels/axisymmetric/lanes.cuh"
-#if CELLS * REAL_BYTES % 16 && CELLS * REAL_BYTES != 8
-#error "CELLS must be a whole number of 16-byte vectors, or half of one"
+#if NUMBERED && (CELLS != 4 || REAL_BYTES != 4 || WIDE)
+#error "NUMBERED needs four cells a lane of four bytes, and a place for all numbers"
+#endif
+#if CELLS * REAL_BYTES % 16
+#error "CELLS must be a whole number of 16-byte vectors"
 #endif
 
 // Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the axis.
@@ -24,23 +27,6 @@ __device__ inline void read_columns(int lane, Columns &c) {
     const real *gains = P.gains + lane * CELLS;
     load_lane(gains, c.half), load_lane(gains + 2 * ROW_PITCH, c.node), load_lane(gains + 4 * ROW_PITCH, c.rising);
 }
-
-// The same by way of shared memory, [3][VECTORS][32].
-__device__ inline void keep_columns(vector *gains, int lane) {
-    Columns c;
-    read_columns(lane, c);
-    write_component(gains, 0, lane, c.half), write_component(gains, 1, lane, c.node), write_component(gains, 2, lane, c.rising);
-}
-struct Factors {
-    const Columns &kept;
-    const vector *gains;
-    __device__ Columns at(int lane) const {
-        if (KEPT) return kept;
-        Columns c;
-        read_component(gains, 0, lane, c.half), read_component(gains, 1, lane, c.node), read_component(gains, 2, lane, c.rising);
-        return c;
-    }
-};
 
 // Flags of a row whose update is not plain.
 #define E_FULL (ROW_REACH | ROW_AXIAL | ROW_SOURCE | ROW_PLANE | ROW_COUPLED)
@@ -80,24 +66,8 @@ __device__ inline void stretch_cells(
         if (v * WIDTH < columns) memory[v] = packed(p0 + v * WIDTH), second[v] = packed(p1 + v * WIDTH);
 }
 
-// The same for one of them, `memory` of four.
-__device__ inline void stretch_cells(int antenna, const real *t, int layer, int lane, int memory, real *d) {
-    const int columns = layer_columns(layer) - lane * CELLS;
-    vector *place = reinterpret_cast<vector *>(layer_memory(antenna, layer, memory) + lane * CELLS);
-    real p[CELLS];
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        if (v * WIDTH < columns) unpack(place[v], p + v * WIDTH);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j)
-        if (j < columns) p[j] = remembered(p[j], t[1], t[2], d[j]), d[j] = stretched(t[0], d[j], p[j]);
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        if (v * WIDTH < columns) place[v] = packed(p + v * WIDTH);
-}
-
 // Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, in the lanes that are staged
-// there; else in device memory.
+// there; else in device memory. NUMBERED: of this lane's numbers of the first component, and of the row's pairs.
 struct Medium {
     const vector *staged;
     const real *row;
@@ -113,6 +83,17 @@ __device__ inline void drive_e(
         real a[WIDTH], b[WIDTH];
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) a[w] = b[w] = 1;
+#if NUMBERED
+        if (lane >= FIRST_LANE && lane * CELLS < m.reach) {
+            const int2 numbers = reinterpret_cast<const int2 *>(m.staged)[component * STAGED_LANES];
+#pragma unroll
+            for (int w = 0; w < WIDTH; ++w) {
+                const unsigned two = w < 2 ? numbers.x : numbers.y;
+                const float2 pair = __ldg(reinterpret_cast<const float2 *>(m.row) + (w % 2 ? two >> 16 : two & 0xffff));
+                a[w] = pair.x, b[w] = pair.y;
+            }
+        }
+#else
         if (WIDE && RARELY(lane >= FIRST_LANE + STAGED_LANES)) {
             if (lane * CELLS + v * WIDTH < m.reach) {
                 unpack(reinterpret_cast<const vector *>(m.row + component * ROW_PITCH)[v], a);
@@ -122,6 +103,7 @@ __device__ inline void drive_e(
             unpack(m.staged[(component * VECTORS + v) * STAGED_LANES], a);
             unpack(m.staged[((3 + component) * VECTORS + v) * STAGED_LANES], b);
         }
+#endif
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) {
             const int j = v * WIDTH + w;
@@ -143,7 +125,8 @@ __device__ inline void drive_h(
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) f[w] = 1;
 #if CUT_LANES
-        if (lane >= FIRST_LANE && lane < FIRST_LANE + CUT_LANES && lane * CELLS < reach) unpack(staged[(plane * VECTORS + v) * CUT_LANES], f);
+        if (lane >= FIRST_CUT_LANE && lane < FIRST_CUT_LANE + CUT_LANES && lane * CELLS < reach)
+            unpack(staged[(plane * VECTORS + v) * CUT_LANES], f);
 #else
         if (lane * CELLS + v * WIDTH < reach)
             unpack(reinterpret_cast<const vector *>(faces + plane * ROW_PITCH + lane * CELLS)[v], f);
@@ -194,10 +177,9 @@ __device__ inline void drive_source(Row &row, int lane, int antenna, int step) {
 }
 
 // E of row k in air from its own H and that of the row below.
-__device__ inline void advance_e_plain(Row &row, const Row &below, const Factors &factors, int lane) {
+__device__ inline void advance_e_plain(Row &row, const Row &below, const Columns &c, int lane) {
     if (MOVE_ONLY) return;
     const Lane x = lane_of_h(row, below, lane);
-    const Columns c = factors.at(lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const LaneCell here = x.at(j);
@@ -209,17 +191,16 @@ __device__ inline void advance_e_plain(Row &row, const Row &below, const Factors
 
 // The same with all needs of the row's word; e_z below changes where nodes of plane k are coupled.
 __device__ inline void advance_e_full(
-    Row &row, Row &below, const Factors &factors, int lane, int word, int layer, int antenna, int k, int step,
-    const vector *staged, const real *axial
+    Row &row, Row &below, const Columns &c, int lane, int word, int layer, int antenna, int k, int step,
+    const vector *staged, int first_pair, const real *axial
 ) {
     const Lane x = lane_of_h(row, below, lane);
-    const Medium medium_of_row{staged, medium(antenna, k, 0) + lane * CELLS, word & ROW_REACH};
-#if KEPT
+    const real *in_memory = NUMBERED ? P.pairs + 2 * first_pair : medium(antenna, k, 0) + lane * CELLS;
+    const Medium medium_of_row{staged, in_memory, word & ROW_REACH};
     real curl_r[CELLS], curl[CELLS];
     rises_of_h(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl, curl_r);
     curls_of_h(x, curl_r, curl);
-    const Columns c = factors.at(lane);
     if (medium_of_row.reach) {
         drive_e(row, E_R, curl_r, c.half, 0, lane, medium_of_row);
         drive_e(row, E_PHI, curl, c.rising, P.half_courant, lane, medium_of_row);
@@ -233,25 +214,6 @@ __device__ inline void advance_e_full(
             drive(row.at[E_Z][j], c.node[j], curl_h_z(x.at(j)));
         }
     }
-#else  // one component after the other
-    real curl[CELLS];
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_h(x.at(j), H_PHI);
-    if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 1, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_r(x.at(j), curl[j]);
-    drive_e(row, E_R, curl, factors.at(lane).half, 0, lane, medium_of_row);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_h(x.at(j), H_R);
-    if (word & ROW_AXIAL) stretch_cells(antenna, axial, layer, lane, 0, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_phi(x.at(j), curl[j]);
-    drive_e(row, E_PHI, curl, factors.at(lane).rising, P.half_courant, lane, medium_of_row);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_h_z(x.at(j));
-    const Columns c = factors.at(lane);
-    drive_e(row, E_Z, curl, c.node, 0, lane, medium_of_row);
-#endif
     if (RARELY(word & (ROW_SOURCE | ROW_PLANE | ROW_COUPLED))) {
         if (word & ROW_SOURCE) drive_source(row, lane, antenna, step);
         if (COUPLED && word & ROW_COUPLED) couple_nodes(row, below, c, lane, word & ROW_REACH, antenna, k);
@@ -261,11 +223,10 @@ __device__ inline void advance_e_full(
 
 // H of row k from its own E and that of the row above.
 __device__ inline void advance_h_plain(
-    Row &row, const Row &above, const Factors &factors, int lane, real edge_ez, real edge_e
+    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e
 ) {
     if (MOVE_ONLY) return;
     const Lane x = lane_of_e(row, above, lane, edge_ez, edge_e);
-    const Columns c = factors.at(lane);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) {
         const LaneCell here = x.at(j);
@@ -277,36 +238,18 @@ __device__ inline void advance_h_plain(
 
 // The same inside an axial layer or with faces that a conductor cuts.
 __device__ inline void advance_h_full(
-    Row &row, const Row &above, const Factors &factors, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
+    Row &row, const Row &above, const Columns &c, int lane, real edge_ez, real edge_e, int word, int layer, int antenna,
     int k, const vector *staged, const real *axial
 ) {
     const Lane x = lane_of_e(row, above, lane, edge_ez, edge_e);
     const real *faces = open_face(antenna, k, 0);
-    const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
-#if KEPT
     real curl_r[CELLS], curl[CELLS];
     rises_of_e(x, curl_r, curl);
     if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl, curl_r);
     curls_of_e(x, curl_r, curl);
-    const Columns c = factors.at(lane);
+    const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
     drive_h(row, H_R, curl_r, c.node, 1, lane, cut, faces, staged);
     drive_h(row, H_PHI, curl, c.rising, 1, lane, cut, faces, staged);
-#else
-    real curl[CELLS];
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_e(x.at(j), E_PHI);
-    if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 3, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_r(x.at(j), curl[j]);
-    drive_h(row, H_R, curl, factors.at(lane).node, 1, lane, cut, faces, staged);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = rise_of_e(x.at(j), E_R);
-    if (word & ROW_AXIAL) stretch_cells(antenna, axial + 3, layer, lane, 2, curl);
-#pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_phi(x.at(j), curl[j]);
-    drive_h(row, H_PHI, curl, factors.at(lane).rising, 1, lane, cut, faces, staged);
-    const Columns c = factors.at(lane);
-#endif
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_z(x.at(j));
     drive_h(row, H_Z, curl, c.half, -1, lane, cut, faces, staged);
