@@ -26,7 +26,8 @@ _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 # Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
 _STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
-_TILE_SECONDS = (6.5e-6, 3.2e-6)  # of a step of a tile, its way from and to memory included, by pieces a lane
+# Of a step of a tile, its way from and to memory included, by pieces a lane; the last two are of an H100.
+_TILE_SECONDS = (6.5e-6, 3.2e-6, 2.4e-6, 2.9e-6)
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 
 Plan = (
@@ -162,7 +163,7 @@ def _one_step(target: _Target, *, launches: int = 2, **tuning: int) -> Scheme:
     return target.scheme("one_step/kernel.cu", made, half_steps, _ONE_STEP)
 
 
-def _wavefront(target: _Target, **tuning: int) -> Scheme:
+def _wavefront(target: _Target, **tuning: Any) -> Scheme:
     """Plan a block an antenna: all steps up to the next look in one launch, and the look."""
     grid, spans, limits = target.problem.grid, target.problem.media.spans, target.limits
     check_every = target.problem.sampling.check_every
@@ -216,7 +217,7 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
             )  # fmt: skip
             step += count
 
-    tile_step = _TILE_SECONDS[min(made.march.cells * made.march.size // _PIECE, 2) - 1]
+    tile_step = _TILE_SECONDS[min(made.march.cells * made.march.size // _PIECE, len(_TILE_SECONDS)) - 1]
     return target.scheme(
         "trapezoidal/kernel.cu", made, launches, at_once * grid.cells / made.tiles / tile_step, doubled=True
     )

@@ -25,11 +25,19 @@ SOLVER = {
 
 
 def test_whatever_else_steps_says_why_not_wavefront():
-    """Rows of 490 columns before the layer are wider than a warp's registers."""
-    scheme, reason = choose(reference_problem((500, 160), 8, 1), "float32", HOPPER)
+    """Rows of 590 columns before the layer are wider than a warp's registers."""
+    scheme, reason = choose(reference_problem((600, 160), 8, 1), "float32", HOPPER)
     assert scheme == "one_step"
     assert "wavefront: wavefront holds rows of at most" in reason
     assert reason.startswith("all numbers through memory in every step; wavefront: ")
+
+
+@pytest.mark.parametrize("columns", [280, 394, 400, 522])
+def test_wide_lattices_go_in_tiles(columns):
+    """One row a lane, of 12 or 16 cells: 91 and 66 G on an H100 where `one_step` has 30 (batches of 32)."""
+    scheme, _ = choose(reference_problem((columns, 300), 8, 1), "float32", HOPPER)
+    made = SCHEMES[scheme](reference_problem((columns, 300), 8, 1), "float32", HOPPER)
+    assert (scheme, made.macros["CELLS"], made.macros["CLUSTER"]) == ("trapezoidal", 12 if columns < 395 else 16, 4)
 
 
 def test_only_paces_that_follow_from_a_plan_are_told():

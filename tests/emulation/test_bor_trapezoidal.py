@@ -28,6 +28,8 @@ from random_problems import random_problem
         (1, 1, "float32", {"warps": 10, "shape": (8, 2)}),
         (1, 2, "float64", {"warps": 3, "shape": (2, 2), "depth": 2, "cluster": 2}),
         (1, 1, "float64", {"warps": 2, "shape": (2, 2), "depth": 2, "cluster": 4}),
+        (1, 1, "float32", {"shape": (12, 1), "depth": 3}),
+        (1, 1, "float32", {"shape": (16, 1), "depth": 3}),
         (2, 1, "float32", {}),
     ],
 )

@@ -15,10 +15,8 @@ Box = tuple[int, int, int, int]
 """First row, first column, rows, columns."""
 
 _LANES = 32
-_SHAPES = {
-    4: ((4, 4), (8, 2)),
-    8: ((2, 4), (4, 2)),
-}  # cells and rows a lane that registers can hold, by bytes of a number
+# Cells and rows a lane that registers can hold, by bytes of a number.
+_SHAPES = {4: ((4, 4), (8, 2), (12, 1), (16, 1)), 8: ((2, 4), (4, 2), (6, 1), (8, 1))}
 _WARPS = 12  # of a block, which leaves each of them 168 registers
 _ARRIVALS = 128  # bytes
 _CLUSTERS = (1, 2, 4)  # blocks a tile
