@@ -33,8 +33,8 @@ def by_objectives(data: Mapping[str, Any]) -> str:
 
 
 def by_genes(genes: Sequence[Gene]) -> str:
-    """Return the algorithm for a weighted sum of goals: `cmaes` where all genes are real numbers, else `ga`."""
-    return "cmaes" if all(gene.kind == "real" for gene in genes) else "ga"
+    """Return the algorithm for a weighted sum of goals: `cmaes` where all genes are real numbers, else `de`."""
+    return "cmaes" if all(gene.kind == "real" for gene in genes) else "de"
 
 
 def reason(genes: Sequence[Gene], algorithm: str) -> str:

@@ -238,7 +238,7 @@ def read(tmp_path, text, *changes):
     ("text", "expected", "why"),
     [
         (LENS, "cmaes", "6 genes, all real numbers"), (FRONT, "nsga2", "objectives with an aim"),
-        (SLOTTED.read_text(), "ga", "whole numbers or choices"),
+        (SLOTTED.read_text(), "de", "whole numbers or choices"),
     ],
 )  # fmt: skip
 def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why):
