@@ -334,7 +334,7 @@ class Ladder:
 
     cells: tuple[float, ...]
     promote: float = 0.1
-    finish: float = 0.15
+    finish: float = 0.1
 
     @property
     def levels(self) -> int:

@@ -2,7 +2,8 @@
 
 `python benchmarks/fidelity.py --seeds 11 --backend cuda` runs both for each seed and prints a line a run and the
 medians: final fitness (both with the fine cells), seconds of solving summed over the workers (column `seconds`), wall
-time. The evaluation cache is off, so that nothing is saved by it.
+time. The evaluation cache is off, so that nothing is saved by it. `--arms plain fidelity former` adds the ladder with
+`finish = 0.15`, the former default. A first run of each, of few generations, is left out of account: it compiles.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from antennaopt.experiment import load_experiment
-from antennaopt.run.start import run
+from antennaopt.run.start import OpenFarm, run, shared_farm
 from antennaopt.settings import Ladder
 from antennaopt.store.levels import level_accounts
 from antennaopt.store.run_folder import RunFolder
@@ -23,7 +25,7 @@ from antennaopt.store.run_folder import RunFolder
 EXPERIMENT = Path(__file__).parent.parent / "experiments" / "ka_band_lens.toml"
 
 
-def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path) -> dict[str, Any]:
+def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path, farm: OpenFarm) -> dict[str, Any]:
     """Return what a run came to.
 
     Args:
@@ -31,6 +33,7 @@ def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path) -> 
         seed: Of the search.
         fidelity: The file's entry; None to search on the fine cells alone.
         root: For the run folder.
+        farm: Shared by all runs.
     """
     changes = [
         f"seed={seed}",
@@ -46,7 +49,7 @@ def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path) -> 
         changes.append(f"fidelity={fidelity}")
     summary = run(
         load_experiment(EXPERIMENT, changes), root=root, source=EXPERIMENT.read_text(), overrides=changes,
-        backend=given.backend, cache="off", report=False,
+        backend=given.backend, cache="off", report=False, farm=farm,
     )  # fmt: skip
     folder = RunFolder.open(summary.folder)
     rows = folder.all_rows(["seconds", "cached"]).to_pylist()
@@ -76,11 +79,12 @@ def table(arms: dict[str, list[dict[str, Any]]]) -> str:
         for name, runs in arms.items()
     }
     lines.append("median" + "".join(f"  {one[0]:18.3f} {one[1]:12.1f} {one[2]:9.1f}" for one in middle.values()))
-    plain, ladder = middle.values()
-    lines.append(
-        f"fidelity: median fitness {ladder[0] - plain[0]:+.3f} (negative is better), "
-        f"{ladder[1] / plain[1]:.0%} of the solver's seconds, {ladder[2] / plain[2]:.0%} of the wall time"
-    )
+    plain = middle.pop("plain", None)
+    for name, ladder in middle.items() if plain else ():
+        lines.append(
+            f"{name}: median fitness {ladder[0] - plain[0]:+.3f} (negative is better), "
+            f"{ladder[1] / plain[1]:.0%} of the solver's seconds, {ladder[2] / plain[2]:.0%} of the wall time"
+        )
     return "\n".join(lines)
 
 
@@ -93,6 +97,8 @@ def main() -> None:
     parser.add_argument("--coarse", default='["0.6 mm"]', help='coarser cells, as in the file; or "auto"')
     parser.add_argument("--promote", type=float, default=Ladder.promote)
     parser.add_argument("--finish", type=float, default=Ladder.finish)
+    parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former, the defaults before")
+    parser.add_argument("--time-limit", type=float, default=1e9, help="begin with no seed after so many seconds")
     parser.add_argument("--population", type=int, default=64)
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--algorithm", default="ga")
@@ -102,11 +108,19 @@ def main() -> None:
     given = parser.parse_args()
     ladder = f"{{cells = {given.coarse}, promote = {given.promote}, finish = {given.finish}}}"
     entries = {"plain": None, "fidelity": '"auto"' if given.coarse == "auto" else ladder}
+    entries["former"] = f"{{cells = {given.coarse}, promote = 0.1, finish = 0.15}}"
+    entries = {name: entries[name] for name in given.arms}
     arms: dict[str, list[dict[str, Any]]] = {name: [] for name in entries}
-    with tempfile.TemporaryDirectory() as root:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as root, shared_farm() as farm:
+        few = argparse.Namespace(**{**vars(given), "generations": 8})
+        for fidelity in entries.values():
+            one_run(few, 0, fidelity, Path(root), farm)
         for seed in range(given.first_seed, given.first_seed + given.seeds):
+            if time.monotonic() - began > given.time_limit:
+                break
             for name, fidelity in entries.items():
-                arms[name].append(one_run(given, seed, fidelity, Path(root)))
+                arms[name].append(one_run(given, seed, fidelity, Path(root), farm))
                 print(json.dumps({"arm": name, **arms[name][-1]}), flush=True)
     if given.json:
         given.json.write_text(json.dumps(arms, indent=1) + "\n")

@@ -30,7 +30,7 @@ from antennaopt.settings import EvolutionSettings, Ladder
 
 FINE, COARSE = 3e-4, 6e-4
 GOAL = [{"metric": "directivity_dbi", "at_least": 30.0}]
-LADDER = {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.3}
+LADDER = {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.3, "finish": 0.15}
 
 
 def solved(family, designs, plan, **options):
