@@ -3,8 +3,9 @@
 `python benchmarks/yield_search.py EXPERIMENT --seeds 10 --backend cuda` runs the file with `tolerance.samples`, and for
 comparison without samples, for each seed. The second run has as many solves, all of them candidates. A line a run gives
 antennas/s, the share of the workers' time that solving took, solves a candidate, and the winner's yield by 1,000 fresh
-samples. The yield of the search with samples is computed by a second set, too. Both are compared by the 99 % interval
-of a difference of proportions. The evaluation cache is off.
+samples. The yields of the search with samples, of the crowned antenna and the next two, are computed by a second set,
+too. Both are compared by the 99 % interval of a difference of proportions. The evaluation cache is off. `--alone`
+leaves the second run out.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from typing import Any
 
 import antennaopt
 from antennaopt.experiment import load_experiment
-from antennaopt.run.start import run
+from antennaopt.run.start import OpenFarm, run, shared_farm
 from antennaopt.run.tolerance import Request, tolerance
 
 Z_99 = 2.5758
 
 
-def one_run(given: argparse.Namespace, seed: int, generations: int, samples: int, root: Path) -> dict[str, Any]:
+def one_run(
+    given: argparse.Namespace, seed: int, generations: int, samples: int, root: Path, farm: OpenFarm
+) -> dict[str, Any]:
     """Return what a run came to.
 
     Args:
@@ -34,6 +37,7 @@ def one_run(given: argparse.Namespace, seed: int, generations: int, samples: int
         generations: At most.
         samples: Of a candidate; 0 for a search without.
         root: For the run folder.
+        farm: Shared by all runs.
     """
     changes = [
         f"seed={seed}",
@@ -46,7 +50,7 @@ def one_run(given: argparse.Namespace, seed: int, generations: int, samples: int
     ]
     summary = run(
         load_experiment(given.experiment, changes), root=root, source=given.experiment.read_text(), overrides=changes,
-        backend=given.backend, cache="off", report=False,
+        backend=given.backend, cache="off", report=False, farm=farm,
     )  # fmt: skip
     opened = antennaopt.open_run(summary.folder)
     rows = opened.rows
@@ -66,27 +70,31 @@ def one_run(given: argparse.Namespace, seed: int, generations: int, samples: int
         "wall_seconds": summary.wall_seconds,
     }
     if summary.yields:
-        return about | second_set(given, summary.folder, summary.yields)
-    study = tolerance(summary.folder, Request(individual="best"), backend=given.backend, cache="off")
+        return about | second_set(given, summary.folder, summary.yields, farm)
+    study = tolerance(summary.folder, Request(individual="best"), backend=given.backend, cache="off", farm=farm)
     return about | {"individual": study.individual, "yield": study.value, "first": study.account.share.text()}
 
 
-def second_set(given: argparse.Namespace, folder: Path, yields: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the winner's yield by both sets of fresh samples, and whether they agree."""
-    first = yields[0]
-    request = Request(individual=first["individual"], samples=first["samples"], seed=first["seed"] + 1_000_000)
-    second = tolerance(folder, request, backend=given.backend, cache="off")
-    pairs = [(one["yield"]["met"], one["yield"]["judged"]) for one in (first, second.to_dict())]
-    low, high = difference(*pairs)
-    return {
-        "individual": first["individual"],
-        "yield": first["yield"]["share"],
-        "in_the_search": first.get("in_the_search"),
-        "first": first["yield"]["text"],
-        "second": second.account.share.text(),
-        "difference": [low, high],
-        "agree": low <= 0.0 <= high,
-    }
+def second_set(given: argparse.Namespace, folder: Path, yields: list[dict[str, Any]], farm: OpenFarm) -> dict[str, Any]:
+    """Return the yield of each winner by both sets of fresh samples, and whether they agree; the crowned one first."""
+    winners = []
+    for first in yields:
+        request = Request(individual=first["individual"], samples=first["samples"], seed=first["seed"] + 1_000_000)
+        second = tolerance(folder, request, backend=given.backend, cache="off", farm=farm)
+        pairs = [(one["yield"]["met"], one["yield"]["judged"]) for one in (first, second.to_dict())]
+        low, high = difference(*pairs)
+        winners.append(
+            {
+                "individual": first["individual"],
+                "yield": first["yield"]["share"],
+                "in_the_search": first.get("in_the_search"),
+                "first": first["yield"]["text"],
+                "second": second.account.share.text(),
+                "difference": [low, high],
+                "agree": low <= 0.0 <= high,
+            }
+        )
+    return {"yield": winners[0]["yield"], "winners": winners}
 
 
 def difference(one: tuple[int, int], other: tuple[int, int]) -> tuple[float, float]:
@@ -113,29 +121,40 @@ def main() -> None:
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--workers", default='"auto"')
     parser.add_argument("--set", action="append", default=[], metavar="A.B=V", help="other changes to the file")
+    parser.add_argument("--alone", action="store_true", help="without the search without samples")
     parser.add_argument("--json", type=Path, help="file for the figures of all runs")
     given = parser.parse_args()
-    pairs = []
-    with tempfile.TemporaryDirectory() as root:
+    pairs, searches = [], []
+    with tempfile.TemporaryDirectory() as root, shared_farm() as farm:
         for seed in range(given.first_seed, given.first_seed + given.seeds):
-            seeing = one_run(given, seed, given.generations, given.samples, Path(root))
+            seeing = one_run(given, seed, given.generations, given.samples, Path(root), farm)
             print(json.dumps(seeing), flush=True)
+            searches.append(seeing)
+            if given.alone:
+                continue
             longer = round(given.generations * seeing["solves_a_candidate"])
-            blind = one_run(given, seed, longer, 0, Path(root))
+            blind = one_run(given, seed, longer, 0, Path(root), farm)
             print(json.dumps(blind), flush=True)
             pairs.append((seeing, blind))
     if given.json:
-        given.json.write_text(json.dumps(pairs, indent=1) + "\n")
-    ratios = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in pairs]
-    same = [
-        one["solver_fraction"] / other["solver_fraction"] for one, other in pairs
-    ]  # antennas/s at equal times of solution
+        given.json.write_text(json.dumps(pairs or searches, indent=1) + "\n")
+    winners = [winner for one in searches for winner in one.get("winners", ())]
     print(
-        f"solves a candidate: {max(one['solves_a_candidate'] for one, _ in pairs):.2f} at most; antennas/s "
-        f"{median(ratios):.1%} of those without samples (median), busy time {median(same):.1%}; "
-        f"winner's yield {median(one['yield'] for one, _ in pairs):.1%} against "
-        f"{median(other['yield'] for _, other in pairs):.1%} of a search without samples (medians); "
-        f"second sets agree for {sum(bool(one.get('agree')) for one, _ in pairs)} of {len(pairs)} winners"
+        f"solves a candidate: {max(one['solves_a_candidate'] for one in searches):.2f} at most; winner's yield "
+        f"{median(one['yield'] for one in searches):.1%} (median); second sets agree for "
+        f"{sum(one['agree'] for one in winners)} of {len(winners)} winners"
+    )
+    if pairs:
+        print(against_blind(pairs))
+
+
+def against_blind(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """Return what samples cost and gain, against searches without them."""
+    ratios = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in pairs]
+    same = [one["solver_fraction"] / other["solver_fraction"] for one, other in pairs]  # at equal times of solution
+    return (
+        f"antennas/s {median(ratios):.1%} of those without samples (median), busy time {median(same):.1%}; winner's "
+        f"yield {median(other['yield'] for _, other in pairs):.1%} without samples (median)"
     )
 
 
