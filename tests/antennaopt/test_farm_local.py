@@ -58,6 +58,12 @@ def test_workers_keep_freed_memory(shared):
     assert all(pages < 5_000 for pages in shared.ask(farm_solvers.new_pages, 200))
 
 
+def test_closed_workers_end_without_taking_their_modules_apart(tmp_path):
+    with started() as farm:
+        farm.ask(farm_solvers.leave_a_mark, str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_driver_reaches_its_own_scheduler_without_a_socket(shared):
     """Messages between the two need no encryption, which took a sixth of the driver's time."""
     cluster = shared.pool.cluster
