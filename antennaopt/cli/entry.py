@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import logging
 import os
@@ -125,16 +126,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None and os.environ.get(COMPLETE):
         commands.main(prog_name="antennaopt")  # click answers the shell, in bytes on the true stdout, and ends
-    end = divert() if arguments is None else _nothing  # given arguments, another program calls us
+    if arguments is not None:  # another program calls us
+        return _called(arguments)
+    over = leaving_at_once()
+    end = divert()
     try:
-        with printed() as (out, err):
-            return _settled(_with_signals(arguments), out, err)
+        code = _called(arguments)
     finally:
         end()
+    over(code)
+    return code
 
 
-def _nothing() -> None:
-    pass
+def _called(arguments: Sequence[str] | None) -> int:
+    with printed() as (out, err):
+        return _settled(_with_signals(arguments), out, err)
+
+
+def leaving_at_once() -> Callable[[int], None]:
+    """Return a function that takes the exit code; after it this process ends without taking its modules apart.
+
+    That takes half a second after a run. What is registered with `atexit` from now on still happens.
+    """
+    codes: list[int] = []
+
+    def leave() -> None:
+        if codes:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(AttributeError, OSError, ValueError):  # it is closed, or was never there
+                    stream.flush()
+            os._exit(codes[0])
+
+    atexit.register(leave)
+    return codes.append
 
 
 def _with_signals(arguments: Sequence[str] | None) -> int:

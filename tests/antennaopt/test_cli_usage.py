@@ -44,6 +44,32 @@ def test_help_imports_nothing_heavy():
     assert 50 < len(modules) < 250
 
 
+LEAVES = """
+import atexit, sys
+from antennaopt.cli import main
+
+class Taken:
+    def __del__(self):
+        print("taken apart", flush=True)
+
+kept = Taken()
+sys.argv = ["antennaopt", *sys.argv[1:]]
+code = main()
+atexit.register(print, "registered later")
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["simulate", "--nothing"], 2)])
+def test_a_command_ends_without_taking_its_modules_apart(tmp_path, arguments, code):
+    """Of a run that took half a second; the exit code, and what is registered with `atexit`, stay."""
+    command = [sys.executable, "-c", LEAVES, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-1] == "registered later"
+    assert "taken apart" not in done.stdout
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_an_example(call, command):
     code, out, _ = call(command, "--help")
