@@ -237,7 +237,7 @@ inline bool all_lanes(bool condition) {
     return all;
 }
 inline int afresh(int number) { return number; }
-inline int warp_index() { return host::now->thread.x / 32; }
+inline int warp_index() { return host::shuffle(int(host::now->thread.x / 32), 0); }  // all lanes must ask
 inline void close_copies() { host::now->copies.emplace_back(); }
 template <int N> inline void wait_copies() {
     auto &groups = host::now->copies;
