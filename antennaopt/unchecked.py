@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-def unchecked(cls: type[T], values: Mapping[str, Any]) -> T:
-    """Return an instance of a data class with attributes by name; nothing is checked, and no `__init__` runs.
+def owned(cls: type[T], values: dict[str, Any]) -> T:
+    """Return an instance of a data class whose attributes are a dictionary; nothing is checked, and no `__init__` runs.
 
     The `__init__` of a frozen class sets one attribute at a time, which takes five to twenty times as long.
 
     Args:
-        cls: Without slots and without `__post_init__`.
-        values: All attributes. One that is left out keeps the class's default, but is missing in `vars`.
+        cls: Without `__post_init__`.
+        values: All attributes by name; the caller uses it no more. One that is left out keeps the class's default, but
+            is missing in `vars`.
     """
     one = object.__new__(cls)
-    one.__dict__.update(values)
+    object.__setattr__(one, "__dict__", values)
     return one

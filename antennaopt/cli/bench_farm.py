@@ -91,7 +91,8 @@ def farm(
 
     --null times whole runs whose antennas are not solved: evaluations a second; seconds a generation that stepping does
     not hide, of workers that sleep as if a device stepped; the driver's memory. OTHER CORES says how many cores were
-    busy with something else: figures count on a quiet machine only. Combinations and policies do not go with it.
+    busy with something else: figures count on a quiet machine only. Combinations and policies do not go with it. A
+    batch has 64 antennas, or as many as --set cluster.batch_size=N says: a study on devices has some 264.
 
     --simulate compares the policies with workers of made-up speeds. Its rows say simulated: nothing is solved.
 
@@ -123,10 +124,15 @@ def farm(
 
         experiment = load_experiment(file or quickstart(), overrides)
         if nothing:
-            from antennaopt.bench.farm_overhead import POPULATION, bench_overhead
+            from antennaopt.bench.farm_overhead import BATCH, POPULATION, bench_overhead
 
+            size = experiment.cluster.batch_size
             rows = bench_overhead(
-                experiment, evaluations=evaluations, population=population or POPULATION, told=out.told
+                experiment,
+                evaluations=evaluations,
+                population=population or POPULATION,
+                batch=BATCH if size == "auto" else int(size),
+                told=out.told,
             )
         else:
             from antennaopt.bench.farm import POLICIES, bench_farm

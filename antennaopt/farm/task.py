@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgpack
@@ -27,7 +28,8 @@ from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
 from antennaopt.solve.figures import with_planned
 from antennaopt.solve.options import SolveOptions
-from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, listed
+from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, Sent, listed
+from antennaopt.unchecked import owned
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker.
@@ -101,9 +103,23 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     metrics = {
         key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
     }
-    head = {"count": len(ones), "shared": shared, "columns": columns, "metrics": metrics, "cuts": _packed_cuts(ones)}
+    numbers = {key: column for key, column in metrics.items() if _are_numbers(column)}
+    head = {
+        "count": len(ones),
+        "shared": shared,
+        "columns": columns,
+        "metrics": {key: column for key, column in metrics.items() if key not in numbers},
+        "numbers": {key: np.array(column).tobytes() for key, column in numbers.items()},
+        "cuts": _packed_cuts(ones),
+    }
     solved = sum(1 for one in ones if one.steps)
     return {"outcomes": msgpack.packb(head, default=_plain), "solved": solved}
+
+
+def _are_numbers(column: Sequence[Any]) -> bool:
+    """Whether a metric is a list of floats of all antennas, one a frequency, so that an array holds it to the bit."""
+    lengths = {len(values) if type(values) is list else -1 for values in column}
+    return len(lengths) == 1 and min(lengths) > 0 and set(map(type, chain.from_iterable(column))) == {float}
 
 
 def _packed_cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
@@ -143,22 +159,33 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     head = msgpack.unpackb(reply["outcomes"], strict_map_key=False)
     columns, metrics, count = head["columns"], head["metrics"], head["count"]
     shared = head["shared"]
-    if odd := (columns.keys() | shared.keys() | metrics.keys() | about.keys()) - KEYS:
+    numbers = {key: np.frombuffer(one).reshape(count, -1) for key, one in head["numbers"].items()}
+    if odd := (columns.keys() | shared.keys() | metrics.keys() | numbers.keys() | about.keys()) - KEYS:
         raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
-    shared = shared | about
-    rows: list[dict[str, Any]] = [shared.copy() for _ in range(count)]
+    common = vars(Outcome.made(shared | about))
+    rows = [common.copy() for _ in range(count)]
     for name in columns.keys() - about.keys():
         for row, value in zip(rows, columns[name], strict=True):
             row[name] = value
-    whole = not any(None in column for column in metrics.values())
-    for row, values in zip(rows, _rows(metrics, count), strict=True):
-        found = zip(metrics, values, strict=True)
-        row["metrics"] = dict(found) if whole else {key: one for key, one in found if one is not None}
-    for key, places, kind, shape, numbers in head["cuts"]:
-        values = list(np.frombuffer(numbers, _KINDS[kind]).reshape(shape))
+    defined = _rows({key: one.tolist() for key, one in numbers.items()}, count)
+    for row, values, others in zip(rows, defined, _rows(metrics, count), strict=True):
+        row["metrics"] = dict(zip(numbers, values, strict=True))
+        if metrics:
+            row["metrics"] |= {key: one for key, one in zip(metrics, others, strict=True) if one is not None}
+    cuts: list[np.ndarray] = []
+    for key, places, kind, shape, data in head["cuts"]:
+        cuts.append(np.frombuffer(data, _KINDS[kind]).reshape(shape))
+        values = list(cuts[-1])
         for row, one in zip(places, values * len(places) if len(values) == 1 else values, strict=True):
             rows[row][key] = one
-    return [Outcome.made(row) for row in rows]
+    outcomes = [owned(Outcome, row) for row in rows]
+    if [len(one) for one in cuts] == [1, count, count] and "frequency_hz" in shared:
+        sent = Sent(
+            frequency_hz=shared["frequency_hz"], theta_deg=cuts[0][0], planes=(cuts[1], cuts[2]), metrics=numbers
+        )
+        for place, one in enumerate(outcomes):
+            object.__setattr__(one, "sent", (sent, place))
+    return outcomes
 
 
 def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> Iterable[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.made import MadeCopy
 from antennaopt.store.rows import Row
-from antennaopt.unchecked import unchecked
+from antennaopt.unchecked import owned
 
 if TYPE_CHECKING:
     from antennaopt.run.sampling import Sampling
@@ -84,12 +84,12 @@ class Evaluation:
             "violation": search.violation_of(missed),
             "level": search.level_of(candidate.generation),
         }
-        return unchecked(cls, found | about)
+        return owned(cls, found | about)
 
     @property
     def row(self) -> Row:
         """What is stored of it."""
-        return unchecked(Row, vars(self.candidate) | vars(self))
+        return owned(Row, vars(self.candidate) | vars(self))
 
     @property
     def result(self) -> Result:
@@ -97,7 +97,7 @@ class Evaluation:
         name, status = self.candidate.individual, self.outcome.status
         given = None if self.nominal_fitness is None else self.fitness
         found = {"individual": name, "shortfalls": self.shortfalls, "status": status, "cached": self.cached}
-        return unchecked(Result, found | {"fitness": given})
+        return owned(Result, {**found, "fitness": given})
 
     @property
     def scored(self) -> Scored:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import statistics
 import struct
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,6 +28,8 @@ REST = np.dtype([("low", np.uint64), ("generation", np.uint32), ("slot", np.uint
 
 Digest = bytes
 
+_FORGOTTEN = dict.fromkeys(NOT_KEPT)
+
 
 def design_digest(values: Mapping[str, float], level: int = 0) -> Digest:
     """Return what two genomes share exactly when they stand for the same antenna: 16 bytes of a design's values.
@@ -45,37 +46,20 @@ class KnownDesigns:
     """The first individual with each design. A sorted table and a few loose entries that are sorted in now and then."""
 
     def __init__(self) -> None:
-        self._loose: dict[Digest, tuple[int, int]] = {}
+        self._loose: dict[Digest, str] = {}
         self._high = np.empty(0, dtype=np.uint64)  # of the digests, in order
         self._rest = np.empty(0, dtype=REST)
 
-    def __len__(self) -> int:
-        return len(self._loose) + len(self._high)
-
     def add(self, digest: Digest, individual: str) -> None:
-        """Note an individual with a design, unless one had it before."""
-        if digest in self._loose or self._is_in_table(digest):
-            return
-        generation, slot = individual.removeprefix("g").split("-s")
-        self._loose[digest] = int(generation), int(slot)
+        """Note an individual with a design; where one had it before, that one stays."""
+        self._loose.setdefault(digest, individual)
         if len(self._loose) >= MOST_LOOSE:
             self._sort_in()
 
     def find(self, digests: Sequence[Digest]) -> list[str | None]:
         """Return the first individual with each of some designs, or None."""
-        found = self._in_table(digests)
-        for place, digest in enumerate(digests):
-            born = self._loose.get(digest)
-            if born is not None:
-                found[place] = individual_id(*born)
-        return found
-
-    def _is_in_table(self, digest: Digest) -> bool:
-        high = int.from_bytes(digest[:8], "big")
-        at = bisect_left(self._high, high)  # NumPy's own search lets other threads have the interpreter each time
-        if at == len(self._high) or self._high[at] != high:  # nearly always
-            return False
-        return self._in_table([digest])[0] is not None
+        loose = self._loose
+        return [one or loose.get(digest) for one, digest in zip(self._in_table(digests), digests, strict=True)]
 
     def _in_table(self, digests: Sequence[Digest]) -> list[str | None]:
         found: list[str | None] = [None] * len(digests)
@@ -93,14 +77,19 @@ class KnownDesigns:
         return found
 
     def _sort_in(self) -> None:
-        high, low = _halves(list(self._loose))
+        known = self._in_table(list(self._loose))
+        new = {digest: name for (digest, name), one in zip(self._loose.items(), known, strict=True) if one is None}
+        self._loose = {}
+        if not new:
+            return
+        high, low = _halves(list(new))
         order = np.argsort(high, kind="stable")
         rest = np.empty(len(high), dtype=REST)
         rest["low"] = low
-        rest["generation"], rest["slot"] = np.array(list(self._loose.values()), dtype=np.uint32).T
+        born = [list(map(int, name.removeprefix("g").split("-s"))) for name in new.values()]
+        rest["generation"], rest["slot"] = np.array(born, dtype=int).T
         at = np.searchsorted(self._high, high[order])
         self._high, self._rest = np.insert(self._high, at, high[order]), np.insert(self._rest, at, rest[order])
-        self._loose = {}
 
 
 def _halves(digests: Sequence[Digest]) -> tuple[np.ndarray, np.ndarray]:
@@ -140,14 +129,18 @@ class Memory:
 
     def keep(self, evaluations: Sequence[Evaluation]) -> None:
         """Keep the outcomes of the population and of the best, and count those that were not solved."""
-        born: Recalled = {}
+        born = {one.candidate.individual: one for one in evaluations}
         for one in evaluations:
             if one.outcome.origin and not one.cached:
                 self.reused[one.outcome.origin] += 1
-            born[one.candidate.individual] = one.candidate.genome, one.outcome.without(*NOT_KEPT)
-        known = self._kept | born
-        wanted = [one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)]
-        self._kept = {name: known[name] for name in wanted if name in known}
+        kept: Recalled = {}
+        for name in [one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)]:
+            one, known = born.get(name), self._kept.get(name)
+            if one is not None:
+                kept[name] = one.candidate.genome, one.outcome.changed(**_FORGOTTEN)
+            elif known is not None:
+                kept[name] = known
+        self._kept = kept
 
     def note(self, individual: str, design: Digest, status: str) -> None:
         """Count an individual, and know its design from now on."""

@@ -17,7 +17,7 @@ from antennaopt.search.operators import seeded, uniform_genome
 from antennaopt.search.polish import Polish
 from antennaopt.search.restart import Restart
 from antennaopt.settings import ALGORITHMS, EvolutionSettings, Ladder, Stop
-from antennaopt.unchecked import unchecked
+from antennaopt.unchecked import owned
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
@@ -264,7 +264,7 @@ class Search(ABC):
         require_finite(result.individual, fitness)
         candidate = self.under_way[result.individual]
         found = {"candidate": candidate, "fitness": fitness, "ok": result.status == "ok", "cached": result.cached}
-        return unchecked(Scored, {**found, "values": ()})
+        return owned(Scored, {**found, "values": ()})
 
     def _honour(self, told: Iterable[Scored]) -> None:
         """Let `ok` newcomers into the hall of fame, one a genome."""

@@ -30,7 +30,7 @@ def decode(genes: Sequence[Gene], genome: Sequence[float]) -> dict[str, float]:
     """
     if len(genome) != len(genes):
         raise ValueError(f"genome has {len(genome)} genes; the experiment has {len(genes)}")
-    return {gene.name: _decode(gene, float(x)) for gene, x in zip(genes, genome, strict=True)}
+    return {gene.name: _decode(gene, x) for gene, x in zip(genes, map(float, genome), strict=True)}
 
 
 def encode(genes: Sequence[Gene], values: Mapping[str, float]) -> dict[int, float]:

@@ -11,7 +11,7 @@ from antennaopt.search.base import Made, Search
 from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
 from antennaopt.search.operators import Individual, seeded, tournament, uniform_genome, vary
 from antennaopt.search.restart import RESTARTED
-from antennaopt.unchecked import unchecked
+from antennaopt.unchecked import owned
 
 
 class Generational(Search):
@@ -100,7 +100,7 @@ class Generational(Search):
             made = made[: max(most - self.evaluations, 0)]
         number = self.generation
         return [
-            unchecked(
+            owned(
                 Candidate,
                 {
                     "individual": individual_id(number, slot),

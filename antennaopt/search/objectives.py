@@ -140,9 +140,12 @@ class Objective(_Named):
         Of an aim it is the number to minimise: the worst value in the metric's unit, negative where `largest` is
         asked for.
         """
+        values = self._values(outcome)
         if self.aim is not None:
-            return max(map(self._to_minimise, self._values(outcome)), default=UNDEFINED_AIM)
-        return max(map(self._missing, self._values(outcome)), default=WORST_SHORTFALL_DB)
+            return max(map(self._to_minimise, values), default=UNDEFINED_AIM)
+        if len(values) == 1:
+            return self._missing(values[0])
+        return max(map(self._missing, values), default=WORST_SHORTFALL_DB)
 
     def standing(self, outcome: Outcome) -> Standing:
         """Return the value where the goal is met least, or missed most, and by how much."""
@@ -180,7 +183,7 @@ class Objective(_Named):
         return -math.inf if math.isnan(worst) else worst
 
     def _values(self, outcome: Outcome) -> Sequence[float | None]:
-        values = outcome[self.name]
+        values = outcome[self.metric if self.figure is None else self.figure.name]
         if not self.frequencies:
             return values
         solved: Mapping[float, Any] = dict(zip(outcome["frequency_hz"], values, strict=True))

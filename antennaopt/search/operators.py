@@ -71,7 +71,7 @@ def seeded(seed: int, generation: int) -> Iterator[None]:
     words = np.random.SeedSequence([seed, generation]).generate_state(16, np.uint32)
     generator = PYTHONS_RANDOM.Random(int.from_bytes(words[:8].tobytes(), "little"))
     np.random.seed(words[8:])
-    drawing = [module for module in list(sys.modules.values()) if _draws(module)]
+    drawing = [module for name, module in sys.modules.copy().items() if _draws(name, module)]
     for module in drawing:
         module.random = generator  # type: ignore[attr-defined]
     try:
@@ -82,9 +82,8 @@ def seeded(seed: int, generation: int) -> Iterator[None]:
         np.random.set_state(numpy_state)
 
 
-def _draws(module: ModuleType) -> bool:
-    """Whether a module is DEAP's or ours and knows Python's `random` by its name."""
-    name = getattr(module, "__name__", "")
+def _draws(name: str, module: ModuleType) -> bool:
+    """Whether a module of a name is DEAP's or ours and knows Python's `random` by its name."""
     drawing = name.startswith("antennaopt.search.") or name in DRAWING
     return drawing and getattr(module, "random", None) is PYTHONS_RANDOM
 

@@ -18,16 +18,9 @@ BALANCE_TOLERANCE = 0.02
 MESH_DIRECTIVITY_DB = 0.1
 MESH_S11 = 0.02
 MOST_OVER_CUTOFF = 1.0
-ONE_MESH = {
-    "decay": DECAY_DB,
-    "passive": MOST_REFLECTED,
-    "contour": CONTOUR_TOLERANCE,
-    "balance": BALANCE_TOLERANCE,
-    "modes": MOST_OVER_CUTOFF,
-}
-"""Limits of the checks that one solution allows."""
-
 TRUSTED = "trusted"
+
+_TE11 = frozenset({"TE11"})
 
 
 def certify(
@@ -98,12 +91,31 @@ def feed_of(design: Mapping[str, float]) -> Feed:
 
 def passes(outcome: Mapping[str, Any], feed_radius: float | None = None, feed_permittivity: float = 1.0) -> bool:
     """Return whether `certify` trusts an outcome that was solved on one mesh; a tenth of its time."""
-    figures = _figures(outcome, feed_radius, feed_permittivity)
-    if balance_unmeasured(outcome):
-        del figures["balance"]
-    return outcome.get("status") == "ok" and all(
-        figure is not None and figure <= ONE_MESH[name] for name, figure in figures.items()
+    decay, reflected = outcome.get("decay_db"), outcome.get("s11") or ()
+    return (
+        outcome.get("status") == "ok"
+        and decay is not None
+        and decay <= DECAY_DB
+        and len(reflected) > 0
+        and all(math.hypot(real, imaginary) <= MOST_REFLECTED for real, imaginary in reflected)
+        and _is_near_one(outcome.get("contour_balance"), CONTOUR_TOLERANCE)
+        and (balance_unmeasured(outcome) or _is_near_one(outcome.get("power_balance"), BALANCE_TOLERANCE))
+        and (feed_radius is None or _is_below_cutoffs(outcome, feed_radius, feed_permittivity))
     )
+
+
+def _is_near_one(values: Sequence[float | None] | None, tolerance: float) -> bool:
+    """Whether there are values, all of them numbers that are no further from 1 than the tolerance."""
+    return bool(values) and all(value is not None and abs(value - 1.0) <= tolerance for value in values)
+
+
+def _is_below_cutoffs(outcome: Mapping[str, Any], feed_radius: float, permittivity: float) -> bool:
+    """Whether no frequency is above the cutoff of the lowest mode that the port does not measure there."""
+    if outcome.get("modes"):
+        figures = _figures(outcome, feed_radius, permittivity)["modes"]
+        return figures is not None and figures <= MOST_OVER_CUTOFF
+    frequencies, cutoff = outcome.get("frequency_hz") or (), _lowest_unmeasured(feed_radius, _TE11, permittivity)
+    return len(frequencies) > 0 and all(hz / cutoff <= MOST_OVER_CUTOFF for hz in frequencies)
 
 
 @lru_cache(maxsize=1024)

@@ -17,9 +17,9 @@ import numpy as np
 
 from antennaopt.metrics import METRICS
 from antennaopt.solve.at_frequency import AtFrequency
-from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, fault_of_cuts, pairs, texts
+from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, PATTERN, amplitudes, directivity_dbi, fault_of_cuts, pairs, texts
 from antennaopt.solve.modes import are_modes
-from antennaopt.unchecked import unchecked
+from antennaopt.unchecked import owned
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
 """Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
@@ -32,6 +32,23 @@ SHARED = ("status", "error", "steps", "seconds", "decay_db")
 
 LARGEST = 2**63 - 1
 """Whole numbers are stored with 64 bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """Numbers of a batch as they came in a message; its antennas have the same angles and frequencies.
+
+    Attributes:
+        frequency_hz: Hz.
+        theta_deg: Degrees, float32, (angles,).
+        planes: E plane and H plane, complex64, (antennas, frequencies, angles).
+        metrics: By key those that are defined for all, float64, (antennas, frequencies).
+    """
+
+    frequency_hz: Sequence[float]
+    theta_deg: np.ndarray
+    planes: tuple[np.ndarray, np.ndarray]
+    metrics: Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,7 +82,10 @@ class Outcome(Mapping[str, Any]):
         field: Electric field, of `evaluate(..., fields=True)`.
         sweep: S11 across the band, of the same.
         film: Field over time, of `evaluate(..., film=True)`.
+        sent: Its batch and its place there; not set of one that came in no message, or was changed since.
     """
+
+    __slots__ = ("__dict__", "sent")
 
     status: str
     error: str | None = None
@@ -114,7 +134,7 @@ class Outcome(Mapping[str, Any]):
     @classmethod
     def made(cls, values: Mapping[str, Any]) -> Outcome:
         """Return an outcome of attributes by name, unchecked; what is left out is absent."""
-        return unchecked(cls, {**_ABSENT, **values})
+        return owned(cls, {**_ABSENT, **values})
 
     def to_dict(self, *, compact: bool = False) -> dict[str, Any]:
         """Return what is there by key, for a file: cuts as lists, complex values as pairs.
@@ -126,21 +146,25 @@ class Outcome(Mapping[str, Any]):
         return {key: plain[key](value) if key in plain else value for key, value in self.items()}
 
     def changed(self, **changes: Any) -> Outcome:
-        """Return a copy with other values.
-
-        Raises:
-            TypeError: There is no such attribute.
-        """
+        """Return a copy with other values; raises TypeError for what is no attribute."""
         if not _ATTRIBUTES.issuperset(changes):
             raise TypeError(f"an outcome has no attribute {min(changes.keys() - _ATTRIBUTES)!r}")
         values = self.__dict__ | changes
-        for name in _CACHED:
-            values.pop(name, None)
-        return unchecked(type(self), values)
+        if len(values) > len(_ATTRIBUTES):
+            for name in _CACHED:
+                values.pop(name, None)
+        one = owned(type(self), values)
+        if hasattr(self, "sent") and _SENT.isdisjoint(changes):
+            object.__setattr__(one, "sent", self.sent)
+        return one
 
     def without(self, *keys: str) -> Outcome:
         """Return a copy that lacks some keys."""
         return self.changed(**dict.fromkeys(keys))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of: all but the batch."""
+        return self.__dict__
 
     @property
     def merits(self) -> dict[str, Sequence[float | None]]:
@@ -233,6 +257,7 @@ KEYS = frozenset((*FIELDS, *METRICS, *LEVELS))
 
 _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
 _ATTRIBUTES = frozenset(_ABSENT)
+_SENT = frozenset({"status", "frequency_hz", "metrics", *PATTERN})
 _CACHED = tuple(name for name, one in vars(Outcome).items() if isinstance(one, cached_property))
 
 

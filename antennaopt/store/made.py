@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.outcome import Outcome, Sent
 from antennaopt.store.generations import files
 from antennaopt.store.schema import PARTS_OF_S11, RunColumns
 
@@ -136,22 +137,56 @@ def of_sample_key(key: str) -> tuple[str, int] | None:
 
 def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str, Sequence[Any]]:
     """Return the metrics' columns; an outcome may have its frequencies in another order, or others."""
-    places = [_places(columns.frequencies, outcome.frequency_hz or ()) for outcome in outcomes]
-    merits = [outcome.merits if outcome.figures else outcome.metrics for outcome in outcomes]
+    places = _all_places(columns.frequencies, outcomes)
+    merits: list[Mapping[str, Any]] = []
     elsewhere = [(row, at) for row, at in enumerate(places) if at is not None]
+    sent = [] if elsewhere else batches_of(outcomes)
     table: dict[str, Sequence[Any]] = {}
     for metric, names in columns.metric_columns.items():
+        if sent and all(metric in one.metrics for one, _, _ in sent):
+            numbers = np.empty((len(outcomes), len(names)))
+            for one, at, there in sent:
+                numbers[at] = one.metrics[metric][there]
+            table.update(zip(names, list[Any](numbers.T.copy()), strict=True))
+            continue
         absent: list[Any] = [None] * len(names)
         if metric in PARTS_OF_S11:
             part = PARTS_OF_S11.index(metric)
             rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
         else:
+            merits = merits or [outcome.merits if outcome.figures else outcome.metrics for outcome in outcomes]
             rows = [one.get(metric) or absent for one in merits]
         for row, at in elsewhere:
             if rows[row] is not absent:
                 rows[row] = [None if place is None else rows[row][place] for place in at]
         table |= zip(names, zip(*rows, strict=True), strict=True) if rows else dict.fromkeys(names, ())
     return table
+
+
+def batches_of(outcomes: Sequence[Outcome]) -> list[tuple[Sent, list[int], list[int]]]:
+    """Return the messages that outcomes came in, each with the rows of its outcomes and their places in it.
+
+    Returns:
+        Nothing where one came in no message.
+    """
+    batches: dict[int, tuple[Sent, list[int], list[int]]] = {}
+    for row, one in enumerate(outcomes):
+        sent, place = getattr(one, "sent", (None, 0))
+        if sent is None:
+            return []
+        _, rows, places = batches.setdefault(id(sent), (sent, [], []))
+        rows.append(row)
+        places.append(place)
+    return list(batches.values())
+
+
+def _all_places(wanted: Sequence[float], outcomes: Sequence[Outcome]) -> list[list[int | None] | None]:
+    """Return `_places` of each outcome; those of a batch share one list of frequencies."""
+    known: dict[int, list[int | None] | None] = {}
+    for one in outcomes:
+        if id(one.frequency_hz) not in known:
+            known[id(one.frequency_hz)] = _places(wanted, one.frequency_hz or ())
+    return [known[id(one.frequency_hz)] for one in outcomes]
 
 
 def _places(wanted: Sequence[float], given: Sequence[float]) -> list[int | None] | None:

@@ -16,7 +16,7 @@ from antennaopt.solve.certificate import TRUSTED, certify, passes, reason
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, joined
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.generations import damaged
-from antennaopt.store.made import MadeCopy, metric_values, share_met
+from antennaopt.store.made import MadeCopy, batches_of, metric_values, share_met
 from antennaopt.store.schema import (
     CERTIFICATE,
     CUT_COLUMNS,
@@ -46,32 +46,13 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
     names = sorted(name for name, one in outcomes.items() if one.ok and one.theta_deg is not None)
     if columns == CUT_COLUMNS:
         names = [name for name in names if outcomes[name].e_plane is not None]
-    individuals: list[str] = []
-    frequencies: list[float] = []
-    angles: list[np.ndarray] = []
-    planes: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-    orders: dict[tuple[float, ...], list[int] | slice] = {}
-    labels = CUTS[1:] if columns == CUT_COLUMNS else LEVELS
-    for name in names:
-        outcome = outcomes[name]
-        hz = tuple(outcome.frequency_hz or ())
-        order = orders.get(hz)
-        if order is None:
-            order = sorted(range(len(hz)), key=hz.__getitem__)
-            order = orders[hz] = slice(None) if order == list(range(len(hz))) else order
-        theta = np.asarray(outcome.theta_deg, dtype=np.float32)
-        individuals += [name] * len(hz)
-        frequencies += sorted(hz)
-        angles += [theta] * len(hz)
-        for plane, cuts, found in zip(labels, _planes(outcome, labels), planes, strict=True):
-            if cuts.shape != (len(hz), len(theta)):
-                raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
-            found.append(cuts[order].ravel())
-    lengths = np.fromiter(map(len, angles), np.int32, len(angles))
+    chosen = [outcomes[name] for name in names]
+    found = _sent_cuts(chosen) if columns == CUT_COLUMNS else None
+    frequencies, lengths, whole = found or _cuts(names, chosen, CUTS[1:] if columns == CUT_COLUMNS else LEVELS)
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)]).astype(np.int32))
-    whole = [np.concatenate(one) if one else np.empty(0, dtype=np.float32) for one in (angles, *planes)]
-    if columns == CUT_COLUMNS:
+    if columns == CUT_COLUMNS and not found:
         whole = [whole[0], *(part for one in whole[1:] for part in (np.real(one), np.imag(one)))]
+    individuals = [name for name, one in zip(names, chosen, strict=True) for _ in one.frequency_hz or ()]
     arrays = [
         pa.array([run] * len(individuals), pa.string()),
         pa.array(individuals, pa.string()),
@@ -81,10 +62,66 @@ def pattern_table(run: str, outcomes: Mapping[str, Outcome], schema: pa.Schema) 
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _planes(outcome: Outcome, labels: Sequence[str]) -> list[np.ndarray]:
-    """Return both planes, (frequencies, angles): amplitudes, or levels where these are stored."""
-    planes = [getattr(outcome, name) for name in labels]
-    return [np.asarray(one, dtype=np.float32) if labels == LEVELS else amplitudes(one) for one in planes]
+Columns = tuple[Sequence[float], np.ndarray, list[np.ndarray]]
+"""Frequency of each row, Hz; its number of angles; angles of all rows one after the other, and what belongs to them."""
+
+
+def _sent_cuts(outcomes: Sequence[Outcome]) -> Columns | None:
+    """Return the cuts of outcomes as they came, a batch at a time, real and imaginary parts apart.
+
+    Returns:
+        None where one did not come in a batch, or batches have other angles or frequencies.
+    """
+    batches = batches_of(outcomes)
+    if not batches:
+        return None
+    (first, _, _), *others = batches
+    theta, hz = first.theta_deg, list(first.frequency_hz)
+    if any(list(one.frequency_hz) != hz or not np.array_equal(one.theta_deg, theta) for one, _, _ in others):
+        return None
+    shape = len(outcomes), len(hz), len(theta)
+    if any(plane.shape[1:] != shape[1:] for one, _, _ in batches for plane in one.planes):
+        return None
+    parts = [np.empty(shape, dtype=np.float32) for _ in range(4)]
+    order = sorted(range(len(hz)), key=hz.__getitem__)
+    for sent, rows, places in batches:
+        for plane, (real, imaginary) in zip(sent.planes, (parts[:2], parts[2:]), strict=True):
+            cuts = plane[places][:, order] if len(hz) > 1 else plane[places]
+            real[rows], imaginary[rows] = np.real(cuts), np.imag(cuts)
+    count = len(outcomes) * len(hz)
+    lengths = np.full(count, len(theta), dtype=np.int32)
+    return sorted(hz) * len(outcomes), lengths, [np.tile(theta, count), *(one.ravel() for one in parts)]
+
+
+def _cuts(names: Sequence[str], outcomes: Sequence[Outcome], labels: Sequence[str]) -> Columns:
+    """Return the cuts of outcomes in order of frequency, amplitudes or levels by their labels.
+
+    Raises:
+        ValueError: A cut has not one value an angle and frequency.
+    """
+    frequencies: list[float] = []
+    angles: list[np.ndarray] = []
+    planes: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for name, outcome in zip(names, outcomes, strict=True):
+        hz = outcome.frequency_hz or ()
+        theta = np.asarray(outcome.theta_deg, dtype=np.float32)
+        order = sorted(range(len(hz)), key=hz.__getitem__)
+        frequencies += sorted(hz)
+        angles += [theta] * len(hz)
+        for plane, found in zip(labels, planes, strict=True):
+            cuts = _plane(outcome, plane)
+            if cuts.shape != (len(hz), len(theta)):
+                raise ValueError(f"{plane} of {name} has shape {cuts.shape}, not {(len(hz), len(theta))}")
+            found.append(cuts[order].ravel())
+    lengths = np.fromiter(map(len, angles), np.int32, len(angles))
+    whole = [np.concatenate(one) if one else np.empty(0, dtype=np.float32) for one in (angles, *planes)]
+    return frequencies, lengths, whole
+
+
+def _plane(outcome: Outcome, label: str) -> np.ndarray:
+    """Return a plane, (frequencies, angles): amplitudes, or levels where these are stored."""
+    values = getattr(outcome, label)
+    return np.asarray(values, dtype=np.float32) if label in LEVELS else amplitudes(values)
 
 
 def pattern_frame(table: pa.Table | None) -> pd.DataFrame:

@@ -95,3 +95,18 @@ def test_a_batch_of_a_worker_that_is_there_stays(client, monkeypatch):
     in_flight = InFlight(client, TASK, here=True)
     in_flight.send(Assignment(batch=Batch(jobs=(("a", {}),)), address=there, limit_s=60.0), {})
     assert in_flight.stranded([there]) == []
+
+
+def test_a_reply_comes_with_the_word_that_the_batch_is_done(client, monkeypatch):
+    """Where the scheduler is in this process the client asks for nothing: that would be four more messages."""
+    there = joined(client)
+    asked = []
+    monkeypatch.setattr(client, "gather", lambda *_, **__: asked.append(1))
+    in_flight = InFlight(client, TASK, here=True, scheduler=client.cluster.scheduler)
+    batch = Batch(jobs=(("a", {"length": 1.0}),))
+    in_flight.send(Assignment(batch=batch, address=there, limit_s=60.0), {})
+    landed = []
+    wait_until(lambda: landed.append(in_flight.landed(1.0)) or landed[-1])
+    assert landed[-1].failure is None and landed[-1].reply["outcomes"]
+    assert not asked
+    wait_until(lambda: not client.cluster.scheduler.tasks)  # it was released

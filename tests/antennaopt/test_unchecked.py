@@ -8,7 +8,7 @@ from antennaopt.search.candidate import Result, Scored
 from antennaopt.settings import EvolutionSettings
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.rows import Row
-from antennaopt.unchecked import unchecked
+from antennaopt.unchecked import owned
 
 
 class _Gene:
@@ -36,7 +36,7 @@ def test_bred_candidates_and_what_follows_from_them():
 
 def test_attributes_that_are_left_out_keep_the_default():
     """They are those of the class."""
-    assert unchecked(Result, {"individual": "g0000-s001"}) == Result(individual="g0000-s001")
+    assert owned(Result, {"individual": "g0000-s001"}) == Result(individual="g0000-s001")
 
 
 def _shared(one: Evaluation) -> dict:
