@@ -2,7 +2,8 @@
 
 An accessor `Here` gives `field(plane, dj, di)` and `coefficient(which, dj, di)` (in space `dk` before these),
 `stretched(derivative, difference)`, `parity` of the step, `inner()` where the rim stays; in space also
-`spacing(which, index)` and `after(x, y, z)`, whether it has that many cells before it.
+`spacing(which, index)` and `after(x, y, z)`, whether it has that many cells before it, and `stretched(derivative, which,
+difference)`: a phase in space has two differences of a kind, with a memory each.
 Schemes call, for each phase, `compute`, which reads, then `store`, so that the loads of several cells can be under way.
 """
 
@@ -140,6 +141,8 @@ class _Phase:
         self._early = {one.name for one in formula.phases[phase].early}
         self._components = {one.name for one in formula.components}
         self._names: dict[Term, str] = {}
+        self._in_space = len(formula.axes) == 3
+        self._stretched: dict[tuple[str, bool], list[Term]] = {}
 
     def call(self, names: Mapping[Term, str]) -> None:
         """Give terms names, which stand for them from now on."""
@@ -179,14 +182,15 @@ class _Phase:
     def _locals(self) -> Iterator[str]:
         """Yield statements that name parts of the terms, in the order in which numbers should be on their way.
 
-        First what is read twice, fields before coefficients; the coefficients of rare terms; what layers stretch, where
-        it is more than a difference of two fields; then other parts used twice, and each stretched difference.
+        First what is read twice (in space all fields), fields before coefficients; the coefficients of rare terms; what
+        layers stretch, where it is more than a difference of two fields; then other parts used twice, and each
+        stretched difference.
         """
         uses = Counter(part for node in self._nodes() for part in _shape(node))
         uses.update(self._terms.values())
         reads = [node for node in self._nodes() if isinstance(node, Read)]
         for node in sorted(reads, key=lambda one: one.name not in self._components):
-            if uses[node] > 1 or node.name in self._early:
+            if uses[node] > 1 or node.name in self._early or (self._in_space and node.name in self._components):
                 yield self._named(node)
         for term in self._terms.values():
             if isinstance(term, Where) and term.otherwise is not None:
@@ -259,7 +263,11 @@ class _Phase:
             case Weight(name):
                 return f"P.{name}"
             case Stretched(axis, half, difference):
-                return f"c.stretched({'HALF' if half else 'NODE'}_{axis.upper()}, {self.text(difference)})"
+                alike = self._stretched.setdefault((axis, half), [])
+                if term not in alike:
+                    alike.append(term)
+                which = f"{alike.index(term)}, " if self._in_space else ""
+                return f"c.stretched({'HALF' if half else 'NODE'}_{axis.upper()}, {which}{self.text(difference)})"
         found = arithmetic_text(term, self.text, self._closed)
         if found is None:
             raise TypeError(f"{term} has no text")

@@ -52,7 +52,7 @@ struct Cell {
     }
     __device__ real spacing(int which, int at) const { return __ldg(P.spacings + which * P.longest + at); }
     // There are no layers here.
-    __device__ real stretched(Derivative, real difference) const { return difference; }
+    __device__ real stretched(Derivative, int, real difference) const { return difference; }
     // Whether it has all cells before it that an update reads.
     __device__ bool after(int x, int y, int z) const { return i >= x && j >= y && k >= z; }
     // Not on the rim of the lattice.

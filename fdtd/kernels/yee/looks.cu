@@ -1,0 +1,83 @@
+// Between steps of antennas on rectilinear lattices: source, sums, samples of the box, the energy, who is done.
+//
+// Settings: those of parameters.cuh. `n` is the step whose fields are there. `after` and `record` serve schemes that do
+// not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas / threads).
+#include "kernels/yee/after.cuh"
+#include "stencil.cuh"
+
+#define LOOK_THREADS 256
+#define LOOK_PARTS 64
+
+extern "C" __global__ void after(int n) {
+    __shared__ double partial[AFTER_THREADS];
+    const int antenna = P.order[blockIdx.x];
+    if (!steps(antenna, n)) return;
+    drive(antenna, n, threadIdx.x);
+    __syncthreads();  // the sums are of driven fields
+    add_sums(antenna, n, threadIdx.x, partial);
+}
+
+extern "C" __global__ void record(int n) {
+    const int antenna = P.order[blockIdx.y], every = count(antenna, RECORD_EVERY);
+    if (!steps(antenna, n) || (n + 1) % every) return;
+    const int size = count(antenna, BOX), row = ((n + 1) / every - 1) % count(antenna, HELD);
+    const real *fields = P.fields + start(antenna, FIELDS);
+    const int *places = P.box + start(antenna, BOX_AT);
+    real *samples = P.record + start(antenna, RECORD) + (place)row * size;
+    for (int b = blockIdx.x * blockDim.x + threadIdx.x; b < size; b += gridDim.x * blockDim.x) samples[b] = fields[places[b]];
+}
+
+__device__ inline bool looked_at(int antenna, int n) {
+    const int every = count(antenna, CHECK_EVERY);
+    return every && steps(antenna, n) && (n + 1) % every == 0;
+}
+
+// Energy of one part of an antenna's rows. Rows are dealt out to the parts' warps; threads add up their own values, a
+// part its threads by halves, so the order depends on nothing but the lattice.
+extern "C" __global__ void look_part(int n) {
+    __shared__ double partial[LOOK_THREADS];
+    const int antenna = P.order[blockIdx.y];
+    if (!looked_at(antenna, n)) return;
+    const int nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
+    const int pitch = count(antenna, PITCH), longest = count(antenna, LONGEST);
+    const real *fields = P.fields + start(antenna, FIELDS);
+    const number *media = P.media + start(antenna, MEDIA);
+    const double *permittivity = P.permittivity + start(antenna, PERMITTIVITY);
+    const double *lengths = P.lengths + start(antenna, LENGTHS);
+    double total = 0;
+    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < Stencil::PLANES * (nz + 1) * (ny + 1);
+         row += LOOK_PARTS * (LOOK_THREADS / 32)) {
+        const int j = row % (ny + 1), k = row / (ny + 1) % (nz + 1), c = row / (ny + 1) / (nz + 1);
+        const bool electric = c < 3;
+        const double *along[3];
+        for (int axis = 0; axis < 3; ++axis) along[axis] = lengths + (2 * axis + (electric == (c % 3 == axis))) * longest;
+        const double area = along[1][j] * along[2][k];
+        const long long at = ((place)(c * (nz + 2) + k) * (ny + 2) + j) * pitch;
+        for (int i = threadIdx.x % 32; i <= nx; i += 32) {
+            const double value = fields[at + i];
+            total += (electric ? permittivity[media[at + i]] : 1.0) * area * along[0][i] * value * value;
+        }
+    }
+    partial[threadIdx.x] = total;
+    for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();  // the partial sums of the level before are there
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) P.shares[(place)antenna * LOOK_PARTS + blockIdx.x] = partial[0];
+}
+
+// Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are in
+// `order`.
+extern "C" __global__ void look(int n, int running) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= running) return;
+    const int antenna = P.order[at];
+    if (!looked_at(antenna, n)) return;
+    double now = 0;
+    for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[(place)antenna * LOOK_PARTS + part];
+    const bool finite = now - now == 0;
+    const double peak = finite && now > P.peak[antenna] ? now : P.peak[antenna];
+    P.energy[start(antenna, ENERGY) + (n + 1) / count(antenna, CHECK_EVERY) - 1] = now, P.peak[antenna] = peak;
+    P.taken[antenna] = n + 1;
+    if (!finite || (n + 1 >= count(antenna, SETTLED) && now < P.decay[antenna] * peak)) P.active[antenna] = 0;
+}
