@@ -81,9 +81,17 @@ def _yee_reference(
     return yee_reference.run(problem, take, look)
 
 
+def _yee_cuda(
+    problem: yee_problem.Problem, take: yee_problem.Taker, precision: str, look: yee_problem.Look | None
+) -> yee_problem.Records:
+    from fdtd.backends.cuda import yee
+
+    return yee.run_batch([problem], [take], precision=precision, look=look)[0]
+
+
 YeeBackend = Callable[[yee_problem.Problem, yee_problem.Taker, str, yee_problem.Look | None], yee_problem.Records]
 
-YEE_BACKENDS: dict[str, YeeBackend] = {"cpu": _yee_cpu, "reference": _yee_reference}
+YEE_BACKENDS: dict[str, YeeBackend] = {"cpu": _yee_cpu, "cuda": _yee_cuda, "reference": _yee_reference}
 """Steppers of rectilinear lattices."""
 
 

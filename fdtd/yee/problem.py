@@ -123,11 +123,15 @@ class Problem:
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ca and cb of all edges, (3, nz + 1, ny + 1, nx + 1) each, cb in m; zero in metal."""
-        media, dt = self.media, self.grid.dt
-        loss = media.conductivity * dt / (2 * media.permittivity * epsilon_0)
-        opened = ~media.metal
-        ca = np.where(opened, (1 - loss) / (1 + loss), 0.0)
-        return ca, np.where(opened, speed_of_light * dt / (media.permittivity * (1 + loss)), 0.0)
+        media, opened = self.media, ~self.media.metal
+        ca, cb = factors(media.permittivity, media.conductivity, self.grid.dt)
+        return np.where(opened, ca, 0.0), np.where(opened, cb, 0.0)
+
+
+def factors(permittivity: np.ndarray, conductivity: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ca and cb, m, of media: relative permittivity, conductivity in S/m, time step in s."""
+    loss = conductivity * dt / (2 * permittivity * epsilon_0)
+    return (1 - loss) / (1 + loss), speed_of_light * dt / (permittivity * (1 + loss))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,7 +141,7 @@ class Records:
     Attributes:
         steps: Steps taken.
         sums: The probe's sums after every step, (steps, sums); in V/m times the weights' unit.
-        final: State after the last step, (6, nz + 1, ny + 1, nx + 1), V/m.
+        final: State after the last step, (6, nz + 1, ny + 1, nx + 1), V/m; None where a device keeps it.
         energy: Energy at every look, eps |E|^2 + |H|^2 over the lattice, V^2 m, (looks,).
         finite: Whether all fields are.
         seconds: Spent stepping.
@@ -145,7 +149,7 @@ class Records:
 
     steps: int
     sums: np.ndarray
-    final: np.ndarray
+    final: np.ndarray | None
     energy: np.ndarray
     finite: bool
     seconds: float

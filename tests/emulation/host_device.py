@@ -44,6 +44,9 @@ class HostDevice:
     def upload(self, array: np.ndarray, copies: int = 1) -> np.ndarray:
         return np.concatenate([array] * copies) if copies > 1 else np.array(array, order="C")
 
+    def zeros(self, count: int, dtype: np.dtype | type) -> np.ndarray:
+        return np.zeros(count, dtype)
+
     def address(self, buffer: np.ndarray) -> int:
         return buffer.ctypes.data
 

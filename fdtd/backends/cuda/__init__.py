@@ -87,7 +87,8 @@ class _Places:
         return self._charged
 
 
-_PLACES = _Places()
+PLACES = _Places()
+"""Of this process's device."""
 
 
 @lru_cache(maxsize=1)
@@ -137,11 +138,11 @@ def run(
     where = device() if on is None else on
     name = choose(problem, precision, where.limits, paces_of(where))[0] if scheme is None else scheme
     made = SCHEMES[name](problem, precision, where.limits, **choice)
-    with _PLACES.take() as place:
+    with PLACES.take() as place:
         batch = Batch(where, problem, made, precision, place=place)
         batch.running()  # waits until everything is there
-        with _PLACES.stepping(place) as seconds:
-            _march(batch, problem, watch, lambda: where.apart(place, _PLACES.rank(place)))
+        with PLACES.stepping(place) as seconds:
+            _march(batch, problem, watch, lambda: where.apart(place, PLACES.rank(place)))
             records = batch.records()  # waits for the end
         return replace(records, seconds=seconds[0])
 

@@ -43,6 +43,10 @@ class Device(Protocol):
         """A copy in device memory, or several one after the other."""
         ...
 
+    def zeros(self, count: int, dtype: np.dtype | type) -> Any:
+        """A buffer of zeros in device memory."""
+        ...
+
     def address(self, buffer: Any) -> int:
         """Where a buffer starts."""
         ...
@@ -106,11 +110,26 @@ class CudaDevice:
 
     def upload(self, array: np.ndarray, copies: int = 1) -> Any:
         """A copy in device memory, or several one after the other."""
-        try:
+        with self._room(array.nbytes * copies):
             single = self._cupy.ascontiguousarray(self._cupy.asarray(array))
             return single if copies == 1 else self._cupy.concatenate([single] * copies)
+
+    def zeros(self, count: int, dtype: np.dtype | type) -> Any:
+        """A buffer of zeros in device memory."""
+        with self._room(count * np.dtype(dtype).itemsize):
+            return self._cupy.zeros(count, dtype)
+
+    @contextmanager
+    def _room(self, size: int) -> Iterator[None]:
+        """Say how much was free where there was too little.
+
+        Raises:
+            OutOfMemory: There is no room for that many bytes.
+        """
+        try:
+            yield
         except self._cupy.cuda.memory.OutOfMemoryError as error:
-            free, size = self._cupy.cuda.Device().mem_info[0], array.nbytes * copies
+            free = self._cupy.cuda.Device().mem_info[0]
             raise OutOfMemory(
                 f"the device has {free / 1e9:.1f} GB free, too little for another {size / 1e9:.1f} GB; "
                 "use a smaller batch"
@@ -300,6 +319,10 @@ class DryDevice:
     def upload(self, array: np.ndarray, copies: int = 1) -> Any:
         """Nothing."""
         del array, copies
+
+    def zeros(self, count: int, dtype: np.dtype | type) -> Any:
+        """Nothing."""
+        del count, dtype
 
     def address(self, buffer: Any) -> int:
         """No place."""

@@ -23,7 +23,7 @@ Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 
 _INCLUDE = re.compile(r'^\s*#include "([\w./]+)"\s*$')
 _STRUCT = re.compile(r"struct Parameters \{(.*?)\n\};", re.DOTALL)
-_MEMBER = re.compile(r"(?:const )?(real|int|double) (\*?)(\w+);")
+_MEMBER = re.compile(r"(?:const )?(real|int|double|number|place) (\*?)(\w+);")
 
 
 def kernel_text(name: str) -> str:
@@ -83,6 +83,20 @@ def _inline(name: str, lines: list[str], seen: set[str], written: Mapping[str, s
             lines.append(f'#line {number + 1} "{name}"')
         else:
             lines.append("")
+
+
+@lru_cache
+def enumerators(name: str, enum: str) -> tuple[str, ...]:
+    """Return the names of an enumeration without values of its own, in order.
+
+    Args:
+        name: The kernel file that declares it, by its path below `fdtd`.
+        enum: Its name.
+    """
+    found = re.search(rf"enum {enum} \{{(.*?)\}};", kernel_text(name), re.DOTALL)
+    if found is None:
+        raise ValueError(f"{name} declares no enumeration {enum}")
+    return tuple(re.findall(r"\w+", re.sub(r"//.*", "", found[1])))
 
 
 @lru_cache

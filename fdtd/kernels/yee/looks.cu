@@ -3,7 +3,6 @@
 // Settings: those of parameters.cuh. `n` is the step whose fields are there. `after` and `record` serve schemes that do
 // not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas / threads).
 #include "kernels/yee/after.cuh"
-#include "stencil.cuh"
 
 #define LOOK_THREADS 256
 #define LOOK_PARTS 64
@@ -45,7 +44,7 @@ extern "C" __global__ void look_part(int n) {
     const double *permittivity = P.permittivity + start(antenna, PERMITTIVITY);
     const double *lengths = P.lengths + start(antenna, LENGTHS);
     double total = 0;
-    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < Stencil::PLANES * (nz + 1) * (ny + 1);
+    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < 6 * (nz + 1) * (ny + 1);
          row += LOOK_PARTS * (LOOK_THREADS / 32)) {
         const int j = row % (ny + 1), k = row / (ny + 1) % (nz + 1), c = row / (ny + 1) / (nz + 1);
         const bool electric = c < 3;

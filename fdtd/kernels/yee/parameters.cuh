@@ -25,7 +25,7 @@ struct Parameters {
     const place *starts;
     // Energy over its largest at which an antenna is done [batch]
     const double *decay;
-    // [Stencil::PLANES, nz + 2, ny + 2, pitch]; entry [k, j, i] is the node and the half nodes after it. Entries beyond
+    // [6, nz + 2, ny + 2, pitch]; entry [k, j, i] is the node and the half nodes after it. Entries beyond
     // nz, ny, nx are zero and stay so; they are read as those before the first as well
     real *fields;
     // Medium of each edge [3, nz + 2, ny + 2, pitch]: 0 is air, 1 metal and what is beyond the lattice

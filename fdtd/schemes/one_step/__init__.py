@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
@@ -97,6 +98,38 @@ class PlanarOneStepPlan:
     def macros(self) -> dict[str, str | int]:
         """Settings of the kernel text."""
         return {"ROWS": self.rows}
+
+
+@dataclass(frozen=True, kw_only=True)
+class YeeOneStepPlan:
+    """One phase of one step a launch on rectilinear lattices of any size.
+
+    Attributes:
+        rows: Of a tile; a warp each, 32 columns wide.
+        depth: Planes of a tile; a thread does them one after the other.
+    """
+
+    rows: int = 8
+    depth: int = 4
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        return {"TILE_ROWS": self.rows, "DEPTH": self.depth}
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.rows * _WARP
+
+    def grid(self, ends: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+        """Return blocks of the largest lattice, and lattices.
+
+        Args:
+            ends: Nodes that are stepped along x, y, z, of each lattice.
+        """
+        tiles = (-(-x // _WARP) * -(-y // self.rows) * -(-z // self.depth) for x, y, z in ends)
+        return max(tiles), len(ends)
 
 
 def _layout(work: Workload[Stencil]) -> tuple[int, int]:

@@ -1,0 +1,295 @@
+"""The CUDA backend of rectilinear lattices: batches of antennas, each with lattice, time step and stop of its own.
+
+The host starts launches and looks at who runs; an antenna's numbers do not depend on its neighbours, to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fdtd.backends import cuda
+from fdtd.backends.cuda.device import Device
+from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.yee_packing import ARRAYS, COUNTS, EMPTY, PARAMETERS, STARTS, Packed, number_type, pack, starts
+from fdtd.errors import ConfigError
+from fdtd.schemes.one_step import YeeOneStepPlan
+from fdtd.stencils import SPATIAL
+from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
+
+_REALS = {"float32": "float", "float64": "double"}
+_NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
+_AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 128, 256, 64  # as in after.cuh and looks.cu
+_RECORD_PARTS, _RECORD_THREADS = 16, 256
+_CHUNK = 160  # steps that are started at a time
+
+
+class Batch:
+    """Antennas in device memory, with the programs that step them.
+
+    Attributes:
+        steps: Steps taken by the antennas that still run.
+    """
+
+    def __init__(
+        self, device: Device, antennas: Sequence[Packed], precision: str, place: int = 0, **tuning: int
+    ) -> None:
+        """Upload and compile.
+
+        Args:
+            device: Where.
+            antennas: From `pack`.
+            precision: "float32" or "float64", as they were packed.
+            place: Batches that are stepped at the same time have different places.
+            tuning: Keywords of the scheme's plan.
+        """
+        self.antennas, self._device = list(antennas), device
+        self._counts = {name: np.array([one.counts[name] for one in antennas]) for name in COUNTS}
+        self.starts = starts(antennas)
+        kind = number_type(antennas)
+        self._buffers = self._uploaded(np.dtype(precision), _NUMBERS[kind])
+        self._plan = YeeOneStepPlan(**tuning)
+        settings = {"REAL": _REALS[precision], "NUMBER": kind}
+        stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
+        self._stepper = device.program(stepper, place)
+        self._looker = device.program(flatten("kernels/yee/looks.cu", settings), place)
+        self._precision = precision
+        self._taken = np.zeros(len(antennas), int)  # samples that the host has
+        self._live = np.ones(len(antennas), bool)  # as far as the host knows
+        self.steps = 0
+        self._set_order(np.arange(len(antennas)))
+
+    @property
+    def _ends(self) -> list[tuple[int, int, int]]:
+        return [tuple(one.counts[f"END_{axis}"] for axis in "XYZ") for one in self.antennas]  # type: ignore[misc]
+
+    def _uploaded(self, real: np.dtype, number: type) -> dict[str, Any]:
+        device, antennas = self._device, self.antennas
+        types = {"sums": np.float64, "energy": np.float64, "media": number}
+        buffers: dict[str, Any] = {}
+        for name in ARRAYS.values():
+            if name in EMPTY and not any(name in one.arrays for one in antennas):
+                size = sum(one.sizes[name] for one in antennas)
+                buffers[name] = device.zeros(max(size, 1), types.get(name, real))
+                continue
+            whole = [
+                one.arrays[name] if name in one.arrays else np.zeros(one.sizes[name], real) for one in antennas
+            ]
+            joined = np.concatenate(whole) if sum(map(len, whole)) else np.zeros(1, whole[0].dtype)
+            buffers[name] = device.upload(joined.astype(types["media"]) if name == "media" else joined)
+        count = len(antennas)
+        table = np.array([[one.counts[name] for name in COUNTS] for one in antennas], np.int32)
+        return buffers | {
+            "counts": device.upload(table.ravel()),
+            "starts": device.upload(self.starts.ravel()),
+            "decay": device.upload(np.array([one.decay for one in antennas])),
+            "peak": device.zeros(count, np.float64),
+            "shares": device.zeros(count * _LOOK_PARTS, np.float64),
+            "active": device.upload(np.ones(count, np.int32)),
+            "taken": device.zeros(count, np.int32),
+        }
+
+    def _set_order(self, running: np.ndarray) -> None:
+        """Start blocks for these antennas alone from now on; everything started has finished."""
+        self._order = running
+        self._buffers["order"] = self._device.upload(running.astype(np.int32))
+        addresses = {name: self._device.address(buffer) for name, buffer in self._buffers.items()}
+        self._parameters = pack_parameters(self._precision, addresses, PARAMETERS)
+        for program in (self._stepper, self._looker):
+            program.set_parameters(self._parameters)
+
+    def advance(self, end: int) -> None:
+        """Start everything that takes the antennas to `end` steps; samples must not outrun the host (`due`)."""
+        for program in (self._stepper, self._looker):
+            program.set_parameters(self._parameters)  # other batches of this place had theirs there
+        running, order = len(self._order), self._order
+        grid, threads = self._plan.grid([self._ends[one] for one in order]), self._plan.threads
+        every, check = self._counts["RECORD_EVERY"][order], self._counts["CHECK_EVERY"][order]
+        every = np.where(self._counts["BOX"][order] > 0, every, 0)
+        for n in range(self.steps, end):
+            self._stepper.launch("phase_0", grid, threads, n)
+            self._stepper.launch("phase_1", grid, threads, n)
+            self._looker.launch("after", (running,), _AFTER_THREADS, n)
+            if _any_due(every, n):
+                self._looker.launch("record", (_RECORD_PARTS, running), _RECORD_THREADS, n)
+            if _any_due(check, n):
+                self._looker.launch("look_part", (_LOOK_PARTS, running), _LOOK_THREADS, n)
+                self._looker.launch("look", (-(-running // _LOOK_THREADS),), _LOOK_THREADS, n, running)
+        self.steps = end
+
+    def room(self) -> int:
+        """Return the steps that may be started before the host must take samples."""
+        sampled = self._live & (self._counts["BOX"] > 0) & (self._counts["STEPS"] > self.steps)
+        ends = (self._taken + self._counts["HELD"] + 1) * self._counts["RECORD_EVERY"] - 1
+        return int(ends[sampled].min()) - self.steps if sampled.any() else _CHUNK
+
+    def start_look(self) -> Callable[[], np.ndarray]:
+        """Start to fetch which antennas run; the result waits."""
+        look = self._device.start_download(self._buffers["active"])
+        return lambda: look() != 0
+
+    def running(self) -> np.ndarray:
+        """Return which antennas have not stopped at a look, once everything started has finished, (batch,)."""
+        return self._device.download(self._buffers["active"]) != 0
+
+    def done(self) -> np.ndarray:
+        """Return the steps that each antenna has taken, (batch,); waits likewise."""
+        taken, self._live = self._device.download(self._buffers["taken"]), self.running()
+        return np.where(self._live, np.minimum(self.steps, self._counts["STEPS"]), taken).astype(int)
+
+    def take_samples(self, takers: Sequence[Taker | None]) -> None:
+        """Pass on all samples that the host has not had."""
+        for one, (taker, done) in enumerate(zip(takers, self.done(), strict=True)):
+            size, held = self.antennas[one].counts["BOX"], self.antennas[one].counts["HELD"]
+            first, end = self._taken[one], done // self.antennas[one].counts["RECORD_EVERY"]
+            if taker is None or not size:
+                continue
+            while first < end:  # rows in a ring
+                row = first % held
+                count = min(end - first, held - row)
+                taker(int(first), self._part("record", one, row * size, count * size).reshape(count, size))
+                first += count
+            self._taken[one] = first
+
+    def _part(self, name: str, antenna: int, first: int, count: int) -> np.ndarray:
+        """Return numbers of one antenna's part of an array."""
+        at = int(self.starts[antenna, [ARRAYS[one] for one in STARTS].index(name)]) + first
+        return self._device.download(self._buffers[name][at : at + count])
+
+    def keep(self, running: np.ndarray) -> None:
+        """Start no more blocks for antennas that are known to have stopped, once half of them have."""
+        self._live &= running
+        left = self._order[self._live[self._order] & (self._counts["STEPS"][self._order] > self.steps)]
+        if 0 < len(left) <= len(self._order) // 2:
+            self.running()  # waits until constant memory is not in use
+            self._set_order(left)
+
+    def energy(self, antenna: int, looks: int) -> np.ndarray:
+        """Return an antenna's energy at its first looks, V^2 m."""
+        return self._part("energy", antenna, 0, looks)
+
+    def records(self, final: bool) -> list[Records]:
+        """Return what the batch left behind, with the last fields or without."""
+        found = []
+        for one, (packed, done) in enumerate(zip(self.antennas, self.done(), strict=True)):
+            counts = packed.counts
+            looks = done // counts["CHECK_EVERY"] if counts["CHECK_EVERY"] else 0
+            energy, sums = self.energy(one, looks), counts["SUMS"]
+            state = None
+            if final or not looks:
+                nz, ny, nx = counts["NZ"], counts["NY"], counts["NX"]
+                stored = self._part("fields", one, 0, math.prod(packed.shape)).reshape(packed.shape)
+                state = stored[:, : nz + 1, : ny + 1, : nx + 1]
+            found.append(
+                Records(
+                    steps=int(done),
+                    sums=self._part("sums", one, 0, done * sums).reshape(done, sums),
+                    final=state,
+                    energy=energy,
+                    finite=bool(np.isfinite(energy[-1:] if state is None else state).all()),
+                    seconds=0.0,
+                )
+            )
+        return found
+
+
+def run_batch(
+    problems: Sequence[Problem],
+    takers: Sequence[Taker | None],
+    *,
+    precision: str = "float32",
+    look: Look | None = None,
+    final: bool = False,
+    on: Device | None = None,
+    **tuning: int,
+) -> list[Records]:
+    """Step a batch to its end.
+
+    Args:
+        problems: What to step.
+        takers: What gets the samples of each box, a block at a time.
+        precision: "float32" or "float64".
+        look: Called at every look at the first antenna's energy.
+        final: Whether to fetch the last fields; without, records have None.
+        on: Where to run; the CUDA device if None.
+        tuning: Keywords of the scheme's plan.
+
+    Returns:
+        Records of each; `seconds` are the batch's over the number of antennas.
+
+    Raises:
+        ConfigError: The precision is unknown.
+        DeviceError: There is no device, or too little memory.
+        KernelBuildError: A kernel does not compile for the device.
+        Unsuitable: An antenna has too many cells or media.
+    """
+    if precision not in _REALS:
+        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+    where = cuda.device() if on is None else on
+    packed = [pack(problem, precision) for problem in problems]
+    with cuda.PLACES.take() as place:
+        batch = Batch(where, packed, precision, place, **tuning)
+        batch.running()  # waits until everything is there
+        with cuda.PLACES.stepping(place) as seconds:
+            _march(batch, problems, takers, look, lambda: where.apart(place, cuda.PLACES.rank(place)))
+            records = batch.records(final)  # waits for the end
+        batch.take_samples(takers)
+    return [replace(one, seconds=seconds[0] / len(problems)) for one in records]
+
+
+def _march(
+    batch: Batch,
+    problems: Sequence[Problem],
+    takers: Sequence[Taker | None],
+    look: Look | None,
+    apart: Callable[[], AbstractContextManager[None]],
+) -> None:
+    """Start step after step until no antenna runs; the host looks at what ran one chunk before."""
+    total = max(problem.sampling.steps for problem in problems)
+    watch = _Watch(batch, problems[0].sampling, look)
+    looks: deque[Callable[[], np.ndarray]] = deque()
+    while batch.steps < total:
+        if batch.room() < 1:
+            batch.take_samples(takers)
+            continue
+        with apart():
+            batch.advance(min(batch.steps + _CHUNK, batch.steps + batch.room(), total))
+            looks.append(batch.start_look())
+            if len(looks) > 1:
+                running = looks.popleft()()
+                watch()
+                if not running.any():
+                    break
+                batch.keep(running)
+    for one in looks:  # copies must have arrived before their memory is anybody else's
+        one()
+    watch()
+
+
+class _Watch:
+    """Reports the looks at the first antenna's energy."""
+
+    def __init__(self, batch: Batch, sampling: Sampling, look: Look | None) -> None:
+        self._batch, self._every, self._look = batch, sampling.check_every, look
+        self._seen, self._largest = 0, 0.0
+
+    def __call__(self) -> None:
+        if self._look is None or not self._every:
+            return
+        done = int(self._batch.done()[0])
+        energies = self._batch.energy(0, done // self._every)
+        for now in energies[self._seen :]:
+            self._seen += 1
+            self._largest = max(self._largest, now)
+            level = 10 * math.log10(now / self._largest) if 0 < now < math.inf else -math.inf
+            self._look(self._seen * self._every, level)
+
+
+def _any_due(every: np.ndarray, n: int) -> bool:
+    return bool(((n + 1) % every[every > 0] == 0).any())

@@ -1,0 +1,61 @@
+"""The kernels of rectilinear lattices, run on the CPU by the emulation, against the oracle and the CPU backend."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from host_device import HostDevice
+
+from fdtd.backends import yee_reference
+from fdtd.backends.cuda import yee
+from fdtd.yee.problem import Problem, Records
+
+sys.path.append(str(Path(__file__).parents[1] / "agreement"))
+from test_yee import CASES, random_problem
+
+# Relative to the largest of the final state, of records, of the energy; the issue asks for 1e-12 and 1e-4.
+TOLERANCE = {"float64": 5e-14, "float32": 2e-5}
+
+
+def emulated(problems: list[Problem], precision: str) -> list[tuple[Records, np.ndarray]]:
+    """Records and box samples."""
+    blocks: list[list[np.ndarray]] = [[] for _ in problems]
+    takers = [lambda first, block, into=into: into.append(block.copy()) for into in blocks]
+    records = yee.run_batch(problems, takers, precision=precision, final=True, on=HostDevice())
+    return [(one, np.concatenate(into)) for one, into in zip(records, blocks, strict=True)]
+
+
+@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("case", CASES)
+def test_fields_and_records_from_noise(case: str, precision: str) -> None:
+    """Everything at once: graded planes, random media and metal on every edge, a port, layers or walls."""
+    problem = random_problem(**CASES[case], steps=60)
+    blocks: list[np.ndarray] = []
+    expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
+    sampled = np.concatenate(blocks)
+    ((found, taken),) = emulated([problem], precision)
+    bound = TOLERANCE[precision]
+    assert found.steps == expected.steps == 60
+    for one, other in ((found.final, expected.final), (found.sums, expected.sums), (taken, sampled)):
+        assert one is not None
+        assert other is not None
+        assert np.abs(one - other).max() <= bound * np.abs(other).max()
+    assert found.energy == pytest.approx(expected.energy, rel=bound)
+
+
+def test_an_antenna_is_the_same_alone_and_in_a_batch() -> None:
+    """Two antennas of other sizes, layers, steps and stops: to the bit."""
+    problems = [random_problem(**CASES[case], steps=steps) for case, steps in (("closed", 45), ("magnetic walls", 31))]
+    problems[0] = replace(problems[0], source=None, sampling=replace(problems[0].sampling, decay=0.9))
+    together = emulated(problems, "float32")
+    for problem, (records, taken) in zip(problems, together, strict=True):
+        ((alone, alone_taken),) = emulated([problem], "float32")
+        assert alone.steps == records.steps
+        for name in ("final", "sums", "energy"):
+            np.testing.assert_array_equal(getattr(records, name), getattr(alone, name))
+        np.testing.assert_array_equal(taken, alone_taken)
+    assert together[0][0].steps < 45
