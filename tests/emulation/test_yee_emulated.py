@@ -50,7 +50,7 @@ def test_fields_and_records_from_noise(case: str, precision: str) -> None:
 def test_an_antenna_is_the_same_alone_and_in_a_batch() -> None:
     """Two antennas of other sizes, layers, steps and stops: to the bit."""
     problems = [random_problem(**CASES[case], steps=steps) for case, steps in (("closed", 45), ("magnetic walls", 31))]
-    problems[0] = replace(problems[0], source=None, sampling=replace(problems[0].sampling, decay=0.9))
+    problems[0] = replace(problems[0], source=None, sampling=replace(problems[0].sampling, decay=0.95))
     together = emulated(problems, "float32")
     for problem, (records, taken) in zip(problems, together, strict=True):
         ((alone, alone_taken),) = emulated([problem], "float32")

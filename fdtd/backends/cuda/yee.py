@@ -19,7 +19,7 @@ from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.text import flatten, pack_parameters
 from fdtd.backends.cuda.yee_packing import ARRAYS, COUNTS, EMPTY, PARAMETERS, STARTS, Packed, number_type, pack, starts
 from fdtd.errors import ConfigError
-from fdtd.schemes.one_step import YeeOneStepPlan
+from fdtd.schemes.one_step import plan_yee
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
@@ -54,7 +54,7 @@ class Batch:
         self.starts = starts(antennas)
         kind = number_type(antennas)
         self._buffers = self._uploaded(np.dtype(precision), _NUMBERS[kind])
-        self._plan = YeeOneStepPlan(**tuning)
+        self._plan = plan_yee(np.dtype(precision).itemsize, **tuning)
         settings = {"REAL": _REALS[precision], "NUMBER": kind}
         stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
         self._stepper = device.program(stepper, place)

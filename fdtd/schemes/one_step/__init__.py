@@ -107,15 +107,17 @@ class YeeOneStepPlan:
     Attributes:
         rows: Of a tile; a warp each, 32 columns wide.
         depth: Planes of a tile; a thread does them one after the other.
+        resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
     """
 
-    rows: int = 8
-    depth: int = 4
+    rows: int
+    depth: int
+    resident: int
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return {"TILE_ROWS": self.rows, "DEPTH": self.depth}
+        return {"TILE_ROWS": self.rows, "DEPTH": self.depth, "RESIDENT": self.resident}
 
     @property
     def threads(self) -> int:
@@ -186,3 +188,15 @@ def plan_planar(work: Workload[PlanarStencil]) -> PlanarOneStepPlan:
     return PlanarOneStepPlan(
         threads=threads, rows=_PLANAR_CELLS, blocks=(-(-columns // threads), -(-rows // _PLANAR_CELLS))
     )
+
+
+def plan_yee(size: int, *, rows: int = 8, depth: int = 4, resident: int | None = None) -> YeeOneStepPlan:
+    """Plan a launch a phase on rectilinear lattices: any size works.
+
+    Args:
+        size: Bytes of a number.
+        rows: Of a tile.
+        depth: Planes of a tile.
+        resident: Blocks of a multiprocessor; as many as need no spilled registers if None.
+    """
+    return YeeOneStepPlan(rows=rows, depth=depth, resident=resident or (4 if size == 4 else 2))

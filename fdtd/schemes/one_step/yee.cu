@@ -1,6 +1,6 @@
 // One phase of one time step a launch for a batch of antennas on rectilinear lattices: every operand from memory.
 //
-// Settings: those of kernels/yee/parameters.cuh, TILE_ROWS, DEPTH. Grid (tiles of the largest antenna, antennas), blocks of
+// Settings: those of kernels/yee/parameters.cuh, TILE_ROWS, DEPTH, RESIDENT. Grid (tiles of the largest antenna, antennas), blocks of
 // TILE_ROWS warps. A warp has 32 columns of a row, a thread DEPTH planes of its column.
 #include "kernels/yee/cell.cuh"
 #include "stencil.cuh"
@@ -27,5 +27,5 @@ template <int PHASE> __device__ inline void phase(int n) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(TILE_ROWS * WARP) phase_0(int n) { phase<0>(n); }
-extern "C" __global__ void __launch_bounds__(TILE_ROWS * WARP) phase_1(int n) { phase<1>(n); }
+extern "C" __global__ void __launch_bounds__(TILE_ROWS * WARP, RESIDENT) phase_0(int n) { phase<0>(n); }
+extern "C" __global__ void __launch_bounds__(TILE_ROWS * WARP, RESIDENT) phase_1(int n) { phase<1>(n); }
