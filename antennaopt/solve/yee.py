@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from antennaopt.solve.recognition import KNOWN
 from antennaopt.solve.yee_figures import SolvedBoard, figures_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, misfit, scene_of
 from fdtd.errors import ConfigError, Unsuitable
-from fdtd.yee import Solution, Stepper, solve
+from fdtd.yee import Grid, Scene, Solution, Stepper, solve_batch
 
-BACKENDS = ("cpu", "reference")
+BACKENDS = ("cpu", "cuda", "reference")
 SWEEP_POINTS = 101
 STEP_DEG = 2.0
 """Of the cuts, which run from -180 to 180 degrees."""
@@ -40,13 +40,13 @@ def evaluate(
     film: bool = False,
     options: SolveOptions = PLAIN,
 ) -> list[Outcome]:
-    """Solve antennas one after the other; an outcome does not depend on the others, to the bit.
+    """Solve antennas, on a device all together; an outcome does not depend on the others, to the bit.
 
     Args:
         family: Antenna family.
         designs: Full designs, SI, by dotted name.
         plan: As `YeePlan.to_dict` wrote it.
-        backend: `cpu`, or `reference`.
+        backend: `cpu`, `cuda` or `reference`.
         fields: Add S11 across the band (`sweep`); no field map is recorded.
         film: Not supported.
         options: Step limit, known antennas, threads, and where to report.
@@ -65,12 +65,21 @@ def evaluate(
     refusals = known.refusal(stack(designs))
     recognised = None if fields or options.known is None else _Known(options.known, family, plan, backend)
     asked = _Asked(backend=backend, sweep=fields, options=options, known=recognised)
-    outcomes = []
-    for design, refusal in zip(designs, refusals, strict=True):
+    outcomes: list[Outcome | None] = []
+    waiting: list[_Waiting] = []
+    for place, (design, refusal) in enumerate(zip(designs, refusals, strict=True)):
         start = time.perf_counter()
-        outcome = _refused(refusal, given) if refusal else _one(known, design, given, asked)
-        outcomes.append(outcome.changed(seconds=time.perf_counter() - start))
-    return outcomes
+        found = _refused(refusal, given) if refusal else _ready(known, design, given, asked)
+        seconds = time.perf_counter() - start
+        if isinstance(found, Outcome):
+            outcomes.append(found.changed(seconds=seconds))
+            continue
+        outcomes.append(None)
+        waiting.append(replace(found, place=place, seconds=seconds))
+        if backend != "cuda":  # a CPU holds one antenna at a time
+            _solve(waiting, given, asked, outcomes)
+    _solve(waiting, given, asked, outcomes)
+    return [one for one in outcomes if one is not None]
 
 
 def _refused(why: str | None, plan: YeePlan) -> Outcome:
@@ -88,10 +97,21 @@ class _Asked:
     known: _Known | None
 
 
-def _one(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _Asked) -> Outcome:
-    """Solve one antenna that can be built, unless its cells are too coarse, or it is known."""
+@dataclass(frozen=True, kw_only=True)
+class _Waiting:
+    """An antenna to solve: its scene and lattice, its place in the batch, and the seconds spent on it."""
+
+    scene: Scene
+    grid: Grid
+    identity: dict[str, str] | None
+    place: int = 0
+    seconds: float = 0.0
+
+
+def _ready(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _Asked) -> Outcome | _Waiting:
+    """Lay out one antenna that can be built, unless its cells are too coarse, or it is known."""
     assert family.spatial is not None  # noqa: S101 - such a family has another solver
-    board, known, options = family.spatial.board(design), asked.known, asked.options
+    board, known = family.spatial.board(design), asked.known
     fault = misfit(plan, board)
     if fault is not None:
         return _refused(fault, plan)
@@ -100,28 +120,43 @@ def _one(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _Ask
         return Outcome(status=KNOWN, stepping_seconds=0.0, identity=identity, origin="cells")
     scene = scene_of(board, plan.design_frequency)
     try:
-        grid = grid_of(plan, scene)
+        return _Waiting(scene=scene, grid=grid_of(plan, scene), identity=identity)
     except ConfigError as error:
         return _refused(str(error), plan)
-    began = time.perf_counter()
-    theta = np.linspace(-180.0, 180.0, round(360.0 / STEP_DEG) + 1)
-    solution = solve(
-        scene,
-        grid,
+
+
+def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list[Outcome | None]) -> None:
+    """Solve what waits, together, and put the outcomes into their places; nothing waits afterwards."""
+    if not waiting:
+        return
+    spent: dict[str, float] = {}
+    start = time.perf_counter()
+    solutions = solve_batch(
+        [one.scene for one in waiting],
+        [one.grid for one in waiting],
         plan.frequencies,
         decay_db=-plan.decay_db,
         max_steps=plan.max_steps,
-        theta_deg=theta,
+        theta_deg=np.linspace(-180.0, 180.0, round(360.0 / STEP_DEG) + 1),
         stepper=Stepper(backend=asked.backend, precision=plan.precision),
-        progress=_look(options),
+        progress=_look(asked.options),
+        stages=spent,
     )
-    stepping = time.perf_counter() - began
-    if options.stages is not None:
-        options.stages["step"] = options.stages.get("step", 0.0) + stepping
-    made = _outcome(plan, solution).changed(stepping_seconds=stepping, cells=int(grid.cells))
-    if asked.sweep and made.s11 is not None:
-        made = made.changed(sweep=_sweep(plan, solution))
-    return made if identity is None else made.changed(identity=identity)
+    stepping = spent["step"] / len(waiting)
+    for one, solution in zip(waiting, solutions, strict=True):
+        made = _outcome(plan, solution).changed(stepping_seconds=stepping, cells=int(one.grid.cells))
+        if asked.sweep and made.s11 is not None:
+            made = made.changed(sweep=_sweep(plan, solution))
+        outcomes[one.place] = made if one.identity is None else made.changed(identity=one.identity)
+    seconds = (time.perf_counter() - start) / len(waiting)
+    for one in waiting:
+        found = outcomes[one.place]
+        outcomes[one.place] = found and found.changed(seconds=one.seconds + seconds)
+    if asked.options.stages is not None:
+        spent["rasterise"] += sum(one.seconds for one in waiting)
+        for name, value in spent.items():
+            asked.options.stages[name] = asked.options.stages.get(name, 0.0) + value
+    waiting.clear()
 
 
 def _look(options: SolveOptions) -> Callable[[int, float], None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -93,6 +93,30 @@ YeeBackend = Callable[[yee_problem.Problem, yee_problem.Taker, str, yee_problem.
 
 YEE_BACKENDS: dict[str, YeeBackend] = {"cpu": _yee_cpu, "cuda": _yee_cuda, "reference": _yee_reference}
 """Steppers of rectilinear lattices."""
+
+
+def step_batch(
+    backend: str,
+    problems: Sequence[yee_problem.Problem],
+    takers: Sequence[yee_problem.Taker],
+    precision: str,
+    look: yee_problem.Look | None,
+) -> list[yee_problem.Records]:
+    """Step rectilinear lattices: together on a device, one after the other elsewhere.
+
+    Args:
+        backend: One of `YEE_BACKENDS`.
+        problems: What to step.
+        takers: What gets the samples of each.
+        precision: "float32" or "float64".
+        look: Called at every look at the energy, on a device of the first alone.
+    """
+    if backend == "cuda":
+        from fdtd.backends.cuda import yee
+
+        return yee.run_batch(problems, takers, precision=precision, look=look)
+    step = YEE_BACKENDS[backend]
+    return [step(problem, take, precision, look) for problem, take in zip(problems, takers, strict=True)]
 
 
 def _polygon_table(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

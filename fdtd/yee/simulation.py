@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
-from fdtd.backends import YEE_BACKENDS
+from fdtd.backends import YEE_BACKENDS, step_batch
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
 from fdtd.waveforms import Pulse, short_pulse_for
@@ -180,59 +182,149 @@ def solve(
         ConfigError: There is no port, it touches no metal, a sheet lies between lattice planes, or the scene reaches
             through the Huygens box.
     """
+    return solve_batch(
+        [scene],
+        [grid],
+        frequencies,
+        decay_db=decay_db,
+        max_steps=max_steps,
+        theta_deg=theta_deg,
+        stepper=stepper,
+        progress=progress,
+    )[0]
+
+
+def solve_batch(
+    scenes: Sequence[Scene],
+    grids: Sequence[Grid],
+    frequencies: Sequence[float] | np.ndarray,
+    *,
+    decay_db: float = -50.0,
+    max_steps: int | None = None,
+    theta_deg: np.ndarray | None = None,
+    stepper: Stepper | None = None,
+    progress: Look | None = None,
+    stages: dict[str, float] | None = None,
+) -> list[Solution]:
+    """Solve antennas, each on its own lattice; a device steps them together, a CPU one after the other.
+
+    A solution does not depend on the other antennas, to the bit.
+
+    Args:
+        scenes: As `solve` takes them.
+        grids: Of each scene.
+        frequencies: Hz, (F,), the same for all.
+        decay_db: See `solve`.
+        max_steps: See `solve`.
+        theta_deg: See `solve`.
+        stepper: See `solve`.
+        progress: Called at every look at the energy, on a device of the first antenna alone.
+        stages: Where to add the seconds spent in `rasterise`, `step` and `transform`.
+
+    Raises:
+        ConfigError: See `solve`.
+    """
     stepper = stepper or Stepper()
     wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if scene.port is None:
-        raise ConfigError("scene.port is missing; give the scene a LumpedPort")
     if stepper.backend not in YEE_BACKENDS:
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
-    check_inside(scene, grid)
-    media = fill(scene, grid)
-    port = port_columns(scene.port, grid, media)
-    lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
-    pulse = pulse_of(wanted)
-    waveform = pulse.samples(grid.dt)
-    box = HuygensBox(grid, huygens_box(grid))
-    problem = Problem(
-        grid=grid,
-        media=port.loaded(media),
-        sampling=_sampling(grid, wanted, pulse, (decay_db, max_steps)),
-        box=np.concatenate([box.indices, lossy]),
-    )
-    problem = port.drive(problem, waveform)
-    gather = _Accumulator(wanted, len(box.indices) + len(lossy), problem.sampling.record_every * grid.dt)
-    records = YEE_BACKENDS[stepper.backend](problem, gather, stepper.precision, progress)
-    voltage = records.sums[:, 0]
-    if stepper.extrapolate and records.finite:
-        voltage = _ring_on(problem, gather, voltage, len(waveform))
-    incident = transform(waveform, grid.dt, 0.5, wanted)
-    values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
-    losses = _losses(grid, media, lossy, values[:, len(box.indices) :])
-    values = values[:, : len(box.indices)]
-    values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
-    spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
+    spent = {} if stages is None else stages
+    with _timed(spent, "rasterise"):
+        ready = [_Ready.of(*pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
+    with _timed(spent, "step"):
+        problems, takers = [one.problem for one in ready], [one.gather for one in ready]
+        records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
-    s11 = port.reflection(voltage, waveform, grid.dt, wanted)
-    images = 2 ** len(grid.magnetic)
-    return Solution(
-        status=_status(records, decay_db),
-        steps=records.steps,
-        seconds=records.seconds,
-        decay_db=10 * math.log10(max(records.decay, 1e-30)) if records.finite else math.nan,
-        frequencies=wanted,
-        s11=s11,
-        impedance=port.resistance * (1 + s11) / (1 - s11),
-        accepted_power=1 - np.abs(s11) ** 2,
-        radiated_power=_sphere_power(spectrum),
-        box_power=images * box.flux(values) / (2 * _ETA),
-        dissipated_power=images * losses,
-        theta_deg=theta,
-        far_field=_cuts(spectrum, theta),
-        voltage=voltage,
-        _spectrum=spectrum,
-        _port=port,
-        _pulse=waveform,
-    )
+    with _timed(spent, "transform"):
+        pairs = zip(ready, records, strict=True)
+        return [one.solution(left, theta, decay_db, stepper.extrapolate) for one, left in pairs]
+
+
+@contextmanager
+def _timed(stages: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    stages[name] = stages.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Ready:
+    """An antenna that can be stepped, and what its records become."""
+
+    grid: Grid
+    media: Media
+    port: PortColumns
+    waveform: np.ndarray
+    box: HuygensBox
+    lossy: np.ndarray
+    problem: Problem
+    gather: _Accumulator
+    frequencies: np.ndarray
+
+    @classmethod
+    def of(cls, scene: Scene, grid: Grid, frequencies: np.ndarray, limits: tuple[float, int | None]) -> _Ready:
+        """Rasterise a scene; `limits` are the decay in dB and the step limit."""
+        if scene.port is None:
+            raise ConfigError("scene.port is missing; give the scene a LumpedPort")
+        check_inside(scene, grid)
+        media = fill(scene, grid)
+        port = port_columns(scene.port, grid, media)
+        lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
+        pulse = pulse_of(frequencies)
+        waveform = pulse.samples(grid.dt)
+        box = HuygensBox(grid, huygens_box(grid))
+        problem = Problem(
+            grid=grid,
+            media=port.loaded(media),
+            sampling=_sampling(grid, frequencies, pulse, limits),
+            box=np.concatenate([box.indices, lossy]),
+        )
+        interval = problem.sampling.record_every * grid.dt
+        return cls(
+            grid=grid,
+            media=media,
+            port=port,
+            waveform=waveform,
+            box=box,
+            lossy=lossy,
+            problem=port.drive(problem, waveform),
+            gather=_Accumulator(frequencies, len(box.indices) + len(lossy), interval),
+            frequencies=frequencies,
+        )
+
+    def solution(self, records: Records, theta: np.ndarray, decay_db: float, extrapolate: bool) -> Solution:
+        """Return what the records say; `theta` are the angles of the cuts, degrees."""
+        grid, port, box, wanted, gather = self.grid, self.port, self.box, self.frequencies, self.gather
+        voltage = records.sums[:, 0]
+        if extrapolate and records.finite:
+            voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
+        incident = transform(self.waveform, grid.dt, 0.5, wanted)
+        values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
+        losses = _losses(grid, self.media, self.lossy, values[:, len(box.indices) :])
+        values = values[:, : len(box.indices)]
+        values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
+        spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
+        s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
+        images = 2 ** len(grid.magnetic)
+        return Solution(
+            status=_status(records, decay_db),
+            steps=records.steps,
+            seconds=records.seconds,
+            decay_db=10 * math.log10(max(records.decay, 1e-30)) if records.finite else math.nan,
+            frequencies=wanted,
+            s11=s11,
+            impedance=port.resistance * (1 + s11) / (1 - s11),
+            accepted_power=1 - np.abs(s11) ** 2,
+            radiated_power=_sphere_power(spectrum),
+            box_power=images * box.flux(values) / (2 * _ETA),
+            dissipated_power=images * losses,
+            theta_deg=theta,
+            far_field=_cuts(spectrum, theta),
+            voltage=voltage,
+            _spectrum=spectrum,
+            _port=port,
+            _pulse=self.waveform,
+        )
 
 
 def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[float, int | None]) -> Sampling:

@@ -2,7 +2,7 @@
 
 An accessor `Here` gives `field(plane, dj, di)` and `coefficient(which, dj, di)` (in space `dk` before these),
 `stretched(derivative, difference)`, `parity` of the step, `inner()` where the rim stays; in space also
-`spacing(which, index)` and `after(x, y, z)`, whether it has that many cells before it, and `stretched(derivative, which,
+`spacing(which, index)`, `after(x, y, z)`, whether it has that many cells before it, and `stretched(derivative, which,
 difference)`: a phase in space has two differences of a kind, with a memory each.
 Schemes call, for each phase, `compute`, which reads, then `store`, so that the loads of several cells can be under way.
 """

@@ -78,9 +78,7 @@ class Batch:
                 size = sum(one.sizes[name] for one in antennas)
                 buffers[name] = device.zeros(max(size, 1), types.get(name, real))
                 continue
-            whole = [
-                one.arrays[name] if name in one.arrays else np.zeros(one.sizes[name], real) for one in antennas
-            ]
+            whole = [one.arrays[name] if name in one.arrays else np.zeros(one.sizes[name], real) for one in antennas]
             joined = np.concatenate(whole) if sum(map(len, whole)) else np.zeros(1, whole[0].dtype)
             buffers[name] = device.upload(joined.astype(types["media"]) if name == "media" else joined)
         count = len(antennas)

@@ -151,7 +151,9 @@ def _media(problem: Problem, shape: tuple[int, ...]) -> tuple[np.ndarray, np.nda
     pairs = media.permittivity[other] + 1j * media.conductivity[other]
     distinct, which = np.unique(pairs, return_inverse=True)
     if len(distinct) + 2 > _MOST_MEDIA:
-        raise Unsuitable(f"a device takes {_MOST_MEDIA:,} different media (found {len(distinct) + 2:,}); use fewer blocks")
+        raise Unsuitable(
+            f"a device takes {_MOST_MEDIA:,} different media (found {len(distinct) + 2:,}); use fewer blocks"
+        )
     numbers = np.full((3, *shape[1:]), METAL, np.uint16)
     nz, ny, nx = grid.shape
     inner = numbers[:, :nz, :ny, :nx]
