@@ -181,12 +181,11 @@ def simulate(
     """
     from antennaopt.solve.device import chosen_backend
     from antennaopt.solve.simulate import simulate as solve
-    from antennaopt.solve.solvers import backend_for
 
     asked = tuple(one for one in map(figure_asked, figures) if one is not None)
     subject = replace(_subject(antenna, cells_per_wavelength, cell), asked=asked)
     asked_backend = subject.backend if backend == "auto" and subject.backend else backend
-    name = chosen_backend(backend_for(subject.experiment.family, asked_backend))
+    name = chosen_backend(asked_backend)
     return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
 
 
@@ -323,7 +322,6 @@ def optimise(
     from antennaopt.run.progress import Progress
     from antennaopt.run.start import run
     from antennaopt.solve.device import chosen_backend
-    from antennaopt.solve.solvers import backend_for
 
     given = load(experiment) if isinstance(experiment, (str, Path, Mapping)) else experiment
     if not isinstance(given, Experiment):
@@ -336,8 +334,7 @@ def optimise(
             if on_generation is not None:
                 on_generation(report)
 
-    asked = backend_for(given.family, backend)
-    name = chosen_backend(asked, remote=(scheduler or given.cluster.destination()) is not None)
+    name = chosen_backend(backend, remote=(scheduler or given.cluster.destination()) is not None)
     summary = run(given, root=Path(out), scheduler=scheduler, backend=name, progress=Told())
     return Run(summary.folder)
 

@@ -25,7 +25,6 @@ from antennaopt.cli.options import (
 from antennaopt.cli.validate import check_run_memory
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import check_backend, chosen_backend
-from antennaopt.solve.solvers import backend_for
 from antennaopt.store.files import check_run_folder
 from antennaopt.terminal import one_line
 
@@ -124,8 +123,7 @@ def evolve(
     scheduler = options["scheduler"]
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
-    asked = backend_for(experiment.family, options["backend"])
-    name = options["backend"] = chosen_backend(asked, remote=remote, quiet=quiet)
+    name = options["backend"] = chosen_backend(options["backend"], remote=remote, quiet=quiet)
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.run.planning import plan_for

@@ -73,7 +73,6 @@ def simulate(
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings, ordered_as
     from antennaopt.solve.simulate import simulate as solve_one
-    from antennaopt.solve.solvers import backend_for
 
     if backend is not None:
         check_backend(backend)
@@ -89,7 +88,6 @@ def simulate(
     if not quiet:
         warn(subject.experiment.warnings)
     asked = backend or subject.backend or "auto"
-    asked = backend_for(subject.experiment.family, asked)
     name = "cpu" if asked == "auto" and outputs.need_film else chosen_backend(asked)  # devices take no film
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     if extrapolate and not quiet and subject.experiment.kind.spatial is None:

@@ -23,7 +23,6 @@ from antennaopt.solve.arithmetic import arithmetic_class, class_changes, run_cla
 from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.solve.figures import planned
 from antennaopt.solve.planes import planes_of
-from antennaopt.solve.solvers import backend_for
 from antennaopt.store.cache import EvaluationCache, usual_folder
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
@@ -130,7 +129,6 @@ class Means:
 
         The file may be another person's.
         """
-        backend = backend_for(experiment.family, backend)
         destination = experiment.cluster.destination(self.scheduler)
         if destination is not None:
             told.note(f"cluster {one_line(destination)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.lattices import lattice_text
 from antennaopt.solve.plan import SolverPlan
+from antennaopt.solve.yee_plan import YeePlan
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap
@@ -39,7 +41,7 @@ def capacity_of(
     """Return how many of a study's antennas a device takes, and by which scheme they are stepped.
 
     Args:
-        plan: As `SolverPlan.to_dict` wrote it.
+        plan: As `SolverPlan.to_dict` or `YeePlan.to_dict` wrote it.
         limits: Of the device.
         free_bytes: Of its memory.
         identity: Device, compute capability and driver, by which measured paces are kept.
@@ -57,6 +59,8 @@ def capacity_of(
     from fdtd.backends.cuda.paces import measured_paces
     from fdtd.schemes.antennas import SCHEMES
 
+    if plan.get("solver") == "yee":
+        return _capacity_in_space(YeePlan.from_dict(plan), free_bytes)
     solver = SolverPlan.from_dict(plan)
     problem = outline(solver.layout, losses=solver.losses or bool(solver.modes))
     scheme, reason = choose(problem, solver.precision, limits, measured_paces(identity) if identity else None)
@@ -65,6 +69,18 @@ def capacity_of(
     wave = whole_waves(made, limits)
     most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
     return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": made.at_once, "antennas": most}
+
+
+def _capacity_in_space(plan: YeePlan, free_bytes: int) -> dict[str, Any]:
+    """Return what `capacity_of` does, for antennas on lattices of their own."""
+    from fdtd.backends.cuda import batch_limit
+    from fdtd.backends.cuda.yee import BUSY_CELLS, antenna_bytes
+
+    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps)
+    wave = -(-BUSY_CELLS // math.prod(plan.shape))
+    most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
+    reason = "all numbers through memory in every step"
+    return {"scheme": "one_step", "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
 
 
 def outline(layout: Layout, *, losses: bool = True) -> Problem:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from antennaopt.errors import ClusterError, ConfigurationError
+from antennaopt.solve.lattices import cell_count
 from fdtd.errors import DeviceError, OutOfMemory
 
 BACKENDS = ("auto", "cpu", "reference", "cuda")
@@ -142,7 +143,7 @@ def evaluate_within_memory(
     Raises:
         OutOfMemory: The device cannot hold one antenna.
     """
-    cells = int(plan.get("nr", 0)) * int(plan.get("nz", 0))
+    cells = cell_count(plan)
     waiting, outcomes = list(designs), []
     size = min(len(waiting), _LARGEST.get(cells, len(waiting)))
     again = False

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.errors import ConfigurationError
-
 if TYPE_CHECKING:
     from antennaopt.families import Family
 
@@ -61,19 +59,3 @@ def evaluator_of(family: str | Family) -> Callable[..., Any]:
     from antennaopt.solve.evaluate import evaluate
 
     return evaluate
-
-
-def backend_for(family: str | Family, name: str) -> str:
-    """Return a backend's name as the family's solver has it: `cpu` in place of `auto` in three dimensions.
-
-    Raises:
-        ConfigurationError: The solver does not run on that backend.
-    """
-    known = _known(family)
-    if known.solver != "yee":
-        return name
-    if name not in ("auto", "cpu", "reference"):
-        raise ConfigurationError(
-            f"--backend {name}: a {known.name} is solved in three dimensions, on the CPU only; use --backend cpu"
-        )
-    return "cpu" if name == "auto" else name

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from fdtd.yee.grid import FACES, Grid
     from fdtd.yee.mesh import layout
     from fdtd.yee.scene import Block, Dielectric, LumpedPort, Scene, Sheet
-    from fdtd.yee.simulation import Solution, Stepper, solve, solve_batch
+    from fdtd.yee.simulation import Hooks, Solution, Stepper, solve, solve_batch
 
 _HOMES = {
     "grid": ("FACES", "Grid"),
     "mesh": ("layout",),
     "scene": ("Block", "Dielectric", "LumpedPort", "Scene", "Sheet"),
-    "simulation": ("Solution", "Stepper", "solve", "solve_batch"),
+    "simulation": ("Hooks", "Solution", "Stepper", "solve", "solve_batch"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "FACES", "Block", "Dielectric", "Grid", "LumpedPort", "Scene", "Sheet", "Solution", "Stepper", "layout", "solve",
-    "solve_batch",
+    "FACES", "Block", "Dielectric", "Grid", "Hooks", "LumpedPort", "Scene", "Sheet", "Solution", "Stepper", "layout",
+    "solve", "solve_batch",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -20,13 +21,13 @@ from fdtd.yee.media import Media, fill
 from fdtd.yee.mesh import check_inside, huygens_box
 from fdtd.yee.ports import PortColumns, port_columns, transform
 from fdtd.yee.problem import Look, Problem, Records, Sampling
-from fdtd.yee.ringing import continued, rest_of_transform, ringing_rates
+from fdtd.yee.ringing import continued, ringing_rates
 from fdtd.yee.scene import Scene
+from fdtd.yee.spectrum import FITTED, Accumulator
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
 _SAMPLES_PER_PERIOD = 1.1  # of the sum of the highest frequencies of pulse and transform
 _LOOK = 160  # steps between looks at the energy, at least
-_FITTED = 48  # samples of the box that extrapolation is fitted to
 _FINER = 4  # times as many samples of the port's voltage, for the rates
 _PERIODS = 400  # of the lowest frequency, at most
 CUTS_DEG = (0.0, 45.0, 90.0)
@@ -42,11 +43,26 @@ class Stepper:
         backend: One of `fdtd.backends.YEE_BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
         extrapolate: Continue what still rings at the last step as damped waves, see `fdtd.yee.ringing`.
+        threads: That rasterise and transform a batch on the host.
     """
 
     backend: str = "cpu"
     precision: str = "float32"
     extrapolate: bool = True
+    threads: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hooks:
+    """Where `solve_batch` reports.
+
+    Attributes:
+        progress: Called at every look at the energy, on a device of the first antenna alone.
+        stages: Where to add the seconds spent in `rasterise`, `step` and `transform`.
+    """
+
+    progress: Look | None = None
+    stages: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,32 +140,6 @@ class _Spectrum:
         )
 
 
-class _Accumulator:
-    """Spectrum of samples that come in blocks; E and H at their own times."""
-
-    def __init__(self, frequencies: np.ndarray, size: int, interval: float) -> None:
-        self._phase = -2j * np.pi * frequencies * interval
-        self._frequencies, self._interval = frequencies, interval
-        self._last = np.zeros((0, size))
-        self._taken = 0
-        self.values = np.zeros((len(frequencies), size), dtype=complex)
-
-    def __call__(self, first: int, samples: np.ndarray) -> None:
-        """Add a block of samples, (samples, size); sample n is of the time (n + 1) interval."""
-        numbers = np.arange(first, first + len(samples)) + 1
-        weights = np.exp(np.outer(self._phase, numbers)) * self._interval
-        self.values += weights.real.astype(samples.dtype) @ samples
-        self.values += 1j * (weights.imag.astype(samples.dtype) @ samples)
-        self._last = np.concatenate([self._last, samples[-_FITTED:]])[-_FITTED:]
-        self._taken = first + len(samples)
-
-    def ring_on(self, rates: np.ndarray, count: int) -> None:
-        """Add what waves of these rates, 1/s, do after the last sample; they are fitted to the last `count`."""
-        if len(rates) and count > len(rates):
-            rest = rest_of_transform(rates, self._interval, count, self._frequencies)
-            self.values += np.exp(self._phase * (self._taken + 1))[:, None] * (rest @ self._last[-count:])
-
-
 def pulse_of(frequencies: np.ndarray) -> Pulse:
     """Return the pulse that `solve` drives the port with."""
     return short_pulse_for(frequencies, 0.0)
@@ -190,7 +180,7 @@ def solve(
         max_steps=max_steps,
         theta_deg=theta_deg,
         stepper=stepper,
-        progress=progress,
+        hooks=Hooks(progress=progress),
     )[0]
 
 
@@ -203,8 +193,7 @@ def solve_batch(
     max_steps: int | None = None,
     theta_deg: np.ndarray | None = None,
     stepper: Stepper | None = None,
-    progress: Look | None = None,
-    stages: dict[str, float] | None = None,
+    hooks: Hooks | None = None,
 ) -> list[Solution]:
     """Solve antennas, each on its own lattice; a device steps them together, a CPU one after the other.
 
@@ -218,8 +207,7 @@ def solve_batch(
         max_steps: See `solve`.
         theta_deg: See `solve`.
         stepper: See `solve`.
-        progress: Called at every look at the energy, on a device of the first antenna alone.
-        stages: Where to add the seconds spent in `rasterise`, `step` and `transform`.
+        hooks: Where to report.
 
     Raises:
         ConfigError: See `solve`.
@@ -228,16 +216,16 @@ def solve_batch(
     wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if stepper.backend not in YEE_BACKENDS:
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
-    spent = {} if stages is None else stages
-    with _timed(spent, "rasterise"):
-        ready = [_Ready.of(*pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
-    with _timed(spent, "step"):
-        problems, takers = [one.problem for one in ready], [one.gather for one in ready]
-        records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
+    spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
-    with _timed(spent, "transform"):
-        pairs = zip(ready, records, strict=True)
-        return [one.solution(left, theta, decay_db, stepper.extrapolate) for one, left in pairs]
+    with ThreadPoolExecutor(stepper.threads) as pool:
+        with _timed(spent, "rasterise"):
+            ready = list(pool.map(lambda *pair: _Ready.of(pair, wanted, (decay_db, max_steps)), scenes, grids))
+        with _timed(spent, "step"):
+            problems, takers = [one.problem for one in ready], [one.gather for one in ready]
+            records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
+        with _timed(spent, "transform"):
+            return list(pool.map(lambda *pair: pair[0].solution(pair[1], theta, decay_db, stepper), ready, records))
 
 
 @contextmanager
@@ -258,12 +246,13 @@ class _Ready:
     box: HuygensBox
     lossy: np.ndarray
     problem: Problem
-    gather: _Accumulator
+    gather: Accumulator
     frequencies: np.ndarray
 
     @classmethod
-    def of(cls, scene: Scene, grid: Grid, frequencies: np.ndarray, limits: tuple[float, int | None]) -> _Ready:
-        """Rasterise a scene; `limits` are the decay in dB and the step limit."""
+    def of(cls, placed: tuple[Scene, Grid], frequencies: np.ndarray, limits: tuple[float, int | None]) -> _Ready:
+        """Rasterise a scene on a lattice; `limits` are the decay in dB and the step limit."""
+        scene, grid = placed
         if scene.port is None:
             raise ConfigError("scene.port is missing; give the scene a LumpedPort")
         check_inside(scene, grid)
@@ -288,15 +277,15 @@ class _Ready:
             box=box,
             lossy=lossy,
             problem=port.drive(problem, waveform),
-            gather=_Accumulator(frequencies, len(box.indices) + len(lossy), interval),
+            gather=Accumulator(frequencies, len(box.indices) + len(lossy), interval),
             frequencies=frequencies,
         )
 
-    def solution(self, records: Records, theta: np.ndarray, decay_db: float, extrapolate: bool) -> Solution:
+    def solution(self, records: Records, theta: np.ndarray, decay_db: float, stepper: Stepper) -> Solution:
         """Return what the records say; `theta` are the angles of the cuts, degrees."""
         grid, port, box, wanted, gather = self.grid, self.port, self.box, self.frequencies, self.gather
         voltage = records.sums[:, 0]
-        if extrapolate and records.finite:
+        if stepper.extrapolate and records.finite:
             voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
         incident = transform(self.waveform, grid.dt, 0.5, wanted)
         values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
@@ -343,13 +332,13 @@ def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[f
     )
 
 
-def _ring_on(problem: Problem, gather: _Accumulator, voltage: np.ndarray, settled: int) -> np.ndarray:
+def _ring_on(problem: Problem, gather: Accumulator, voltage: np.ndarray, settled: int) -> np.ndarray:
     """Continue the box's spectrum, and return the port's voltage continued."""
     every, dt = problem.sampling.record_every, problem.grid.dt
     tail, stride = len(voltage) - settled, max(1, every // _FINER)
     rates = ringing_rates(voltage[settled:][(tail - 1) % stride :: stride], stride * dt)
-    gather.ring_on(rates, min(_FITTED, tail // every))
-    return continued(voltage, dt, rates, min(_FITTED * every, tail))
+    gather.ring_on(rates, min(FITTED, tail // every))
+    return continued(voltage, dt, rates, min(FITTED * every, tail))
 
 
 def _status(records: Records, decay_db: float) -> str:

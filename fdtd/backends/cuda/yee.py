@@ -17,7 +17,18 @@ import numpy as np
 from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.text import flatten, pack_parameters
-from fdtd.backends.cuda.yee_packing import ARRAYS, COUNTS, EMPTY, PARAMETERS, STARTS, Packed, number_type, pack, starts
+from fdtd.backends.cuda.yee_packing import (
+    ARRAYS,
+    COUNTS,
+    EMPTY,
+    PARAMETERS,
+    RECORD_BYTES,
+    STARTS,
+    Packed,
+    number_type,
+    pack,
+    starts,
+)
 from fdtd.errors import ConfigError
 from fdtd.schemes.one_step import plan_yee
 from fdtd.stencils import SPATIAL
@@ -28,6 +39,8 @@ _NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 _AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 128, 256, 64  # as in after.cuh and looks.cu
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
 _CHUNK = 160  # steps that are started at a time
+BUSY_CELLS = 8_000_000
+"""Cells of all antennas that keep a device busy, about."""
 
 
 class Batch:
@@ -239,6 +252,21 @@ def run_batch(
             records = batch.records(final)  # waits for the end
         batch.take_samples(takers)
     return [replace(one, seconds=seconds[0] / len(problems)) for one in records]
+
+
+def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int) -> int:
+    """Return the device memory that one antenna takes, at most.
+
+    Args:
+        shape: Cells along x, y, z.
+        layers: Cells of the absorbing layers, in front of all faces.
+        precision: "float32" or "float64".
+        steps: Step limit.
+    """
+    nx, ny, nz = (count + 2 for count in shape)
+    row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
+    memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
+    return (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + 16 * steps
 
 
 def _march(

@@ -16,10 +16,11 @@ from fdtd.yee.problem import Problem, factors
 PARAMETERS = "kernels/yee/parameters.cuh"
 AIR, METAL = 0, 1
 """The first two media."""
+RECORD_BYTES = 24 << 20
+"""Of an antenna's samples on the device, before the host takes them."""
 _ROW = 8  # numbers; rows start on a memory sector
 _MOST_MEDIA = 1 << 16
 _MOST_NUMBERS = 1 << 31  # of an antenna's fields: places are 32-bit numbers
-_RECORD_BYTES = 24 << 20  # of an antenna's samples on the device, before the host takes them
 _SPACINGS = ((True, 1), (True, 2), (True, 0), (False, 1), (False, 2), (False, 0))  # half nodes?, axis; as in yee3d
 
 COUNTS = enumerators(PARAMETERS, "Count")[:-1]  # the last is their number
@@ -101,7 +102,7 @@ def pack(problem: Problem, precision: str) -> Packed:
     box = np.zeros(0, np.int32) if problem.box is None else _places(problem.box, grid, shape)
     samples = sampling.steps // sampling.record_every if len(box) else 0
     a_look = sampling.check_every // sampling.record_every
-    held = max(1, min(samples, max(2 * a_look, _RECORD_BYTES // max(1, len(box) * real.itemsize))))
+    held = max(1, min(samples, max(2 * a_look, RECORD_BYTES // max(1, len(box) * real.itemsize))))
     sums = 0 if problem.probe is None else len(problem.probe.weights)
     counts |= {
         "SOURCES": len(arrays["sources"]), "WAVEFORM": len(arrays["waveform"]), "PROBES": len(arrays["probes"]),
@@ -160,10 +161,10 @@ def _media(problem: Problem, shape: tuple[int, ...]) -> tuple[np.ndarray, np.nda
     inner[plain & ~media.metal] = AIR
     inner[other] = which.reshape(-1) + 2
     known = np.concatenate([[1, 1], distinct])
-    ca, cb = factors(known.real, known.imag, grid.dt)
+    ca, cb = factors(np.real(known), np.imag(known), grid.dt)
     table = np.stack([ca, cb], axis=-1)
     table[METAL] = 0.0
-    return numbers, table, known.real.copy()
+    return numbers, table, np.real(known).copy()
 
 
 def _axes(problem: Problem, longest: int) -> np.ndarray:
@@ -205,7 +206,7 @@ def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[st
 
 
 def _flat(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.ravel_multi_index(tuple(points.T), shape).astype(np.int32)
+    return np.array(np.ravel_multi_index(tuple(points.T), shape), np.int32)
 
 
 def _places(state: np.ndarray, grid: Grid, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,0 +1,36 @@
+"""Transforms of samples at the frequencies, while they come in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fdtd.yee.ringing import rest_of_transform
+
+FITTED = 48
+"""Samples of the box that extrapolation is fitted to."""
+
+
+class Accumulator:
+    """Spectrum of samples that come in blocks; E and H at their own times."""
+
+    def __init__(self, frequencies: np.ndarray, size: int, interval: float) -> None:
+        self._phase = -2j * np.pi * frequencies * interval
+        self._frequencies, self._interval = frequencies, interval
+        self._last = np.zeros((0, size), np.float32)
+        self._taken = 0
+        self.values = np.zeros((len(frequencies), size), dtype=complex)
+
+    def __call__(self, first: int, samples: np.ndarray) -> None:
+        """Add a block of samples, (samples, size); sample n is of the time (n + 1) interval."""
+        numbers = np.arange(first, first + len(samples)) + 1
+        weights = np.exp(np.outer(self._phase, numbers)) * self._interval
+        self.values += weights.real.astype(samples.dtype) @ samples
+        self.values += 1j * (weights.imag.astype(samples.dtype) @ samples)
+        self._last = np.concatenate([self._last, samples[-FITTED:]])[-FITTED:]
+        self._taken = first + len(samples)
+
+    def ring_on(self, rates: np.ndarray, count: int) -> None:
+        """Add what waves of these rates, 1/s, do after the last sample; they are fitted to the last `count`."""
+        if len(rates) and count > len(rates):
+            rest = rest_of_transform(rates, self._interval, count, self._frequencies)
+            self.values += np.exp(self._phase * (self._taken + 1))[:, None] * (rest @ self._last[-count:])
