@@ -122,28 +122,39 @@ def _means(blocks: tuple[Block, ...], grid: Grid) -> tuple[np.ndarray, np.ndarra
     """Return mean permittivity and conductivity of all edges, (3, nz + 1, ny + 1, nx + 1) each.
 
     The blocks are painted on a finer lattice whose planes are the planes, the cells' centres and the blocks' faces;
-    sums over it are exact.
+    sums over it are exact. It ends one cell beyond the blocks: the rest is air.
     """
-    fine = [_finer(grid.planes[axis], [getattr(block, "xyz"[axis]) for block in blocks]) for axis in range(3)]
-    middles = [(planes[1:] + planes[:-1]) / 2 for planes in fine]
+    solid = [block for block in blocks if block.material is not None]  # metal needs no permittivity
+    near = [_around(grid.planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]
+    planes = [grid.planes[axis][near[axis]] for axis in range(3)]
+    fine = [_finer(planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]
+    middles = [(one[1:] + one[:-1]) / 2 for one in fine]
     permittivity = np.ones([len(middle) for middle in middles[::-1]])
     conductivity = np.zeros_like(permittivity)
-    for block in blocks:
-        if block.material is not None:  # metal needs no permittivity, and what it is embedded in goes on
-            at = _inside(block, middles, 0.0)
-            permittivity[at] = block.material.permittivity
-            conductivity[at] = block.material.conductivity
+    for block in solid:
+        assert block.material is not None  # noqa: S101 - see above
+        at = _inside(block, middles, 0.0)
+        permittivity[at] = block.material.permittivity
+        conductivity[at] = block.material.conductivity
     found = np.ones((3, *grid.shape)), np.zeros((3, *grid.shape))
     for along in range(3):
+        own = [slice(one.start, one.stop - (axis == along)) for axis, one in enumerate(near)]
         for which, values in enumerate((permittivity, conductivity)):
             mean = values
             for axis in sorted(range(3), key=lambda one: one == along):  # along the edge last
                 if axis == along and which == 0:
-                    mean = 1 / _mean(1 / mean, fine[axis], grid.planes[axis], axis, half=True)
+                    mean = 1 / _mean(1 / mean, fine[axis], planes[axis], axis, half=True)
                 else:
-                    mean = _mean(mean, fine[axis], grid.planes[axis], axis, half=axis == along)
-            found[which][along] = mean
+                    mean = _mean(mean, fine[axis], planes[axis], axis, half=axis == along)
+            found[which][along][own[2], own[1], own[0]] = mean
     return found
+
+
+def _around(planes: np.ndarray, intervals: list[tuple[float, float]]) -> slice:
+    """Return the planes from one cell before to one cell after all intervals, at least two planes."""
+    first = int(np.searchsorted(planes, min(low for low, _ in intervals), side="right")) - 2
+    last = int(np.searchsorted(planes, max(high for _, high in intervals))) + 1
+    return slice(max(first, 0), min(last, len(planes) - 1) + 1)
 
 
 def _finer(planes: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarray:
@@ -155,13 +166,10 @@ def _finer(planes: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarr
 
 
 def _mean(values: np.ndarray, fine: np.ndarray, planes: np.ndarray, axis: int, *, half: bool) -> np.ndarray:
-    """Mean along one axis over primal cells (`half`; padding 1) or over dual cells (halved at the ends)."""
+    """Mean along one axis over primal cells (`half`) or over dual cells (halved at the ends)."""
     at = 2 - axis
     bounds = planes if half else np.concatenate([planes[:1], (planes[1:] + planes[:-1]) / 2, planes[-1:]])
     starts = np.searchsorted(fine, bounds)
     weighted = values * np.expand_dims(np.diff(fine), tuple(other for other in range(3) if other != at))
     sums = np.add.reduceat(weighted, starts[:-1], axis=at)
-    mean = sums / np.expand_dims(np.diff(bounds), tuple(other for other in range(3) if other != at))
-    if half:
-        mean = np.concatenate([mean, np.ones_like(np.take(mean, [0], axis=at))], axis=at)
-    return mean
+    return sums / np.expand_dims(np.diff(bounds), tuple(other for other in range(3) if other != at))

@@ -22,7 +22,7 @@ from scipy.constants import epsilon_0, mu_0
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, plane_at
-from fdtd.yee.problem import Probe, Problem, Source
+from fdtd.yee.problem import Probe, Problem, Source, factors
 from fdtd.yee.scene import Interval, LumpedPort
 
 _IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
@@ -67,8 +67,9 @@ class PortColumns:
             problem: The same without.
             waveform: Voltage of the source at (n + 1/2) dt, V.
         """
-        _, cb = problem.factors()
-        gains = -cb[tuple(self.points.T)] * _IMPEDANCE * self.conductances
+        at = tuple(self.points.T)  # never in metal
+        _, cb = factors(problem.media.permittivity[at], problem.media.conductivity[at], problem.grid.dt)
+        gains = -cb * _IMPEDANCE * self.conductances
         weights = -(self.weights * self.lengths)[None]
         source = Source(points=self.points, gains=gains, waveform=waveform)
         return replace(problem, source=source, probe=Probe(points=self.points, weights=weights))
