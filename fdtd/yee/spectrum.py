@@ -33,4 +33,6 @@ class Accumulator:
         """Add what waves of these rates, 1/s, do after the last sample; they are fitted to the last `count`."""
         if len(rates) and count > len(rates):
             rest = rest_of_transform(rates, self._interval, count, self._frequencies)
-            self.values += np.exp(self._phase * (self._taken + 1))[:, None] * (rest @ self._last[-count:])
+            matrix = np.exp(self._phase * (self._taken + 1))[:, None] * rest
+            last = self._last[-count:].astype(float)
+            self.values += matrix.real @ last + 1j * (matrix.imag @ last)
