@@ -43,7 +43,7 @@ RANKS = {
             "yee.problem",
             "yee.mesh",
         ),
-        ("planar.bodies", "planar.coefficients", "yee.ports"),
+        ("planar.bodies", "planar.coefficients", "yee.ports", "yee.spectrum"),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),

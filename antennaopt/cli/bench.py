@@ -18,7 +18,8 @@ from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
-REFERENCE = "reference_lens.toml"
+REFERENCE = {"shaped_lens": "reference_lens.toml", "patch": "reference_patch.toml"}
+"""Antennas that whole evaluations are timed with, by family."""
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
@@ -62,6 +63,13 @@ bench.add_command(sweep)
 
 @bench.command(short_help="Time whole evaluations, by stage.")
 @click.argument("file", metavar="[ANTENNA.toml]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--family",
+    type=click.Choice(list(REFERENCE)),
+    default="shaped_lens",
+    show_default=True,
+    help="Family of the reference antenna, without a file; a patch takes 8,000 steps.",
+)
 @backend_option()
 @click.option(
     "--batch",
@@ -74,13 +82,19 @@ bench.add_command(sweep)
 @set_option
 @bench_options()
 def evaluate(
-    out: Sink, file: Path | None, backend: str, batch: int | None, repeat: int, overrides: tuple[str, ...]
+    out: Sink,
+    file: Path | None,
+    family: str,
+    backend: str,
+    batch: int | None,
+    repeat: int,
+    overrides: tuple[str, ...],
 ) -> None:
     """Time whole evaluations, from design to figures of merit, by stage."""
     name = chosen_backend(backend, quiet=out.quiet)
     from antennaopt.experiment import load_antenna
 
-    experiment = load_antenna(file or example(REFERENCE), overrides)
+    experiment = load_antenna(file or example(REFERENCE[family]), overrides)
     from antennaopt.bench.evaluate import bench_evaluate
 
     out.finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat))

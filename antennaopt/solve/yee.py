@@ -14,10 +14,8 @@ import numpy as np
 from antennaopt.families import Family, kind, stack
 from antennaopt.families.spatial import Board
 from antennaopt.solve.arithmetic import arithmetic
-from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 from antennaopt.solve.certificate import left_over
 from antennaopt.solve.cuts import pairs
-from antennaopt.solve.device import usable_cores
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
@@ -28,7 +26,6 @@ from fdtd.yee import Grid, Hooks, Scene, Solution, Stepper, solve_batch
 
 BACKENDS = ("cpu", "cuda", "reference")
 SWEEP_POINTS = 101
-_THREADS = 8  # of the host next to a device, at most
 STEP_DEG = 2.0
 """Of the cuts, which run from -180 to 180 degrees."""
 
@@ -133,7 +130,6 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
     if not waiting:
         return
     spent: dict[str, float] = {}
-    threads = max(1, min(usable_cores() // BATCHES_AT_A_TIME, _THREADS)) if asked.backend == "cuda" else 1
     start = time.perf_counter()
     solutions = solve_batch(
         [one.scene for one in waiting],
@@ -142,7 +138,7 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         decay_db=-plan.decay_db,
         max_steps=plan.max_steps,
         theta_deg=np.linspace(-180.0, 180.0, round(360.0 / STEP_DEG) + 1),
-        stepper=Stepper(backend=asked.backend, precision=plan.precision, threads=threads),
+        stepper=Stepper(backend=asked.backend, precision=plan.precision),
         hooks=Hooks(progress=_look(asked.options), stages=spent),
     )
     stepping = spent["step"] / len(waiting)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -43,13 +42,11 @@ class Stepper:
         backend: One of `fdtd.backends.YEE_BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
         extrapolate: Continue what still rings at the last step as damped waves, see `fdtd.yee.ringing`.
-        threads: That rasterise and transform a batch on the host.
     """
 
     backend: str = "cpu"
     precision: str = "float32"
     extrapolate: bool = True
-    threads: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,14 +215,13 @@ def solve_batch(
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
-    with ThreadPoolExecutor(stepper.threads) as pool:
-        with _timed(spent, "rasterise"):
-            ready = list(pool.map(lambda *pair: _Ready.of(pair, wanted, (decay_db, max_steps)), scenes, grids))
-        with _timed(spent, "step"):
-            problems, takers = [one.problem for one in ready], [one.gather for one in ready]
-            records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
-        with _timed(spent, "transform"):
-            return list(pool.map(lambda *pair: pair[0].solution(pair[1], theta, decay_db, stepper), ready, records))
+    with _timed(spent, "rasterise"):
+        ready = [_Ready.of(pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
+    with _timed(spent, "step"):
+        problems, takers = [one.problem for one in ready], [one.gather for one in ready]
+        records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
+    with _timed(spent, "transform"):
+        return [one.solution(left, theta, decay_db, stepper) for one, left in zip(ready, records, strict=True)]
 
 
 @contextmanager

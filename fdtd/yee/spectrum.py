@@ -35,4 +35,4 @@ class Accumulator:
             rest = rest_of_transform(rates, self._interval, count, self._frequencies)
             matrix = np.exp(self._phase * (self._taken + 1))[:, None] * rest
             last = self._last[-count:].astype(float)
-            self.values += matrix.real @ last + 1j * (matrix.imag @ last)
+            self.values += np.real(matrix) @ last + 1j * (np.imag(matrix) @ last)

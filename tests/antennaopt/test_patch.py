@@ -15,7 +15,7 @@ from antennaopt.families import FAMILIES, SPATIAL, families, kind, parameter_of,
 from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
 from antennaopt.run.planning import halved_plan, plan_for
 from antennaopt.solve.port import bandwidth_of, port_of
-from antennaopt.solve.solvers import backend_for, evaluator_of, planner_of
+from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
 from fdtd.errors import ConfigError
 
@@ -86,7 +86,6 @@ def test_the_family_names_its_solver():
     assert evaluator_of("patch").__module__ == "antennaopt.solve.yee"
     assert planner_of("shaped_lens").__module__ == "antennaopt.solve.plan"
     assert evaluator_of("shaped_lens").__module__ == "antennaopt.solve.evaluate"
-    assert backend_for("patch", "auto") == "cpu" and backend_for("shaped_lens", "auto") == "auto"
 
 
 @pytest.mark.parametrize("name", ["feed.inset_gap", "feed.line_width", "feed.offset", "patch.width"])
@@ -174,7 +173,6 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--backend", "cuda"], "--backend cuda: a patch is solved in three dimensions, on the CPU only"),
         (["--extrapolate", "--quiet"], "orders of convergence are of bodies of revolution"),
         (["--cut", "a.cut"], "--cut is of bodies of revolution, and a patch is none"),
         (["--meep", "a.py"], "--meep is of bodies of revolution"),
