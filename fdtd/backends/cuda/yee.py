@@ -109,7 +109,7 @@ class Batch:
     def _set_order(self, running: np.ndarray) -> None:
         """Start blocks for these antennas alone from now on; everything started has finished."""
         self._order = running
-        self._buffers["order"] = self._device.upload(running.astype(np.int32))
+        self._buffers["stepped"] = self._device.upload(running.astype(np.int32))
         addresses = {name: self._device.address(buffer) for name, buffer in self._buffers.items()}
         self._parameters = pack_parameters(self._precision, addresses, PARAMETERS)
         for program in (self._stepper, self._looker):

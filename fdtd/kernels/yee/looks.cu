@@ -9,7 +9,7 @@
 
 extern "C" __global__ void after(int n) {
     __shared__ double partial[AFTER_THREADS];
-    const int antenna = P.order[blockIdx.x];
+    const int antenna = P.stepped[blockIdx.x];
     if (!steps(antenna, n)) return;
     drive(antenna, n, threadIdx.x);
     __syncthreads();  // the sums are of driven fields
@@ -17,7 +17,7 @@ extern "C" __global__ void after(int n) {
 }
 
 extern "C" __global__ void record(int n) {
-    const int antenna = P.order[blockIdx.y], every = count(antenna, RECORD_EVERY);
+    const int antenna = P.stepped[blockIdx.y], every = count(antenna, RECORD_EVERY);
     if (!steps(antenna, n) || (n + 1) % every) return;
     const int size = count(antenna, BOX), row = ((n + 1) / every - 1) % count(antenna, HELD);
     const real *fields = P.fields + start(antenna, FIELDS);
@@ -35,7 +35,7 @@ __device__ inline bool looked_at(int antenna, int n) {
 // part its threads by halves, so the order depends on nothing but the lattice.
 extern "C" __global__ void look_part(int n) {
     __shared__ double partial[LOOK_THREADS];
-    const int antenna = P.order[blockIdx.y];
+    const int antenna = P.stepped[blockIdx.y];
     if (!looked_at(antenna, n)) return;
     const int nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
     const int pitch = count(antenna, PITCH), longest = count(antenna, LONGEST);
@@ -66,11 +66,11 @@ extern "C" __global__ void look_part(int n) {
 }
 
 // Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are in
-// `order`.
+// `P.stepped`.
 extern "C" __global__ void look(int n, int running) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= running) return;
-    const int antenna = P.order[at];
+    const int antenna = P.stepped[at];
     if (!looked_at(antenna, n)) return;
     double now = 0;
     for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[(place)antenna * LOOK_PARTS + part];

@@ -66,7 +66,7 @@ struct Parameters {
     int *active;
     int *taken;
     // Antennas that the host starts blocks for [batch]
-    const int *order;
+    const int *stepped;
 };
 
 __constant__ Parameters P;

@@ -8,7 +8,7 @@
 #define WARP 32
 
 template <int PHASE> __device__ inline void phase(int n) {
-    const int antenna = P.order[blockIdx.y];
+    const int antenna = P.stepped[blockIdx.y];
     if (!steps(antenna, n)) return;
     const int end_x = count(antenna, END_X), end_y = count(antenna, END_Y), end_z = count(antenna, END_Z);
     const int across = (end_x + WARP - 1) / WARP, rows = (end_y + TILE_ROWS - 1) / TILE_ROWS;
