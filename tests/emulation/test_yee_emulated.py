@@ -1,4 +1,4 @@
-"""The kernels of rectilinear lattices, run on the CPU by the emulation, against the oracle and the CPU backend."""
+"""The kernels of rectilinear lattices, run on the CPU by the emulation, against the oracle; and they compile."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from host_device import HostDevice
 
 from fdtd.backends import yee_reference
 from fdtd.backends.cuda import yee
+from fdtd.backends.cuda.device import DryDevice
+from fdtd.backends.cuda.yee_packing import pack
 from fdtd.yee.problem import Problem, Records
 
-sys.path.append(str(Path(__file__).parents[1] / "agreement"))
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("agreement", "compilation")]
+from nvrtc import compile_for
 from test_yee import CASES, random_problem
 
 # Relative to the largest of the final state, of records, of the energy; the issue asks for 1e-12 and 1e-4.
@@ -59,3 +62,20 @@ def test_an_antenna_is_the_same_alone_and_in_a_batch() -> None:
             np.testing.assert_array_equal(getattr(records, name), getattr(alone, name))
         np.testing.assert_array_equal(taken, alone_taken)
     assert together[0][0].steps < 45
+
+
+@pytest.mark.parametrize("capability", [pytest.param(80, marks=pytest.mark.slow), 90])
+@pytest.mark.parametrize("precision", TOLERANCE)
+def test_compiles(precision: str, capability: int) -> None:
+    """What a batch asks a device for, with media that fit in a byte and with more."""
+    problem = random_problem(**CASES["closed"], steps=1)
+    plain = replace(problem.media, permittivity=np.ones_like(problem.media.permittivity))
+    plain = replace(plain, conductivity=np.zeros_like(plain.conductivity))
+    device = DryDevice()
+    for media in (problem.media, plain):
+        yee.Batch(device, [pack(replace(problem, media=media), precision)], precision)
+    assert {"#define NUMBER unsigned char", "#define NUMBER unsigned short"} <= {
+        line for text in device.texts for line in text.splitlines()
+    }
+    for text in device.texts:
+        assert compile_for(text, f"sm_{capability}").startswith(b"\x7fELF")
