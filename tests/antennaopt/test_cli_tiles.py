@@ -136,7 +136,7 @@ def test_a_device_is_asked_for_before_anything_needs_it(call, monkeypatch, argum
     assert says in err
 
 
-@pytest.mark.parametrize("grid", ["5000x10", "300x10"])
+@pytest.mark.parametrize("grid", ["5000x10", "600x10"])
 def test_what_is_refused_names_what_works(call, grid):
     """Where all but one_step are refused no reason sends to another that is."""
     code, out, _ = call("tiles", "--stencil", "bor", "--grid", grid)
