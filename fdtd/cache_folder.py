@@ -1,15 +1,18 @@
-"""Folder of the caches: the user's cache folder, or a private temporary one where that cannot be written."""
+"""Folder of the caches, the user's or a private temporary one where that cannot be written; JSON tables in it."""
 
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 TEMPORARY = "ANTENNAOPT_TEMPORARY_CACHE"
 """Environment variable that this program sets for the processes that it starts: the temporary folder in use."""
@@ -40,6 +43,37 @@ def cache_folder() -> Path:
         flush=True,
     )
     return folder
+
+
+def read_table(file: Path, version: int, name: str) -> dict[str, Any]:
+    """Return the table of that name in a JSON file of a cache; an empty one where there is none of this version."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(data, dict) or data.get("version") != version or not isinstance(data.get(name), dict):
+        return {}
+    return data[name]
+
+
+def write_table(file: Path, version: int, name: str, table: Mapping[str, Any]) -> None:
+    """Write what `read_table` reads, in one step: a reader finds the file of before or of after.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    text = json.dumps({"version": version, name: table}, indent=1, sort_keys=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(part).replace(file)
+    except OSError:
+        Path(part).unlink(missing_ok=True)
+        raise
 
 
 def usual_cache_folder() -> Path | None:

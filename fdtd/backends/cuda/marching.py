@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +25,7 @@ from fdtd.backends.cuda.packing import feed_macros
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.backends.cuda.text import flatten, kernel_digest
-from fdtd.cache_folder import cache_folder
+from fdtd.cache_folder import cache_folder, read_table, write_table
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
 from fdtd.schemes import AnyProblem, Workload
@@ -37,7 +34,7 @@ from fdtd.schemes.machine import Limits, Machine
 from fdtd.schemes.rates import check_pair, predict, workload
 from fdtd.stencils import BOR
 
-_VERSION = 1
+_VERSION, _NAME = 1, "winners"
 _BYTES = {"float32": 4, "float64": 8}
 _STEPS = 48  # of one timing, at least
 _TIMINGS = 3
@@ -208,7 +205,7 @@ def cache_file() -> Path:
 
 def recall(key: str, file: Path) -> Candidate | None:
     """The winner remembered under a key, or None."""
-    entry = _read(file).get(key)
+    entry = read_table(file, _VERSION, _NAME).get(key)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         if isinstance(entry, dict):
             return Candidate(
@@ -219,23 +216,12 @@ def recall(key: str, file: Path) -> Candidate | None:
 
 def remember(key: str, winner: Candidate, rate: float, file: Path) -> None:
     """Add a winner to the cache in one step; a folder that cannot be written leaves it out."""
-    winners = _read(file)
+    winners = read_table(file, _VERSION, _NAME)
     winners[key] = {
         "scheme": winner.scheme, "choice": winner.choice, "predicted": winner.predicted, "cell_steps_per_s": rate,
     }  # fmt: skip
-    text = json.dumps({"version": _VERSION, "winners": winners}, indent=1, sort_keys=True)
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(text)
-                out.flush()
-                os.fsync(out.fileno())
-            Path(part).replace(file)
-        except OSError:
-            Path(part).unlink(missing_ok=True)
-            raise
+        write_table(file, _VERSION, _NAME, winners)
 
 
 def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, float]:
@@ -353,14 +339,3 @@ def _rate(ready: Marching, candidate: Candidate, most_steps: int, wait: Wait) ->
         wait()
         seconds.append(time.perf_counter() - start)
     return ready.cells * steps / statistics.median(seconds)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """What is remembered; nothing where there is no file, or none of this version."""
-    try:
-        data = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("winners"), dict):
-        return {}
-    return data["winners"]

@@ -7,23 +7,19 @@ arithmetic class names them, as another scheme can have other bits.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-import os
 import statistics
-import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from fdtd.backends.cuda.text import kernel_digest
-from fdtd.cache_folder import cache_folder
+from fdtd.cache_folder import cache_folder, read_table, write_table
 from fdtd.schemes.antennas import Scheme
 
-_VERSION = 1
+_VERSION, _NAME = 1, "devices"
 
 
 def pace_file() -> Path:
@@ -58,7 +54,7 @@ def measured_paces(identity: str) -> Mapping[str, float]:
     Args:
         identity: Device, compute capability and driver.
     """
-    found = _read(pace_file()).get(_key(identity), {})
+    found = read_table(pace_file(), _VERSION, _NAME).get(_key(identity), {})
     if not isinstance(found, dict):
         return {}
     return {
@@ -82,26 +78,8 @@ def keep_paces(identity: str, paces: Mapping[str, float]) -> None:
         OSError: The cache cannot be written.
     """
     file = pace_file()
-    devices = _read(file) | {_key(identity): dict(paces)}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump({"version": _VERSION, "devices": devices}, out, indent=1, sort_keys=True)
-        Path(part).replace(file)
-    except OSError:
-        Path(part).unlink(missing_ok=True)
-        raise
+    write_table(file, _VERSION, _NAME, read_table(file, _VERSION, _NAME) | {_key(identity): dict(paces)})
 
 
 def _key(identity: str) -> str:
     return f"{identity}, kernels {kernel_digest()[:12]}"
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """Devices of the cache; none where there is no file, or none of this version."""
-    with contextlib.suppress(OSError, ValueError):
-        data = json.loads(file.read_text("utf-8"))
-        if isinstance(data, dict) and data.get("version") == _VERSION and isinstance(data.get("devices"), dict):
-            return data["devices"]
-    return {}
