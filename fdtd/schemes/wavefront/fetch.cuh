@@ -200,12 +200,6 @@ __device__ inline void record_taps(const Shared &s, const Place &p, int before) 
 #define ROW_HELPER 0
 #define CELL_HELPER (RADIAL_WARPS > 1 ? 1 : 0)
 #define WARM_HELPER (RADIAL_WARPS - 1)
-#ifndef RECORD_HELPER
-#define RECORD_HELPER CELL_HELPER
-#endif
-#ifndef RETURN_HELPER
-#define RETURN_HELPER WARM_HELPER
-#endif
 struct Service {
     RowFetch rows;
     CellStream asked, finished;
@@ -234,9 +228,9 @@ __device__ inline void serve(Service &service, const Passes &passes, const Place
     if (p.helper == ROW_HELPER) ask(service.rows, passes, p, s);
 #if RADIAL_COLUMNS
     if (p.helper == CELL_HELPER) ask(service.asked, passes, p, s);
-    if (p.helper == RETURN_HELPER) give_back(service.finished, passes, p, s);
+    if (p.helper == WARM_HELPER) give_back(service.finished, passes, p, s);
 #endif
-    if (p.helper == RECORD_HELPER) record_taps(s, p, (t & 1) ^ 1);
+    if (p.helper == CELL_HELPER) record_taps(s, p, (t & 1) ^ 1);
     if (p.helper == WARM_HELPER) warm_row(service.warmed, passes, p, s);
     close_copies();
     wait_copies<RING - 2>();
