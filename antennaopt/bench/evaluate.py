@@ -13,7 +13,6 @@ from antennaopt.bench.runner import typical
 from antennaopt.machine import processor_name
 from antennaopt.solve import device
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
-from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.lattices import cell_count, shape_of
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.solvers import evaluator_of, planner_of
@@ -121,7 +120,7 @@ def _timed(
         )
         return {**spent, "rest": time.perf_counter() - start - sum(spent.values())}, outcomes[-1]["steps"]
 
-    solver = evaluate if made.get("solver") != "yee" else evaluator_of(family)
+    solver = evaluator_of(family)
     start = time.perf_counter()
     with ThreadPoolExecutor(BATCHES_AT_A_TIME if backend == "cuda" else 1) as threads:
         solved = list(threads.map(solve, batches))

@@ -30,7 +30,7 @@ def solved(monkeypatch):
             options.stages[name] = options.stages.get(name, 0.0) + seconds
         return [{"status": "ok", "steps": 77}] * len(designs)
 
-    monkeypatch.setattr(bench, "evaluate", evaluate)
+    monkeypatch.setattr(bench, "evaluator_of", lambda family: evaluate)
     monkeypatch.setattr(
         _device,
         "capacity",
