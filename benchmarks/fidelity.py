@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--promote", type=float, default=Ladder.promote)
     parser.add_argument("--finish", type=float, default=Ladder.finish)
     parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former, the defaults before")
-    parser.add_argument("--time-limit", type=float, default=1e9, help="begin with no seed after so many seconds")
+    parser.add_argument("--time-limit", type=float, default=1e9, help="start no seed after this many seconds")
     parser.add_argument("--population", type=int, default=64)
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--algorithm", default="ga")
