@@ -33,7 +33,7 @@ def started(monkeypatch):
         return DaskFarm(
             evaluate,
             family="test",
-            plan=plan,
+            plan={"nr": 20, "nz": 30, **plan},
             backend="cuda",
             cluster=ClusterSettings(workers=workers, dashboard=False),
         )
