@@ -48,8 +48,9 @@ def graded(
     limits += [Span(low=low, high=high, cell=high - low) for low, high in pairwise(ends)]
     planes, smoothest, worst = np.array(ends), np.array(ends), np.inf
     for _ in range(_ROUNDS):
+        every = np.array([(one.low, one.high, one.cell) for one in limits]).T
         parts = [
-            np.array([low]) if number in kept else _share(low, high, limits, growth)
+            np.array([low]) if number in kept else _share(low, high, every, growth)
             for number, (low, high) in enumerate(pairwise(ends))
         ]
         planes = np.concatenate([*parts, ends[-1:]])
@@ -73,13 +74,16 @@ def graded(
     )
 
 
-def _share(low: float, high: float, limits: list[Span], growth: float) -> np.ndarray:
-    """Return planes from `low` up to but without `high`."""
+def _share(low: float, high: float, limits: np.ndarray, growth: float) -> np.ndarray:
+    """Return planes from `low` up to but without `high`; limits are low, high and cell of all spans, (3, spans)."""
     place = np.linspace(low, high, _SAMPLES + 1)
-    wanted = np.full(len(place), np.inf)
-    for span in limits:
-        distance = np.maximum(np.maximum(span.low - place, place - span.high), 0.0)
-        wanted = np.minimum(wanted, span.cell + 0.9 * (growth - 1) * distance)
+    slope = 0.9 * (growth - 1)
+    below, above, cell = limits
+    nearest = np.maximum(np.maximum(below - high, low - above), 0.0)
+    farthest = np.maximum(np.maximum(below - low, high - above), 0.0)
+    near = cell + slope * nearest <= (cell + slope * farthest).min() * (1 + 1e-9)  # others never are the least
+    distance = np.maximum(np.maximum(below[near, None] - place, place - above[near, None]), 0.0)
+    wanted = (cell[near, None] + slope * distance).min(axis=0, initial=np.inf)
     middle = (wanted[1:] + wanted[:-1]) / 2
     count = np.concatenate([[0.0], np.cumsum((high - low) / _SAMPLES / middle)])
     cells = max(1, int(np.ceil(count[-1] - 1e-6)))
