@@ -34,26 +34,37 @@ SCENE = yee.Scene(
 )
 
 
-def of_openems(grid: yee.Grid, folder: Path) -> dict[str, np.ndarray]:
-    """What the other program finds."""
-    corners = [[GROUND[0], GROUND[0], 0.0], [GROUND[1], GROUND[1], HEIGHT]]
-    sheets = [
-        [[GROUND[0], GROUND[0], 0.0], [GROUND[1], GROUND[1], 0.0]],
-        [[PATCH[0][0], PATCH[1][0], HEIGHT], [PATCH[0][1], PATCH[1][1], HEIGHT]],
-    ]
-    x, y = (float(planes[np.abs(planes - at).argmin()]) for planes, at in ((grid.x, FEED), (grid.y, 0.0)))
+def of_openems(
+    scene: yee.Scene, grid: yee.Grid, folder: Path, *, sweep: np.ndarray, width_hz: float, pattern: list[float]
+) -> dict[str, np.ndarray]:
+    """What the other program finds of sheets on one lossless slab with a probe, on the lines of a lattice.
+
+    Args:
+        scene: Of one dielectric block, sheets and a port of a single column.
+        grid: Its planes are the other program's lines; the port stands on the nearest ones.
+        folder: For files.
+        sweep: Frequencies of S11, Hz; the pulse is in their middle.
+        width_hz: Of the pulse.
+        pattern: Frequencies of the far field, Hz.
+    """
+    (slab,), port = scene.blocks, scene.port
+    assert port is not None and slab.material is not None
+    corners = [[span[side] for span in (slab.x, slab.y, slab.z)] for side in (0, 1)]
+    sheets = [[[one.x[side], one.y[side], one.z] for side in (0, 1)] for one in scene.sheets]
+    places = (port.span("x")[0], port.span("y")[0])
+    x, y = (float(planes[np.abs(planes - at).argmin()]) for planes, at in zip(grid.planes, places, strict=False))
     given = {
-        "band_hz": BAND,
-        "width_hz": 2e9,
+        "band_hz": (float(sweep[0]), float(sweep[-1])),
+        "width_hz": width_hz,
         "steps": 60_000,
         "decay_db": -50,
         "lines_m": {axis: planes.tolist() for axis, planes in zip("xyz", grid.planes, strict=True)},
-        "permittivity": 2.2,
+        "permittivity": slab.material.permittivity,
         "substrate_m": corners,
         "sheets_m": sheets,
-        "port_m": [[x, y, 0.0], [x, y, HEIGHT]],
-        "frequencies_hz": SWEEP.tolist(),
-        "pattern_hz": [PATTERN],
+        "port_m": [[x, y, end] for end in port.span("z")],
+        "frequencies_hz": sweep.tolist(),
+        "pattern_hz": pattern,
     }
     (folder / "patch.json").write_text(json.dumps(given))
     script = Path(__file__).with_name("openems_patch.py")
@@ -70,7 +81,8 @@ def test_openems_and_we_agree_on_a_patch(measured: Callable[..., float], tmp_pat
         skip_without("openems", missing())
     grid = yee.layout(SCENE, BAND, cell=0.8e-3, cells_per_wavelength=14, margin=9e-3)
     ours = yee.solve(SCENE, grid, [PATTERN])
-    s11, theirs = ours.reflection(SWEEP), of_openems(grid, tmp_path)
+    s11 = ours.reflection(SWEEP)
+    theirs = of_openems(SCENE, grid, tmp_path, sweep=SWEEP, width_hz=2e9, pattern=[PATTERN])
     resonances = [SWEEP[np.abs(one).argmin()] for one in (s11, theirs["s11"])]
     measured("resonances apart", abs(resonances[0] / resonances[1] - 1), at_most=1e-3)
     measured("S11 apart", np.abs(s11 - theirs["s11"]).max(), at_most=0.026)
