@@ -96,6 +96,7 @@ HOMES = {
     "jinja2": ("antennaopt.report",),
     "shapely": ("antennaopt.report.geometry", "antennaopt.families.making"),
     "trimesh": ("antennaopt.report.geometry",),
+    "gerber_writer": ("antennaopt.report.gerber",),
     "build123d": ("antennaopt.report.geometry",),
     "pydantic": ("antennaopt.experiment",),
     "meep": (),  # GPL: only the scripts that `export --format meep` writes import it, in a process of their own

@@ -41,6 +41,12 @@ geometry_options = options_of(
         metavar="FILE",
         help="Exact solids in mm, metal and dielectrics; needs pip install 'antennaopt[step]'.",
     ),
+    click.option(
+        "--gerber",
+        type=_PATH,
+        metavar="FILE",
+        help="Upper metal of a board (.gbr), mm; FILE_ground.gbr and the board's edge FILE_outline.gbr next to it.",
+    ),
 )
 """Add the options; the command gets them as keyword arguments for `GeometryFiles`."""
 
@@ -72,6 +78,7 @@ class GeometryFiles:
         dxf: Drawing.
         stl: Facets.
         step: Exact solids.
+        gerber: Layers of a board.
     """
 
     outline: Path | None = None
@@ -79,6 +86,7 @@ class GeometryFiles:
     dxf: Path | None = None
     stl: Path | None = None
     step: Path | None = None
+    gerber: Path | None = None
 
     @classmethod
     def of(cls, files: Mapping[str, Any]) -> GeometryFiles:
@@ -101,6 +109,11 @@ class GeometryFiles:
         board = antenna.experiment.kind.board(antenna.design)
         if board is not None:
             return self._of_board(antenna.experiment.family, board)
+        if self.gerber is not None:
+            raise ConfigurationError(
+                f"--gerber {self.gerber} holds flat metal, and a {antenna.experiment.family} has none; use --dxf, "
+                "--stl or --step"
+            )
         section = antenna.experiment.kind.outline(antenna.design)
         found = [path for path in (self.outline, self.dxf, self.step) if path is not None]
         if self.outline is not None and not (section.conductors[1:] or section.dielectrics):
@@ -167,7 +180,8 @@ class GeometryFiles:
         for option, path in (("outline", self.outline), ("profile", self.profile), ("step", self.step)):
             if path is not None:
                 raise ConfigurationError(
-                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf or --stl"
+                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf, --stl or "
+                    "--gerber"
                 )
         found = []
         if self.dxf is not None:
@@ -179,6 +193,10 @@ class GeometryFiles:
             from antennaopt.report.geometry import board_meshes
 
             found += board_meshes(self.stl, board)
+        if self.gerber is not None:
+            from antennaopt.report.gerber import gerber_layers
+
+            found += gerber_layers(self.gerber, board)
         return found
 
     def _write_board(self, board: Board, title: str) -> Iterator[Path]:
@@ -190,6 +208,10 @@ class GeometryFiles:
             from antennaopt.report.geometry import write_board_stl
 
             yield from write_board_stl(self.stl, board)
+        if self.gerber is not None:
+            from antennaopt.report.gerber import write_gerber
+
+            yield from write_gerber(self.gerber, board)
 
 
 def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
@@ -206,7 +228,7 @@ def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
     if option is not None and antenna.experiment.kind.spatial is not None:
         raise ConfigurationError(
             f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
-            "--touchstone, --dxf and --stl"
+            "--touchstone, --dxf, --stl and --gerber"
         )
 
 

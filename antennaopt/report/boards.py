@@ -191,7 +191,7 @@ def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
         space.add_lwpolyline(corners, close=True, dxfattribs={"layer": slab.name})
     for sheet in board.sheets:
         drawing.layers.add(sheet.name, color=8).description = f"metal at z = {sheet.z * MM:.6g} mm"
-        for ring in outlines_of_sheet(sheet):
+        for ring, _ in outlines_of_sheet(sheet):
             space.add_lwpolyline(ring.tolist(), close=True, dxfattribs={"layer": sheet.name})
     drawing.layers.add("port", color=1).description = f"{board.port.what}, {board.port.resistance:g} ohm"
     space.add_point((board.port.x * MM, board.port.y * MM), dxfattribs={"layer": "port"})

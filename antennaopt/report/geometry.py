@@ -71,7 +71,7 @@ def profiles(path: Path, outline: Outline) -> dict[Path, np.ndarray]:
         )
     if len(found) == 1:
         return dict(zip([path], found.values(), strict=True))
-    return {_suffixed(path, name): corners for name, corners in found.items()}
+    return {suffixed(path, name): corners for name, corners in found.items()}
 
 
 def write_profiles(path: Path, outline: Outline) -> list[Path]:
@@ -117,10 +117,11 @@ def _solid_parts(shape: Any) -> MultiPolygon:
 
 def solid_files(path: Path, names: Iterator[str] | list[str]) -> dict[str, Path]:
     """Return the STL file of each region: the metal is in the file itself, `horn_dielectric_1.stl` is next to it."""
-    return {name: path if name == "metal" else _suffixed(path, name) for name in names}
+    return {name: path if name == "metal" else suffixed(path, name) for name in names}
 
 
-def _suffixed(path: Path, name: str) -> Path:
+def suffixed(path: Path, name: str) -> Path:
+    """Return a file next to another: `horn.stl` and `metal` give `horn_metal.stl`."""
     return path.with_name(f"{path.stem}_{name}{path.suffix}")
 
 
@@ -182,16 +183,18 @@ SHEET_MM = 0.035
 """Thickness that a sheet of metal has in an STL file, away from the substrate: that of usual copper."""
 
 
-def outlines_of_sheet(sheet: Sheet) -> list[np.ndarray]:
-    """Return the outlines of a sheet, mm, (corners, 2) each: its rectangles united, holes as rings of their own."""
-    return [ring[:-1] for one in _solid_parts(_union(sheet)).geoms for ring in _rings(one)]
+def outlines_of_sheet(sheet: Sheet) -> list[tuple[np.ndarray, bool]]:
+    """Return the outlines of a sheet, mm, (corners, 2) each, and whether each is that of a hole; the largest first.
 
-
-def _union(sheet: Sheet) -> Any:
-    from shapely import box, union_all
+    The rectangles are united. An outline lies inside a larger one or apart from it.
+    """
+    from shapely import Polygon, box, union_all
 
     corners = (np.array([one.x[0], one.y[0], one.x[1], one.y[1]]) * MM for one in sheet.rectangles)
-    return union_all([box(*np.round(one, _PICOMETRE).tolist()) for one in corners], grid_size=_GRID_MM)
+    metal = union_all([box(*np.round(one, _PICOMETRE).tolist()) for one in corners], grid_size=_GRID_MM)
+    rings = [(ring, place > 0) for one in _solid_parts(metal).geoms for place, ring in enumerate(_rings(one))]
+    rings.sort(key=lambda item: -Polygon(item[0]).area)
+    return [(ring[:-1], hole) for ring, hole in rings]
 
 
 def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:

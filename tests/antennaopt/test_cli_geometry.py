@@ -60,6 +60,7 @@ def test_an_antenna_of_a_run(call, small_run, tmp_path):
     [
         ("lens.toml --dxf d.png", "--dxf d.png has no known ending; use .dxf"),
         ("lens.toml --stl s.obj", "--stl s.obj has no known ending; use .stl"),
+        ("lens.toml --gerber g.gbr", "--gerber g.gbr holds flat metal, and a shaped_lens has none; use --dxf"),
         ("lens.toml --profile p.txt", "--profile p.txt has no known ending; use .csv"),
         ("lens.toml --step s.iges", "--step s.iges has no known ending; use one of .step, .stp"),
         ("guide.toml --profile p.csv", "the antenna is its feed alone"),
@@ -77,5 +78,13 @@ def test_refused_in_one_line_before_solving(call, tmp_path, command, arguments, 
 def test_help_teaches(call, command):
     code, out, _ = call(command, "--help")
     assert code == 0
-    for option in ("--outline FILE", "--profile FILE", "--dxf FILE", "--stl FILE", "--step FILE", "antennaopt[step]"):
+    for option in (
+        "--outline FILE",
+        "--profile FILE",
+        "--dxf FILE",
+        "--stl FILE",
+        "--step FILE",
+        "--gerber FILE",
+        "antennaopt[step]",
+    ):
         assert option in out

@@ -109,7 +109,7 @@ def test_every_command_explains_itself_with_an_example(call, command):
         (
             ["export", "."],
             "name at least one of --toml, --csv, --touchstone, --cut, --sph, --ffs, --ffe, --msi, --netcdf, --outline, "
-            "--profile, --dxf, --stl, --step, --meep, --openems, --format",
+            "--profile, --dxf, --stl, --step, --gerber, --meep, --openems, --format",
         ),
         (["export", "guide.toml", "--format", "hfss"], "--format hfss is not known; use one of meep"),
         (["export", "guide.toml", "--format", "meep", "--individual", "best"], "goes with a run folder"),
