@@ -298,10 +298,14 @@ class EvolutionSettings:
         )
 
     @property
+    def passed(self) -> int:
+        """Individuals that pass to the next generation without a new evaluation."""
+        return self.elites if ALGORITHMS[self.algorithm].keeps_elites else 0
+
+    @property
     def most_evaluations(self) -> int:
         """Evaluations at most, if no generation holds duplicates and no stop but `stop.evaluations` comes first."""
-        passed = self.elites if ALGORITHMS[self.algorithm].keeps_elites else 0
-        planned = self.population + (self.generations - 1) * (self.population - passed)
+        planned = self.population + (self.generations - 1) * (self.population - self.passed)
         return planned if self.stop.evaluations is None else min(planned, self.stop.evaluations)
 
     @property
@@ -353,15 +357,22 @@ class Ladder:
         """Return when a level ends, of when the run does."""
         return stop.shortened(self.finish, self.levels - 1 - level)
 
+    def promoted(self, distinct: int, settings: EvolutionSettings) -> int:
+        """Return how many of a level's distinct individuals the next one begins with, at most."""
+        return min(max(round(self.promote * distinct), settings.elites, 2), settings.population)
+
     def budget(self, settings: EvolutionSettings) -> list[int]:
         """Return the evaluations of each level, at most, the coarsest first."""
-        counts, before, plain = [], 0, settings.before_polish
+        counts: list[int] = []
+        first, plain = 0, settings.before_polish
         for level in range(self.levels):
-            ends = {"generations": self.generations(plain.generations, level), "stop": self.stop(plain.stop, level)}
-            part = settings if level == self.levels - 1 else replace(plain, **ends)
-            most = part.most_evaluations
-            counts.append(most - before)
-            before = most
+            finest = level == self.levels - 1
+            last = settings.generations if finest else self.generations(plain.generations, level)
+            begins = self.promoted(counts[-1], settings) if level else settings.population
+            most = begins + (last - first - 1) * (settings.population - settings.passed)
+            stop = settings.stop if finest else self.stop(plain.stop, level)
+            counts.append(most if stop.evaluations is None else min(most, stop.evaluations - sum(counts)))
+            first = last
         return counts
 
 

@@ -195,14 +195,14 @@ def _cost(
     """
     from antennaopt.farm.clusters import ClusterSettings, description
     from antennaopt.farm.security import security_for
-    from antennaopt.run.planning import estimate, grid_lines
+    from antennaopt.run.planning import estimate, grid_lines, most_evaluations
 
     settings = ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure)
     if settings.kind == "local":
         return estimate(experiment, backend=backend).lines()
     lines = [
         *grid_lines(plan),
-        f"evaluations  at most {experiment.evolution.settings.most_evaluations}",
+        f"evaluations  at most {most_evaluations(experiment, plan)}",
     ]
     if settings.kind == "address":
         security_for(str(settings.address), settings.tls, insecure=insecure)

@@ -88,11 +88,11 @@ def describe(experiment: Experiment) -> list[str]:
         )
     if not experiment.objectives:
         return [*lines, "not ready    antennaopt run needs an [[objective]]"]
-    most = evolution.settings.most_evaluations
+    levels = levels_of(experiment, grid)
+    most = sum(count for _, count in levels) or evolution.settings.most_evaluations
     chosen = f" (auto: {evolution.chosen})" if evolution.chosen else ""
     search = f"{evolution.algorithm}{chosen}, population {evolution.population}, {evolution.generations} generations"
     lines.append(f"search       {search}, at most {most} antennas")
-    levels = levels_of(experiment, grid)
     lines += level_lines([one for one, _ in levels], [count for _, count in levels])
     if experiment.fidelity is not None and experiment.fidelity.is_measured:
         lines += measured_lines(coarser_plans_for(experiment, grid))

@@ -280,7 +280,7 @@ def estimate(
     for name, batch, count in _kinds(plan, backend, ClusterSettings.of(experiment.cluster)):
         step, rest = _calibrate(solve, experiment.family, [middle] * batch, plan, name)
         timed.append(_Timed(backend=name, workers=workers or count, step=step, rest=rest))
-    evaluations = experiment.evolution.settings.most_evaluations
+    evaluations = most_evaluations(experiment, plan)
     finer = halved_plan(experiment, plan) if experiment.certificate.mode != "off" else None
     certified = min(HALL_OF_FAME_SIZE, evaluations) if finer else 0
     cells = cell_count(plan)
@@ -318,6 +318,11 @@ def levels_of(experiment: Experiment, plan: Mapping[str, Any]) -> list[tuple[Map
     ladder = ladder_of(experiment, [one["cell"] for one in plans])
     counts = ladder.budget(experiment.evolution.settings) if ladder else []
     return list(zip(plans, counts, strict=True))
+
+
+def most_evaluations(experiment: Experiment, plan: Mapping[str, Any]) -> int:
+    """Return the evaluations of a search, at most: of all levels that its file lists."""
+    return sum(count for _, count in levels_of(experiment, plan)) or experiment.evolution.settings.most_evaluations
 
 
 @dataclass(frozen=True, kw_only=True)

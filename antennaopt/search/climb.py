@@ -115,8 +115,7 @@ class Climb:
 
     def promoted(self) -> list[Made]:
         """Return the best share of this level's individuals, the best first, at most a population."""
-        few = min(max(round(self._ladder.promote * self.distinct), self._settings.elites, 2), len(self._best))
-        chosen = self._best[:few] or [*self._best]
+        chosen = self._best[: self._ladder.promoted(self.distinct, self._settings)]
         return [(one.candidate.genome, (one.candidate.individual,), PROMOTED) for one in chosen]
 
     def state(self) -> dict[str, Any]:

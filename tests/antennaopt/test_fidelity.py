@@ -191,6 +191,25 @@ def test_the_budget_of_evaluations_is_kept_and_leaves_the_finish_its_share(tmp_p
     assert done.best.individual in set(rows.loc[rows["level"] == 1, "individual"])
 
 
+@pytest.mark.parametrize("algorithm", ["ga", "cmaes", "de", "random"])
+@pytest.mark.parametrize("changes", [{}, {"elites": 3}, {"polish": True}, {"stop": Stop(evaluations=71, goals=False)}])
+def test_the_announced_antennas_of_each_level_are_those_that_are_solved(algorithm, changes):
+    """Real genes, so that no genome comes twice; a promoted population has no elites, so all of it is solved.
+
+    `de` has a child for each of its population, and keeps as many as were promoted.
+    """
+    genes = [SimpleNamespace(name=f"x.{place}", low=0.0, high=1.0, kind="real", choices=()) for place in range(4)]
+    about = {"algorithm": algorithm, "population": 8, "generations": 16, "stop": Stop(goals=False), **changes}
+    settings, ladder = EvolutionSettings(**about), Ladder(cells=(3 * FINE, COARSE, FINE), promote=0.2, finish=0.2)
+    one, solved_at = new_search(settings, genes, 3, ladder=ladder), [0, 0, 0]
+    while one.stopped() is None:
+        asked = one.ask()
+        found = one.tell([Result(individual=each.individual, shortfalls=(sum(each.genome),)) for each in asked])
+        solved_at[one.level_of(asked[0].generation)] += sum(not each.cached for each in found)
+    budget = ladder.budget(settings)
+    assert solved_at == budget or (algorithm == "de" and solved_at[:2] == budget[:2] and solved_at[2] < budget[2])
+
+
 def test_goals_met_on_coarse_cells_end_that_level_and_not_the_run(tmp_path):
     done = carried_out(tmp_path, objective=[{"metric": "directivity_dbi", "at_least": 18.9}], seed=5)
     rows = rows_of(done)
