@@ -135,10 +135,12 @@ class HuygensBox:
 
     def _own(self, spectrum: np.ndarray, k: float, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n, m = (np.zeros((3, directions.shape[1]), dtype=complex) for _ in range(2))
+        phases = _Phases(k, directions)
         for patch in self._patches:
-            b, c = patch.along
-            phase_b = np.exp(1j * k * np.outer(directions[b], patch.places[0]))
-            phase_c = np.exp(1j * k * np.outer(directions[c], patch.places[1]))
+            first = int(phases.distinct(patch.along[1]) < phases.distinct(patch.along[0]))  # summed over at once
+            few, which = phases.along(patch.along[first], patch.places[first])
+            many, each = phases.along(patch.along[1 - first], patch.places[1 - first])
+            every = many[each]
             normal = k * directions[patch.axis]
             scale = 1 / np.sqrt(np.cos(normal * patch.cell / 2))
             for out, (to, sign), part, place in (
@@ -146,9 +148,33 @@ class HuygensBox:
                 (m, patch.m, patch.electric, patch.place_m),
             ):
                 values = patch.weights * spectrum[part].reshape(patch.weights.shape)
-                summed = ((phase_b @ values) * phase_c).sum(axis=1)
+                summed = np.einsum("dc,dc->d", (few @ (values.T if first else values))[which], every)
                 out[to] += sign * scale * np.exp(1j * normal * place) * summed
         return n, m
+
+
+class _Phases:
+    """Factors exp(jk r.d) along one axis at a time, each made once; d are the directions, (3, directions).
+
+    Directions on a sphere or on cuts have few different z, so that what is summed along z first is summed for these.
+    """
+
+    def __init__(self, k: float, directions: np.ndarray) -> None:
+        self._k = k
+        self._distinct = [np.unique(one, return_inverse=True) for one in directions]
+        self._made: dict[tuple[int, bytes], np.ndarray] = {}
+
+    def distinct(self, axis: int) -> int:
+        """Return how many different components along an axis there are."""
+        return len(self._distinct[axis][0])
+
+    def along(self, axis: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factors of the different components, (distinct, places), and which is each direction's."""
+        components, which = self._distinct[axis]
+        key = (axis, places.tobytes())
+        if key not in self._made:
+            self._made[key] = np.exp(1j * self._k * np.outer(components, places))
+        return self._made[key], which
 
 
 def _face(

@@ -46,13 +46,15 @@ def graded(
     kept = {ends.index(low) for low, _ in whole}
     limits = list(spans)
     limits += [Span(low=low, high=high, cell=high - low) for low, high in pairwise(ends)]
+    places = np.array([np.linspace(low, high, _SAMPLES + 1) for low, high in pairwise(ends)])
+    wanted, parts = np.full(places.shape, np.inf), [np.array([low]) for low in ends[:-1]]
     planes, smoothest, worst = np.array(ends), np.array(ends), np.inf
     for _ in range(_ROUNDS):
-        every = np.array([(one.low, one.high, one.cell) for one in limits]).T
-        parts = [
-            np.array([low]) if number in kept else _share(low, high, every, growth)
-            for number, (low, high) in enumerate(pairwise(ends))
-        ]
+        lower = np.minimum(wanted, _wanted(places, limits, growth))  # least of all rounds
+        for number in np.nonzero((lower < wanted).any(axis=1))[0]:
+            if number not in kept:
+                parts[number] = _share(places[number], lower[number])
+        wanted, limits = lower, []
         planes = np.concatenate([*parts, ends[-1:]])
         cells = np.diff(planes)
         ratios = np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:])
@@ -74,16 +76,18 @@ def graded(
     )
 
 
-def _share(low: float, high: float, limits: np.ndarray, growth: float) -> np.ndarray:
-    """Return planes from `low` up to but without `high`; limits are low, high and cell of all spans, (3, spans)."""
-    place = np.linspace(low, high, _SAMPLES + 1)
-    slope = 0.9 * (growth - 1)
-    below, above, cell = limits
-    nearest = np.maximum(np.maximum(below - high, low - above), 0.0)
-    farthest = np.maximum(np.maximum(below - low, high - above), 0.0)
-    near = cell + slope * nearest <= (cell + slope * farthest).min() * (1 + 1e-9)  # others never are the least
-    distance = np.maximum(np.maximum(below[near, None] - place, place - above[near, None]), 0.0)
-    wanted = (cell[near, None] + slope * distance).min(axis=0, initial=np.inf)
+def _wanted(places: np.ndarray, limits: list[Span], growth: float) -> np.ndarray:
+    """Return the largest cell at places, (intervals, samples), that all of the limits allow."""
+    slope, found = 0.9 * (growth - 1), np.full(places.shape, np.inf)
+    for one in limits:
+        distance = np.maximum(np.maximum(one.low - places, places - one.high), 0.0)
+        np.minimum(found, one.cell + slope * distance, out=found)
+    return found
+
+
+def _share(place: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return planes from the first of equally spaced places up to but without the last, by the cell at each."""
+    low, high = place[0], place[-1]
     middle = (wanted[1:] + wanted[:-1]) / 2
     count = np.concatenate([[0.0], np.cumsum((high - low) / _SAMPLES / middle)])
     cells = max(1, int(np.ceil(count[-1] - 1e-6)))
