@@ -118,6 +118,21 @@ def test_the_patch_of_sheen_resonates_where_the_paper_has_it():
     assert frequencies[~lower][level[~lower].argmin()] == pytest.approx(10e9, rel=0.025)
 
 
+def test_a_few_of_ten_thousand_patches(tmp_path):
+    """The file for a device, cut down to one generation of three, runs to its end on a CPU."""
+    file = Path(__file__).parents[2] / "experiments" / "ten_thousand_patches.toml"
+    text = changed(
+        ("population = 1024", "population = 3"), ("generations = 10", "generations = 1"), text=file.read_text()
+    )
+    few = changed(("decay_db = 40", "decay_db = 25"), text=text)
+    (tmp_path / "few.toml").write_text(few)
+    experiment = load_experiment(tmp_path / "few.toml")
+    assert load_experiment(file).evolution.stop.evaluations == 10_000
+    summary = run(experiment, root=tmp_path / "out", source=few, farm=serial, cache="off")
+    rows = load(summary.folder)
+    assert len(rows) == 3 and (rows["status"] == "ok").sum() >= 2
+
+
 def serial(experiment, *, plan, backend, scheduler=None, evaluate=None):
     solve = evaluate or evaluator_of(experiment.family)
     return SerialFarm(solve, family=experiment.family, plan=plan, backend=backend)
