@@ -28,7 +28,7 @@ PACKAGES = ("fdtd", "antennaopt")
 # Lower ranks may not import higher ones; within a rank only itself.
 RANKS = {
     "fdtd": (
-        ("errors", "arrays", "cache_folder"),
+        ("errors", "arrays", "cache_folder", "side_by_side"),
         ("stencils",),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
@@ -50,6 +50,7 @@ RANKS = {
         ("axisymmetric.modes",),
         ("axisymmetric.solutions", "planar.scattering", "yee.simulation"),
         ("axisymmetric.simulation",),
+        ("axisymmetric.rehearsal",),
     ),
     "antennaopt": (
         ("errors",),

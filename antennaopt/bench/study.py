@@ -197,7 +197,13 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
     with tempfile.TemporaryDirectory(prefix="antennaopt-bench-") as root:
         stages = Path(root) / "stages"
         stages.mkdir()
-        about: dict[str, Any] = {"plan": plan, "evaluate": evaluate, "backend": backend, "cache": "off"}
+        about: dict[str, Any] = {
+            "plan": plan,
+            "evaluate": evaluate,
+            "backend": backend,
+            "cache": "off",
+            "rehearse": True,
+        }
         with _noting(str(stages)) as sampler:
             summary = run(experiment, root=root, progress=marks, **about)
         ended = time.time()

@@ -16,6 +16,7 @@ from antennaopt.run.levels import choose, plans_of
 from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
+from antennaopt.run.rehearsal import rehearse
 from antennaopt.run.session import Session, Workplace, is_mixed
 from antennaopt.run.summary import RunSummary
 from antennaopt.search.objectives import Ranking
@@ -95,6 +96,7 @@ class Options(TypedDict, total=False):
     farm: OpenFarm
     report: bool
     cache: Path | str | None
+    rehearse: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +112,8 @@ class Means:
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
         cache: Folder of the evaluation cache, or `off`; as environment and experiment say when None.
+        rehearse: Whether workers with devices prepare for the study before its first batch, also with an `evaluate`
+            of one's own, which must solve by FDTD then.
     """
 
     scheduler: str | None = None
@@ -120,6 +124,7 @@ class Means:
     farm: OpenFarm = open_farm
     report: bool = True
     cache: Path | str | None = None
+    rehearse: bool = False
 
     @contextmanager
     def workplace(
@@ -144,6 +149,8 @@ class Means:
             ) as workers,
             self._open_cache(experiment) as evaluations,
         ):
+            if self.evaluate is None or self.rehearse:
+                rehearse(experiment, workers, plan, known=evaluations is not None)
             yield Workplace(farm=workers, cache=evaluations, backend=backend, plan=plan, progress=told)
 
     def _open_cache(self, experiment: Experiment) -> AbstractContextManager[EvaluationCache | None]:

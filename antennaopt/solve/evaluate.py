@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.families import kind, stack
+from antennaopt.families import Family, kind, stack
 from antennaopt.metrics import METRICS, Quantities
 from antennaopt.solve.certificate import DECAY_DB, left_over
 from antennaopt.solve.cuts import from_behind, normalised
@@ -21,12 +21,13 @@ from antennaopt.solve.planes import modes_at
 from antennaopt.solve.recognition import Recognition
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE
+from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
 from fdtd.farfield import decibels, directivity
 
-_SWEEP_POINTS = 41
+SWEEP_POINTS = 41
 _AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch
 
 
@@ -85,9 +86,7 @@ def evaluate(
         spent: dict[str, float] = {}
         snapshots = frames_wanted(solver.layout) if film and first == 0 else None
         start = time.perf_counter()
-        scene = drawn.scene(stack([designs[place] for place in places]))
-        if solver.layout.own_feeds and "feed.permittivity" in designs[0]:  # also where all of a batch have air
-            scene = replace(scene, same_metal=False, embedded=True)
+        scene = scene_of(solver, drawn, [designs[place] for place in places])
         solutions = solve(
             solver.layout,
             scene,
@@ -96,7 +95,7 @@ def evaluate(
             threads=options.threads,
             keep=Keep(
                 fields=fields,
-                sweep=_SWEEP_POINTS if fields else 0,
+                sweep=SWEEP_POINTS if fields else 0,
                 snapshots=snapshots,
                 losses=solver.losses,
                 modes=solver.modes,
@@ -120,6 +119,14 @@ def evaluate(
             for name, value in spent.items():
                 options.stages[name] = options.stages.get(name, 0.0) + value
     return [outcomes[place] for place in range(len(designs))]
+
+
+def scene_of(solver: SolverPlan, drawn: Family, designs: Sequence[Mapping[str, float]]) -> Scene:
+    """Return the scene of a batch of designs that can be built."""
+    scene = drawn.scene(stack(designs))
+    if solver.layout.own_feeds and "feed.permittivity" in designs[0]:  # also where all of a batch have air
+        scene = replace(scene, same_metal=False, embedded=True)
+    return scene
 
 
 def _sound(layout: Layout, solutions: Sequence[Solution]) -> list[bool]:

@@ -26,7 +26,7 @@ from fdtd.backends import ARRAYS, BACKENDS
 
 __all__ = ["Hooks", "Keep", "Solution", "fill", "pose", "solve"]
 
-_PREPARING = threading.Lock()
+PREPARING = threading.Lock()
 """Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
 
 
@@ -225,7 +225,7 @@ def solve(
     """
     with backends.ahead(backend):
         called = time.perf_counter()
-        with _PREPARING:
+        with PREPARING:
             marks = [time.perf_counter()]
             media = fill(layout, scene, ARRAYS[backend]())
             guides = Guides.of(layout, scene, keep.modes) if keep.modes else None
@@ -234,7 +234,7 @@ def solve(
                 media, guides = media.of(places), guides and guides.chosen(places)
                 if media.batch == 0:
                     return []
-            problem, feeds = pose(layout, media, _map(layout, media, keep), keep.snapshots)
+            problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots)
         marks.append(time.perf_counter())
         records = BACKENDS[backend](problem, precision, threads, hooks.watch)
         marks.append(time.perf_counter())
@@ -254,7 +254,7 @@ def solve(
         return solved
 
 
-def _map(layout: Layout, media: Media, keep: Keep) -> FieldMap | None:
+def field_map_of(layout: Layout, media: Media, keep: Keep) -> FieldMap | None:
     """Return the box of cells whose field is needed: everything for a picture, the lossy bodies for the power lost.
 
     Those stand within the contour, on the feed as a rule; and the guides in which modes are measured. The box is the

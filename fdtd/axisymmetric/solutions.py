@@ -16,15 +16,13 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.arrays import kept, library, on_host
-from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
-from fdtd.axisymmetric.monitors import HuygensContour, Snapshots
+from fdtd.axisymmetric.monitors import Snapshots
 from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.farfield import polar_weights
-from fdtd.farfield.axisymmetric import FarFieldTransform, contour_power
-from fdtd.farfield.cuts import equal_angles
+from fdtd.farfield.axisymmetric import contour_power, transform
 
 _TOGETHER = 32  # antennas of a device's records that are transformed at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
@@ -75,14 +73,6 @@ class Solution:
     snapshots: np.ndarray | None = None
 
 
-@lru_cache(maxsize=4)
-def _transform(
-    grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...], intervals: int
-) -> FarFieldTransform:
-    """Built once for all batches on a lattice."""
-    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(equal_angles(intervals)))
-
-
 @lru_cache(maxsize=32)
 def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
     """cos(wt), then -sin(wt), (2 F, samples), in an array library; a device keeps them from batch to batch."""
@@ -122,7 +112,7 @@ class _FeedPort:
 
 
 class _Answers:
-    """Turns rows of `_figures` into solutions; what depends on a feed and the frequencies alone is computed once."""
+    """Turns rows of `figures` into solutions; what depends on a feed and the frequencies alone is computed once."""
 
     def __init__(
         self, layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, band: np.ndarray,
@@ -192,7 +182,7 @@ def solutions(
     groups = [slice(first, min(first + many, batch)) for first in range(0, batch, many)]
     # Everything is started before anything is waited for.
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
-    kept = [_figures(layout, problem, records, group, band, losses=losses) for group in groups]
+    kept = [figures(layout, problem, records, group, band, losses=losses) for group in groups]
     rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
     answers = _Answers(layout, problem, feeds, records, band, fields=fields)
     found = [answers.one(index, row) for index, row in enumerate(rows)]
@@ -200,7 +190,7 @@ def solutions(
         ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
         if ringing:
             faded = [
-                on_host(_figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
+                on_host(figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
             ]
             for index in ringing:
                 late, early = (answers.one(index, rows[index - group.start]) for rows in faded)
@@ -255,7 +245,7 @@ def _change(early: Solution, late: Solution) -> float:
     return float((_UNSEEN * np.max(parts)) ** 2)
 
 
-def _figures(
+def figures(
     layout: Layout, problem: Problem, records: Records, group: slice, band: np.ndarray, *, losses: bool,
     fade: float = 0.0,
 ) -> Any:  # fmt: skip
@@ -279,7 +269,7 @@ def _figures(
     for (_, component), where in layout.contour.sections().items():
         if component.startswith("h"):
             spectrum[..., where] *= later
-    a, b = _transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
+    a, b = transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
     through = contour_power(layout.contour, spectrum)
     lost = _dissipated(problem, records, group) if losses else None
     if lost is None:

@@ -58,6 +58,14 @@ def ahead(backend: str) -> AbstractContextManager[None]:
     return cuda.device().ahead()
 
 
+def rehearse(backend: str, problem: Problem, precision: str) -> None:
+    """Have a device's kernels compiled and loaded that step problems like this one; nothing on the host."""
+    if backend == "cuda":
+        from fdtd.backends import cuda
+
+        cuda.rehearse(problem, precision)
+
+
 ARRAYS: dict[str, Callable[[], Any]] = {"cpu": _host_arrays, "cuda": _device_arrays, "reference": _host_arrays}
 """Library of the arrays that a backend takes media in."""
 

@@ -23,7 +23,9 @@ References:
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from scipy.special import jv
 from fdtd.arrays import kept, library
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.monitors import HuygensContour
+from fdtd.farfield.cuts import equal_angles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +145,31 @@ class FarFieldTransform:
         columns = np.moveaxis(spectrum.reshape(-1, frequencies, size), 0, -1)
         field = np.moveaxis(self._copies[xp] @ columns, -1, 0).reshape(*spectrum.shape[:-1], 2, angles)
         return field[..., 0, :], field[..., 1, :]
+
+
+_BUILDING = threading.Lock()  # of two threads that need the same transform one builds it
+
+
+@lru_cache(maxsize=4)
+def _built(
+    grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...], intervals: int
+) -> FarFieldTransform:
+    return FarFieldTransform(grid, contour, np.array(frequencies), np.deg2rad(equal_angles(intervals)))
+
+
+def transform(
+    grid: AxisymmetricGrid, contour: HuygensContour, frequencies: tuple[float, ...], intervals: int
+) -> FarFieldTransform:
+    """Return the transform to equal angles, built once for all batches on a lattice.
+
+    Args:
+        grid: The lattice.
+        contour: Where the samples stand.
+        frequencies: Hz.
+        intervals: Number of equal steps from 0 to 180 degrees.
+    """
+    with _BUILDING:
+        return _built(grid, contour, frequencies, intervals)
 
 
 def contour_power(contour: HuygensContour, spectrum: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.ports import GuideMode
 from fdtd.axisymmetric.problem import Problem, Records
-from fdtd.axisymmetric.simulation import Keep, _map, fill, pose
+from fdtd.axisymmetric.simulation import Keep, field_map_of, fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu
 
@@ -39,7 +39,7 @@ def solved() -> tuple[Layout, Problem, GuideMode, Records]:
         layout,
         FAMILIES["hemispherical_lens"].scene(stack([DESIGN | {"lens.permittivity": one} for one in PERMITTIVITIES])),
     )
-    problem, mode = pose(layout, media, _map(layout, media, Keep()))
+    problem, mode = pose(layout, media, field_map_of(layout, media, Keep()))
     return layout, problem, mode, cpu.run(problem, precision="float64")
 
 

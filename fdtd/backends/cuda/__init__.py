@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ import numpy as np
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cuda.device import CudaDevice, Device
 from fdtd.backends.cuda.paces import measured_paces, paced
-from fdtd.backends.cuda.stepping import Batch
+from fdtd.backends.cuda.stepping import Batch, texts
 from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES, Scheme
 from fdtd.schemes.machine import Limits
+from fdtd.side_by_side import side_by_side
 
 _PRECISIONS = ("float32", "float64")
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
@@ -145,6 +146,29 @@ def run(
             _march(batch, problem, watch, lambda: where.apart(place, PLACES.rank(place)))
             records = batch.records()  # waits for the end
         return replace(records, seconds=seconds[0])
+
+
+def rehearse(problem: Problem, precision: str, places: int = 2, on: Device | None = None) -> None:
+    """Compile and load what `run` takes for problems like this one; nothing is stepped, and no place is taken.
+
+    Args:
+        problem: Of an antenna, as `run` gets it.
+        precision: "float32" or "float64".
+        places: Of batches that will be stepped at the same time.
+        on: Where; the CUDA device if None.
+
+    Raises:
+        DeviceError, KernelBuildError, Unsuitable: As `run`.
+    """
+    where = device() if on is None else on
+    made = SCHEMES[choose(problem, precision, where.limits, paces_of(where))[0]](problem, precision, where.limits)
+
+    def programs(text: str) -> None:
+        for place in range(places):
+            where.program(text, place)
+
+    compiled = [partial(programs, text) for text in texts(problem, made, precision)]
+    side_by_side(*compiled, partial(Batch, where, problem, made, precision))
 
 
 def _march(

@@ -184,9 +184,15 @@ class CudaDevice:
         self._cupy.cuda.Device().synchronize()
 
     def program(self, text: str, place: int = 0) -> CudaProgram:
-        """Compile a flattened text, or take it from CuPy's cache; equal texts share a module there."""
-        with _COMPILING:
-            return CudaProgram(self._cupy, f"{text}// place {place}\n" if place else text, self.limits)
+        """Compile a flattened text, or take it from CuPy's cache; equal texts share a module there.
+
+        Other texts are compiled at the same time where other threads ask for them. Of two threads with the same text
+        one compiles and the other finds it done.
+        """
+        with _LOCKS:
+            lock = _COMPILING.setdefault(text, threading.Lock())
+        with lock:
+            return CudaProgram(self._cupy, text, self.limits, place)
 
     @contextmanager
     def apart(self, place: int, rank: int) -> Iterator[None]:
@@ -219,10 +225,12 @@ _RANKS = 3  # priorities of batches; with that of all else no more than a device
 _PORTABLE_CLUSTER = 8  # blocks; larger clusters need the kernel's consent
 _NON_PORTABLE_CLUSTERS = 14  # CUfunction_attribute
 
-_COMPILING = threading.Lock()  # of two threads with the same text, one compiles and the other finds it done
+_COMPILING: dict[str, threading.Lock] = {}  # by text
+_LOCKS = threading.Lock()  # of that table
 
-# CuPy keeps one module, and so one constant memory, for equal texts: what was last copied there, by text.
-_LAST_PARAMETERS: dict[str, bytes] = {}
+# CuPy keeps one module, and so one constant memory, for equal texts: what was last copied there, by its address.
+_LAST_PARAMETERS: dict[int, bytes] = {}
+_OWNERS: dict[int, str] = {}  # text and place that a constant memory belongs to, by its address
 
 
 def _first_error(log: str) -> str:
@@ -232,32 +240,43 @@ def _first_error(log: str) -> str:
 
 
 class CudaProgram:
-    """A compiled module.
+    """A compiled module of a place, whose constant memory no other place has.
+
+    Places 0 and 1 load the same machine code: an empty list of C++ names is another entry in CuPy's table of modules,
+    and the same one in its cache of compiled texts. Where it is not, and for further places, the text gets a comment.
 
     Raises:
         KernelBuildError: The text does not compile for this device.
     """
 
-    def __init__(self, cupy: Any, text: str, limits: Limits) -> None:
-        self._cupy = cupy
-        self._module = cupy.RawModule(code=text, options=("-std=c++17", "--extra-device-vectorization"))
+    def __init__(self, cupy: Any, text: str, limits: Limits, place: int = 0) -> None:
+        self._cupy, self._limits = cupy, limits
+        self._kernels: dict[str, Any] = {}
+        own = f"{text}// place {place}\n" if place else text
+        self._load(own if place > 1 else text, **({"name_expressions": ()} if place == 1 else {}))
+        owner = _OWNERS.setdefault(self._address, own)
+        if owner != own:
+            self._load(own)
+
+    def _load(self, text: str, **apart: Any) -> None:
+        """Compile a text, or take it from CuPy's cache, and load it."""
+        self._module = self._cupy.RawModule(code=text, options=("-std=c++17", "--extra-device-vectorization"), **apart)
         try:
             self._module.compile()
-        except cupy.cuda.compiler.CompileException as error:
+        except self._cupy.cuda.compiler.CompileException as error:
             raise KernelBuildError(
-                f"a kernel does not compile for sm_{limits.capability} ({_first_error(str(error))}); a newer CuPy may "
-                "know this card (`antennaopt doctor` shows what is there), or use --backend cpu"
+                f"a kernel does not compile for sm_{self._limits.capability} ({_first_error(str(error))}); a newer "
+                "CuPy may know this card (`antennaopt doctor` shows what is there), or use --backend cpu"
             ) from error
-        self._text, self._limits = text, limits
         self._parameters = self._module.get_global("P")
-        self._kernels: dict[str, Any] = {}
+        self._address = int(self._parameters.ptr)
 
     def set_parameters(self, data: bytes) -> None:
         """Copy the structure into the kernels' constant memory."""
-        if _LAST_PARAMETERS.get(self._text) != data:
+        if _LAST_PARAMETERS.get(self._address) != data:
             host = np.frombuffer(data, np.uint8)
             self._parameters.copy_from_host(host.ctypes.data, host.nbytes)
-            _LAST_PARAMETERS[self._text] = data
+            _LAST_PARAMETERS[self._address] = data
 
     def launch(
         self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1

@@ -26,6 +26,12 @@ _OF_ANTENNAS = (
 _DOUBLED = ("fields", "radial_psi", "axial_psi")
 
 
+def texts(problem: Problem, scheme: Scheme, precision: str) -> tuple[str, str]:
+    """Return the flattened texts that step a batch and that look at it."""
+    settings = {"REAL": {"float32": "float", "float64": "double"}[precision]} | feed_macros(problem)
+    return flatten(scheme.text, settings | scheme.macros), flatten("kernels/axisymmetric/looks.cu", settings)
+
+
 class Batch:
     """A problem in device memory, with the programs that step it.
 
@@ -50,7 +56,6 @@ class Batch:
         """
         self._device, self._problem, self._scheme = device, problem, scheme
         self.size = copies * problem.media.batch
-        real = {"float32": "float", "float64": "double"}[precision]
         numbered = bool(scheme.macros.get("NUMBERED"))
         arrays, numbers = pack(problem, precision, lead=scheme.lead, pitch=scheme.pitch, numbered=numbered)
         numbers["batch"] = self.size
@@ -66,9 +71,7 @@ class Batch:
         }
         addresses = {name: device.address(buffer) for name, buffer in self._buffers.items()}
         self._parameters = pack_parameters(precision, numbers | addresses)
-        settings = {"REAL": real} | feed_macros(problem)
-        self._stepper = device.program(flatten(scheme.text, settings | scheme.macros), place)
-        self._looker = device.program(flatten("kernels/axisymmetric/looks.cu", settings), place)
+        self._stepper, self._looker = (device.program(text, place) for text in texts(problem, scheme, precision))
         self.steps = 0
 
     def advance(self, end: int) -> None:

@@ -1,0 +1,30 @@
+"""Calls in threads of their own, for work that lets go of the interpreter, as a compiler does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+
+def side_by_side(*calls: Callable[[], Any]) -> None:
+    """Make calls at the same time and wait for all of them; their threads keep no process alive.
+
+    Raises:
+        Exception: What one of them raised, after all have ended.
+    """
+    problems: list[Exception] = []
+
+    def called(call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except Exception as problem:
+            problems.append(problem)
+
+    threads = [Thread(target=called, args=(call,), daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
