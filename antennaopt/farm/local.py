@@ -172,7 +172,9 @@ class OwnScheduler(Cluster):
         self.dashboard_link = page_link(self.client, self._dashboard() if dashboard else None)
 
     def _dashboard(self) -> str | None:
-        """Return where the dashboard is; on loopback, wherever the scheduler itself listens."""
+        """Return where the dashboard is, once it is there; on loopback, wherever the scheduler itself listens."""
+        shown = getattr(self._cluster, "shown", None)
+        within(CLOSE_S, shown and (lambda: self._cluster.sync(shown)))
         return f"http://{LOOPBACK}:{self._cluster.scheduler.http_server.port}/"
 
     @property
@@ -204,12 +206,7 @@ class OwnScheduler(Cluster):
         self._scratch.cleanup()
 
     def _kill_processes(self, cluster: Any, ending: Thread) -> None:
-        """Do nothing: the workers are on other machines.
-
-        Args:
-            cluster: Dask's, which does not end by itself.
-            ending: Thread in which it is being closed.
-        """
+        """Do nothing: the workers are on other machines. The thread closes a cluster that does not end by itself."""
 
 
 class LocalWorkers(OwnScheduler):

@@ -9,6 +9,7 @@ Their files lie in a private folder, which is removed when its owner has ended.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import fcntl
@@ -21,8 +22,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -192,11 +195,21 @@ class FiguresScheduler(Scheduler):
         self._dashboard_hosts = tuple(dashboard_hosts)
         super().__init__(*given, **settings)
         if self.http_application.applications:
-            from distributed.dashboard.scheduler import template_variables
+            self._leave_figures()
 
-            variables = template_variables(self)  # the same objects are what the pages are made with
-            variables["pages"][:] = [page for page in variables["pages"] if page in SHOWN]
-            variables["plots"].clear()
+    def show_figures(self) -> None:
+        """Serve the pages of a scheduler that was made without them; `PAGES` is imported already."""
+        from distributed.dashboard.scheduler import connect
+
+        connect(self.http_application, self.http_server, self)
+        self._leave_figures()
+
+    def _leave_figures(self) -> None:
+        from distributed.dashboard.scheduler import template_variables
+
+        variables = template_variables(self)  # the same objects are what the pages are made with
+        variables["pages"][:] = [page for page in variables["pages"] if page in SHOWN]
+        variables["plots"].clear()
 
     def start_http_server(
         self, routes: list[Any], dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
@@ -232,12 +245,34 @@ class SilentNanny(Nanny):
         super().__init__(*given, **settings, worker_class=SilentWorker)
 
 
+PAGES = "distributed.dashboard.scheduler"
+"""Module of the dashboard's pages, which takes half a second to import."""
+
+
 class FiguresCluster(LocalCluster):
-    """Dask's local cluster with a `FiguresScheduler`."""
+    """Dask's local cluster with a `FiguresScheduler`, whose pages are imported while worker processes start."""
+
+    _pages: asyncio.Task[None] | None = None
 
     async def _start(self) -> None:
-        self.scheduler_spec = {**(self.scheduler_spec or {}), "cls": FiguresScheduler}
+        spec = self.scheduler_spec or {}
+        options = spec.get("options", {})
+        self.scheduler_spec = {**spec, "cls": FiguresScheduler, "options": {**options, "dashboard": False}}
         await super()._start()
+        if options.get("dashboard"):
+            self._pages = asyncio.create_task(self._show())
+
+    async def _show(self) -> None:
+        with suppress(ImportError):  # without Bokeh there are none
+            await asyncio.to_thread(import_module, PAGES)
+            scheduler: Any = self.scheduler
+            if scheduler.status.name == "running":
+                scheduler.show_figures()
+
+    async def shown(self) -> None:
+        """Wait for the dashboard's pages."""
+        if self._pages is not None:
+            await self._pages
 
 
 def keep_freed_memory() -> None:
@@ -263,12 +298,21 @@ def dask_setup(worker: Any) -> None:
     if devices:
         uuids, place = devices.split(","), int(worker.name)
         os.environ["CUDA_VISIBLE_DEVICES"] = uuids[place] if place < len(uuids) else ""
+    if devices and os.environ["CUDA_VISIBLE_DEVICES"]:
+        Thread(target=_start_device, name="device", daemon=True).start()
     gc.freeze()
     gc.set_threshold(*COLLECT_RARELY)
     keep_freed_memory()
     atexit.register(_exit_once_closed)
     with suppress(OSError):  # already the leader of a group of its own
         os.setsid()
+
+
+def _start_device() -> None:
+    """Import what solves and start the device while the worker connects to its scheduler, which then asks for both."""
+    with suppress(Exception):  # it asks again, and says what is wrong
+        import_module("antennaopt.solve.evaluate")
+        import_module("fdtd.backends.cuda").device().free_bytes()
 
 
 _closed: list[str] = []  # names of this process's workers that were closed

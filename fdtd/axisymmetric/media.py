@@ -48,13 +48,18 @@ class Spans:
         lossy_rows: Rows with conductivity in some antenna, (nz,).
         filled_columns: Columns with anything but air, (nr,).
         cut_columns: Columns with H faces that a conductor cuts, (nr,).
-        coupled: Whether any node couples e_r and e_z.
+        coupled_nodes: Nodes that couple e_r and e_z in some antenna, (nz, nr).
     """
 
     lossy_rows: np.ndarray
     filled_columns: np.ndarray
     cut_columns: np.ndarray
-    coupled: bool
+    coupled_nodes: np.ndarray
+
+    @property
+    def coupled(self) -> bool:
+        """Whether any node couples e_r and e_z."""
+        return bool(self.coupled_nodes.any())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +106,7 @@ class Media:
             lossy_rows=lossy.any(axis=1),
             filled_columns=columns,
             cut_columns=cut.any(axis=0),
-            coupled=bool(np.any(coupled)),
+            coupled_nodes=coupled[0] if coupled else np.zeros_like(filled),
         )
 
     def of(self, places: Sequence[int]) -> Media:

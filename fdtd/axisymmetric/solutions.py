@@ -275,7 +275,7 @@ def figures(
     if lost is None:
         lossy = xp.zeros(len(through), dtype=bool)
         if not losses and problem.media.spans.lossy_rows.any():
-            lossy[:count] = problem.media.conductivity[group].any(axis=(1, 2, 3))
+            lossy[:count] = np.moveaxis(problem.media.conductivity[group], 0, -1).any(axis=(0, 1, 2))  # see `packing`
         # Not by the mask as an index: a device would count its entries, and the host would wait for all it is doing.
         lost = np.broadcast_to(np.where(lossy, xp.nan, 0.0)[:, None], (len(through), len(frequencies)))
     spectra = [

@@ -1,6 +1,8 @@
 """Lays a problem out as the kernels' `Parameters`: arrays for the pointers, numbers for the rest.
 
-What every antenna has of its own is made in the library of the media's arrays, on the device if they are there.
+What every antenna has of its own is made in the library of the media's arrays, on the device if they are there. No
+array is reduced along its last axes as it lies in memory: CuPy includes CUB for that, and each such reduction takes a
+second or two to compile.
 """
 
 from __future__ import annotations
@@ -105,7 +107,8 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     filled = (coefficients != 1).any(axis=1) | (media.open_area != 1).any(axis=1)
     if media.coupling is not None:
         filled |= media.coupling != 0
-    last = np.where(filled.any(axis=2), grid.nr - np.argmax(filled[..., ::-1], axis=2), 0)
+    columns = library(filled).arange(1, grid.nr + 1, dtype=np.int32)[:, None, None]
+    last = np.where(np.moveaxis(filled, 2, 0), columns, 0).max(axis=0)
     words[:, :-1] |= np.where(last > 0, last + lead, 0)
     words[:, :-1] |= np.where(last > grid.nr - problem.radial_layer.cells, ROW_RADIAL, 0)
     arrays["media"] = np.moveaxis(padded(coefficients), 1, 2).copy()
@@ -119,8 +122,8 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
     arrays["faces"] = np.moveaxis(faces, 1, 2).copy()
     if media.coupling is not None and media.spans.coupled:
         coupled = media.coupling != 0
-        words[:, :-1] |= np.where(coupled.any(axis=2), ROW_COUPLED, 0)
-        _check_coupling(problem, coupled)
+        words[:, :-1] |= np.where(np.moveaxis(coupled, 2, 0).any(axis=0), ROW_COUPLED, 0)
+        _check_coupling(problem)
         arrays["coupling"] = padded(media.coupling / 4)
     else:
         arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
@@ -139,7 +142,8 @@ def _add_numbers(arrays: dict[str, np.ndarray], numbered: bool) -> None:
         return
     pairs = xp.stack([media[:, :, :3], media[:, :, 3:]], axis=-1)
     starts = xp.ones(pairs.shape[:-1], dtype=bool)
-    starts[..., 1:] = (pairs[..., 1:, :] != pairs[..., :-1, :]).any(axis=-1)
+    changed = media[..., 1:] != media[..., :-1]
+    starts[..., 1:] = changed[:, :, :3] | changed[:, :, 3:]
     batch, nz, planes, pitch = starts.shape
     counts = xp.cumsum(starts.reshape(batch, nz, planes * pitch), axis=2, dtype=np.int32)
     first = xp.zeros(batch * nz + 1, np.int64)
@@ -149,14 +153,14 @@ def _add_numbers(arrays: dict[str, np.ndarray], numbered: bool) -> None:
     arrays["row_pairs"] = first[:-1].reshape(batch, nz).astype(np.int32)
 
 
-def _check_coupling(problem: Problem, coupled: np.ndarray) -> None:
+def _check_coupling(problem: Problem) -> None:
     """Nodes that couple e_r and e_z must stand clear of the layers, where curls are stretched."""
-    layered = library(coupled).zeros((problem.grid.nz + 1, problem.grid.nr), dtype=bool)
+    layered = np.zeros((problem.grid.nz + 1, problem.grid.nr), dtype=bool)
     layered[:, problem.grid.nr - problem.radial_layer.cells - 1 :] = problem.radial_layer.cells > 0
     for layer in problem.axial_layers:
         start, stop = layer.rows
         layered[start : stop + 1, : layer.columns + 1] = True
-    if (coupled & layered[:-1]).any():
+    if (problem.media.spans.coupled_nodes & layered[:-1]).any():
         raise Unsuitable("a tilted dielectric surface stands inside an absorbing layer; widen the grid or use cpu")
 
 
