@@ -77,7 +77,8 @@ def _check_front(experiment: Experiment) -> None:
     if not objectives:
         return
     if len(objectives) < 2:
-        refuse(f'{entry} searches for a front and has one objective; add another, or use algorithm = "ga"')
+        level = "give it a level, at_least or at_most, and use" if objectives[0].aim else "use"
+        refuse(f'{entry} searches for a front and has one objective; add another, or {level} algorithm = "ga"')
     for place, one in enumerate(objectives):
         if one.weight != 1.0:
             refuse(

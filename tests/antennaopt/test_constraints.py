@@ -137,6 +137,7 @@ CASES = {
     "an aim and a level": (((WEIGHTED, AIM + "\nat_most = -15"),), "", "objective.1 has both aim and at_most"),
     "no aim": (((WEIGHTED, AIM.replace("least", "most")),), "", "objective.1.aim = \"most\" is not one of 'largest' or"),
     "one objective": ((("population = 16", NSGA2), ("[[objective]]\n" + WEIGHTED, "")), "", "searches for a front and has one objective"),
+    "one aim": ((("population = 16", NSGA2), ("[[objective]]\n" + WEIGHTED, ""), ("at_least = 18.0", 'aim = "largest"')), "", "give it a level, at_least or at_most, and use algorithm = \"ga\""),
     "a weight": ((("population = 16", NSGA2), (WEIGHTED, WEIGHTED + "\nweight = 2")), "", "objective.1.weight = 2 does not go with evolution.algorithm = \"nsga2\""),
     "not a multiple of four": ((("population = 16", NSGA2.replace("16", "18")),), "", "evolution.population = 18 does not go with evolution.algorithm = \"nsga2\", whose tournaments take four at a time (must be a multiple of 4); use 20"),
     "a short reference": ((("population = 16", NSGA2 + "\nreference = [1]"),), "", "evolution.reference has 1 numbers for 2 objectives"),
