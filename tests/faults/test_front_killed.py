@@ -21,14 +21,15 @@ RUNS = {
     "nsga2": {"objective": AIMS, "constraint": HELD},
     "de": {"objective": GOAL, "constraint": HELD},
     "cmaes": {"objective": GOAL, "constraint": HELD},
+    "random": {"objective": GOAL, "constraint": HELD},
 }
 
 pytestmark = pytest.mark.slow
 
 
 def begun(algorithm):
-    """Options of a run, without a workshop's farm: `elites` would pass without a new evaluation in none of them."""
-    evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 5}
+    """Options of a run, without a workshop's farm; no individual passes without a new evaluation."""
+    evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 5, "elites": 0}
     return "--evolution", json.dumps(evolution), "--goals", json.dumps(RUNS[algorithm])
 
 
