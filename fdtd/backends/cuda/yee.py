@@ -17,6 +17,7 @@ import numpy as np
 from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.yee_choice import NUMBERS, SCHEMES, groups, plan_resident
 from fdtd.backends.cuda.yee_packing import (
     ARRAYS,
     COUNTS,
@@ -30,15 +31,16 @@ from fdtd.backends.cuda.yee_packing import (
     starts,
 )
 from fdtd.errors import ConfigError
-from fdtd.schemes.one_step import plan_yee
+from fdtd.schemes import one_step
+from fdtd.schemes.resident.yee import YeeResidentPlan
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
 _REALS = {"float32": "float", "float64": "double"}
-_NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 _AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 128, 256, 64  # as in after.cuh and looks.cu
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
-_CHUNK = 160  # steps that are started at a time
+# Steps that are started at a time. Clusters fetch an antenna's fields once in as many, and stop by themselves.
+_CHUNK = {"one_step": 160, "resident": 640}
 BUSY_CELLS = 8_000_000
 """Cells of all antennas that keep a device busy, about."""
 
@@ -48,10 +50,17 @@ class Batch:
 
     Attributes:
         steps: Steps taken by the antennas that still run.
+        chunk: Steps that are well started at a time.
     """
 
     def __init__(
-        self, device: Device, antennas: Sequence[Packed], precision: str, place: int = 0, **tuning: int
+        self,
+        device: Device,
+        antennas: Sequence[Packed],
+        precision: str,
+        place: int = 0,
+        scheme: str = "one_step",
+        **tuning: int,
     ) -> None:
         """Upload and compile.
 
@@ -60,22 +69,28 @@ class Batch:
             antennas: From `pack`.
             precision: "float32" or "float64", as they were packed.
             place: Batches that are stepped at the same time have different places.
+            scheme: One of `SCHEMES`.
             tuning: Keywords of the scheme's plan.
         """
         self.antennas, self._device = list(antennas), device
         self._counts = {name: np.array([one.counts[name] for one in antennas]) for name in COUNTS}
-        self.starts = starts(antennas)
         kind = number_type(antennas)
-        self._buffers = self._uploaded(np.dtype(precision), _NUMBERS[kind])
-        self._plan = plan_yee(np.dtype(precision).itemsize, **tuning)
         settings = {"REAL": _REALS[precision], "NUMBER": kind}
-        stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
+        if scheme == "resident":
+            self._plan = plan_resident(antennas, precision, device.limits, **tuning)
+            stepper = flatten("schemes/resident/yee.cu", settings | self._plan.macros)
+            self.antennas = [replace(one, sizes=one.sizes | self._plan.memories) for one in antennas]
+        else:
+            self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
+            stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
+        self.starts = starts(self.antennas)
+        self._buffers = self._uploaded(np.dtype(precision), NUMBERS[kind])
         self._stepper = device.program(stepper, place)
         self._looker = device.program(flatten("kernels/yee/looks.cu", settings), place)
         self._precision = precision
         self._taken = np.zeros(len(antennas), int)  # samples that the host has
         self._live = np.ones(len(antennas), bool)  # as far as the host knows
-        self.steps = 0
+        self.steps, self.chunk = 0, _CHUNK[scheme]
         self._set_order(np.arange(len(antennas)))
 
     @property
@@ -120,6 +135,18 @@ class Batch:
         for program in (self._stepper, self._looker):
             program.set_parameters(self._parameters)  # other batches of this place had theirs there
         running, order = len(self._order), self._order
+        if isinstance(self._plan, YeeResidentPlan):
+            self._stepper.launch(
+                "resident",
+                (self._plan.cluster, running),
+                self._plan.threads,
+                self.steps,
+                end - self.steps,
+                shared=self._plan.shared_bytes,
+                cluster=self._plan.cluster,
+            )
+            self.steps = end
+            return
         grid, threads = self._plan.grid([self._ends[one] for one in order]), self._plan.threads
         every, check = self._counts["RECORD_EVERY"][order], self._counts["CHECK_EVERY"][order]
         every = np.where(self._counts["BOX"][order] > 0, every, 0)
@@ -138,7 +165,7 @@ class Batch:
         """Return the steps that may be started before the host must take samples."""
         sampled = self._live & (self._counts["BOX"] > 0) & (self._counts["STEPS"] > self.steps)
         ends = (self._taken + self._counts["HELD"] + 1) * self._counts["RECORD_EVERY"] - 1
-        return int(ends[sampled].min()) - self.steps if sampled.any() else _CHUNK
+        return int(ends[sampled].min()) - self.steps if sampled.any() else self.chunk
 
     def start_look(self) -> Callable[[], np.ndarray]:
         """Start to fetch which antennas run; the result waits."""
@@ -217,6 +244,7 @@ def run_batch(
     precision: str = "float32",
     look: Look | None = None,
     final: bool = False,
+    scheme: str | None = "one_step",
     on: Device | None = None,
     **tuning: int,
 ) -> list[Records]:
@@ -228,30 +256,42 @@ def run_batch(
         precision: "float32" or "float64".
         look: Called at every look at the first antenna's energy.
         final: Whether to fetch the last fields; without, records have None.
+        scheme: One of `SCHEMES`; if None, `resident` for those that fit in a cluster and `one_step` for the others.
         on: Where to run; the CUDA device if None.
         tuning: Keywords of the scheme's plan.
 
     Returns:
-        Records of each; `seconds` are the batch's over the number of antennas.
+        Records of each; `seconds` are those of all with the same scheme over their number.
 
     Raises:
-        ConfigError: The precision is unknown.
+        ConfigError: Precision or scheme is unknown.
         DeviceError: There is no device, or too little memory.
         KernelBuildError: A kernel does not compile for the device.
         Unsuitable: An antenna has too many cells or media.
     """
     if precision not in _REALS:
         raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+    if scheme not in (None, *SCHEMES):
+        raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = cuda.device() if on is None else on
     packed = [pack(problem, precision) for problem in problems]
+    found: dict[int, Records] = {}
     with cuda.PLACES.take() as place:
-        batch = Batch(where, packed, precision, place, **tuning)
-        batch.running()  # waits until everything is there
-        with cuda.PLACES.stepping(place) as seconds:
-            _march(batch, problems, takers, look, lambda: where.apart(place, cuda.PLACES.rank(place)))
-            records = batch.records(final)  # waits for the end
-        batch.take_samples(takers)
-    return [replace(one, seconds=seconds[0] / len(problems)) for one in records]
+        apart = lambda: where.apart(place, cuda.PLACES.rank(place))  # noqa: E731
+        for name, members in (
+            groups(packed, precision, where.limits) if scheme is None else [(scheme, range(len(packed)))]
+        ):
+            batch = Batch(where, [packed[n] for n in members], precision, place, name, **tuning)
+            batch.running()  # waits until everything is there
+            takes = [takers[n] for n in members]
+            with cuda.PLACES.stepping(place) as seconds:
+                _march(batch, [problems[n] for n in members], takes, look if members[0] == 0 else None, apart)
+                records = batch.records(final)  # waits for the end
+            batch.take_samples(takes)
+            found |= {
+                n: replace(one, seconds=seconds[0] / len(members)) for n, one in zip(members, records, strict=True)
+            }
+    return [found[n] for n in range(len(packed))]
 
 
 def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int) -> int:
@@ -266,6 +306,8 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
+    if nx <= 66:  # clusters keep places for all planes, whole warps of rows and 64 columns
+        memories += 4 * 64 * (nz + 2) * (ny + 14)
     return (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + 16 * steps
 
 
@@ -285,7 +327,7 @@ def _march(
             batch.take_samples(takers)
             continue
         with apart():
-            batch.advance(min(batch.steps + _CHUNK, batch.steps + batch.room(), total))
+            batch.advance(min(batch.steps + batch.chunk, batch.steps + batch.room(), total))
             looks.append(batch.start_look())
             if len(looks) > 1:
                 running = looks.popleft()()

@@ -10,6 +10,7 @@ from scipy.constants import speed_of_light
 
 from fdtd.backends.cuda.text import enumerators
 from fdtd.errors import Unsuitable
+from fdtd.schemes.resident.yee import TRACE
 from fdtd.yee.grid import COMPONENTS, Grid
 from fdtd.yee.problem import Problem, factors
 
@@ -31,9 +32,9 @@ ARRAYS = {
     "FIELDS": "fields", "MEDIA": "media", "FACTORS": "factors", "PERMITTIVITY": "permittivity", "AXES_AT": "axes",
     "LENGTHS": "lengths", "PSI_X": "psi_x", "PSI_Y": "psi_y", "PSI_Z": "psi_z", "SOURCES_AT": "sources",
     "GAINS": "gains", "WAVEFORM_AT": "waveform", "PROBES_AT": "probes", "WEIGHTS": "weights", "SUMS_AT": "sums",
-    "BOX_AT": "box", "RECORD": "record", "ENERGY": "energy",
+    "TRACE_AT": "trace", "BOX_AT": "box", "RECORD": "record", "ENERGY": "energy",
 }  # fmt: skip
-EMPTY = ("fields", "psi_x", "psi_y", "psi_z", "sums", "record", "energy")
+EMPTY = ("fields", "psi_x", "psi_y", "psi_z", "sums", "trace", "record", "energy")
 """Arrays that are zero at first, unless start fields are given."""
 
 
@@ -106,7 +107,7 @@ def pack(problem: Problem, precision: str) -> Packed:
     sums = 0 if problem.probe is None else len(problem.probe.weights)
     counts |= {
         "SOURCES": len(arrays["sources"]), "WAVEFORM": len(arrays["waveform"]), "PROBES": len(arrays["probes"]),
-        "SUMS": sums, "BOX": len(box), "HELD": held,
+        "SUMS": sums, "BOX": len(box), "HELD": held, "KINDS": len(table),
     }  # fmt: skip
     arrays["box"] = box
     if problem.initial is not None:
@@ -120,6 +121,7 @@ def pack(problem: Problem, precision: str) -> Packed:
         "psi_y": 4 * (nz + 1) * slots[1] * pitch,
         "psi_z": 4 * slots[2] * (ny + 1) * pitch,
         "sums": sampling.steps * sums,
+        "trace": TRACE * len(arrays["probes"]),
         "record": held * len(box),
         "energy": sampling.steps // sampling.check_every if sampling.check_every else 0,
     }

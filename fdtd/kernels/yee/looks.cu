@@ -3,9 +3,9 @@
 // Settings: those of parameters.cuh. `n` is the step whose fields are there. `after` and `record` serve schemes that do
 // not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas / threads).
 #include "kernels/yee/after.cuh"
+#include "kernels/yee/energy.cuh"
 
 #define LOOK_THREADS 256
-#define LOOK_PARTS 64
 
 extern "C" __global__ void after(int n) {
     __shared__ double partial[AFTER_THREADS];
@@ -37,26 +37,10 @@ extern "C" __global__ void look_part(int n) {
     __shared__ double partial[LOOK_THREADS];
     const int antenna = P.stepped[blockIdx.y];
     if (!looked_at(antenna, n)) return;
-    const int nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
-    const int pitch = count(antenna, PITCH), longest = count(antenna, LONGEST);
-    const real *fields = P.fields + start(antenna, FIELDS);
-    const number *media = P.media + start(antenna, MEDIA);
-    const double *permittivity = P.permittivity + start(antenna, PERMITTIVITY);
-    const double *lengths = P.lengths + start(antenna, LENGTHS);
+    const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1);
     double total = 0;
-    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < 6 * (nz + 1) * (ny + 1);
-         row += LOOK_PARTS * (LOOK_THREADS / 32)) {
-        const int j = row % (ny + 1), k = row / (ny + 1) % (nz + 1), c = row / (ny + 1) / (nz + 1);
-        const bool electric = c < 3;
-        const double *along[3];
-        for (int axis = 0; axis < 3; ++axis) along[axis] = lengths + (2 * axis + (electric == (c % 3 == axis))) * longest;
-        const double area = along[1][j] * along[2][k];
-        const long long at = ((place)(c * (nz + 2) + k) * (ny + 2) + j) * pitch;
-        for (int i = threadIdx.x % 32; i <= nx; i += 32) {
-            const double value = fields[at + i];
-            total += (electric ? permittivity[media[at + i]] : 1.0) * area * along[0][i] * value * value;
-        }
-    }
+    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < rows; row += LOOK_PARTS * (LOOK_THREADS / 32))
+        total += energy_of_row(antenna, row, threadIdx.x % 32);
     partial[threadIdx.x] = total;
     for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();  // the partial sums of the level before are there

@@ -54,6 +54,8 @@ struct Parameters {
     const int *probes;
     const double *weights;
     double *sums;
+    // Edges of the sums at the steps whose sums are not formed yet [TRACE, probes]
+    real *trace;
     // Places of the box in `fields` [box], and its samples: sample s of the run is in row s % held [held, box]
     const int *box;
     real *record;
@@ -80,12 +82,13 @@ enum Count {
     END_X, END_Y, END_Z,  // nodes that are stepped: cells, and one more in front of a magnetic wall
     STEPS, RECORD_EVERY, CHECK_EVERY, SETTLED,
     SOURCES, WAVEFORM, PROBES, SUMS, BOX, HELD,
+    KINDS,                // of media
     COUNTS
 };
 
 enum Start {
     FIELDS, MEDIA, FACTORS, PERMITTIVITY, AXES_AT, LENGTHS, PSI_X, PSI_Y, PSI_Z,
-    SOURCES_AT, GAINS, WAVEFORM_AT, PROBES_AT, WEIGHTS, SUMS_AT, BOX_AT, RECORD, ENERGY,
+    SOURCES_AT, GAINS, WAVEFORM_AT, PROBES_AT, WEIGHTS, SUMS_AT, TRACE_AT, BOX_AT, RECORD, ENERGY,
     STARTS
 };
 

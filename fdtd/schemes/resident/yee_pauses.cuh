@@ -1,0 +1,294 @@
+// What clusters in space do once a launch, and between steps: tables, fields and memories from and to device memory, the
+// port, sums, samples and looks. Included by yee.cu alone.
+
+// A block's memories along z, and those of them in shared memory, in pairs.
+#define AWAY_PAIRS (4 * CELLS * THREADS)
+#define HELD_PAIRS (HELD_Z * THREADS)
+
+// Place of a lane among those of the layers along x, or -1.
+__device__ inline int lane_x(int antenna, int lane) {
+    const int nx = count(antenna, NX), high = count(antenna, HIGH_X), low = (count(antenna, LOW_X) + 1) / 2;
+    if (lane < low) return lane;
+    const int first = max(low, (nx - high) / 2);
+    return high > 0 && lane >= first && lane <= (nx - 1) / 2 ? low + lane - first : -1;
+}
+// Whether e_y and e_z are metal at i = 0, as behind an electric wall; a guess that only decides which rows are `plain`.
+__device__ inline bool walled(int antenna) {
+    const int ny = count(antenna, NY), nz = count(antenna, NZ), pitch = count(antenna, PITCH);
+    return P.media[start(antenna, MEDIA) + ((2 * (nz + 2) + nz / 2) * (ny + 2) + ny / 2) * pitch] == METAL;
+}
+
+// What a driven edge or probe is served with: a warp, a component of E, and two planes.
+__device__ inline int tap_of(int warp, int component, int planes) { return planes << 8 | component << 6 | warp; }
+
+// Tables of a block, by all its threads.
+__device__ inline void lay_out_tables(int antenna) {
+    Shared &s = shared();
+    const int rank = cluster_rank(), nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
+    const int longest = count(antenna, LONGEST), pitch = count(antenna, PITCH), area = (ny + 2) * pitch;
+    const real *axes = P.axes + start(antenna, AXES_AT), *factors = P.factors + start(antenna, FACTORS);
+    auto entry = [&](int spacing, int part, int at) { return at < longest ? axes[(spacing * 3 + part) * longest + at] : real(0); };
+    for (int n = threadIdx.x; n < 2 * WARPS * ROWS; n += THREADS) {
+        const int phase = n / (WARPS * ROWS), row = n % (WARPS * ROWS);
+        s.along_y[phase][row] = {entry(3 * phase, 0, row), entry(3 * phase, 1, row), entry(3 * phase, 2, row), 0};
+    }
+    for (int n = threadIdx.x; n < 2 * PLANES; n += THREADS) {
+        const int phase = n / PLANES, z = n % PLANES, k = rank * PLANES + z, of = 3 * phase + 1;
+        s.along_z[phase][z] = {entry(of, 0, k), entry(of, 1, k), entry(of, 2, k), 0};
+    }
+    const int low = (count(antenna, LOW_X) + 1) / 2, high = max(low, (nx - count(antenna, HIGH_X)) / 2);
+    for (int n = threadIdx.x; n < 64; n += THREADS) {
+        const int phase = n / 32, lane = n % 32, i = 2 * lane, of = 3 * phase + 2;
+        s.slope_x[phase][lane] = {entry(of, 0, i), entry(of, 0, i + 1)};
+#if LANES_X
+        const int at = lane_x(antenna, lane);
+        if (at >= 0) s.filter_x[phase][at] = {{entry(of, 1, i), entry(of, 1, i + 1)}, {entry(of, 2, i), entry(of, 2, i + 1)}};
+#endif
+    }
+    const int end = count(antenna, END_X);
+    const real cb = factors[2 * AIR + 1];
+    const bool wall = walled(antenna);
+    if (threadIdx.x < 32) {
+        const int i = 2 * threadIdx.x;
+        const pair x = {i < nx ? cb : 0, i + 1 < nx ? cb : 0};
+        s.air[threadIdx.x] = {x, {i < end && !(wall && i == 0) ? cb : 0, i + 1 < end ? cb : 0}};
+    }
+    for (int n = threadIdx.x; TABLE && n < count(antenna, KINDS); n += THREADS) s.factors[n] = {factors[2 * n], factors[2 * n + 1]};
+    const int sources = count(antenna, SOURCES), taps = sources + count(antenna, PROBES);
+    const int volume = (nz + 2) * area;
+    if (threadIdx.x == 0) {
+        s.factors_at = start(antenna, FACTORS);
+        s.edges = {P.media + start(antenna, MEDIA), volume, area, pitch, ny + 2, nz + 2};
+    }
+    for (int p = threadIdx.x; p < taps; p += THREADS) {
+        const int at = p < sources ? P.sources[start(antenna, SOURCES_AT) + p] : P.probes[start(antenna, PROBES_AT) + p - sources];
+        const int component = at / volume, cell = at % volume, k = cell / area, j = cell % area / pitch, i = cell % pitch;
+        const int z = k - rank * PLANES, desk = ((j % ROWS * 32 + i / 2) * 2 + z % 2) * 2 + i % 2;
+        s.taps[p] = z < 0 || z >= PLANES ? -1 : tap_of(j / ROWS, component, z / 2) << 16 | desk;
+    }
+}
+
+// Whether a row lies in a layer along y.
+__device__ inline bool has_y(int antenna, int j) {
+    const int ny = count(antenna, NY);
+    return j < ny && slot(j, ny, count(antenna, LOW_Y), count(antenna, HIGH_Y)) >= 0;
+}
+__device__ inline Warp survey(int antenna) {
+    const int nx = count(antenna, NX), nz = count(antenna, NZ), end = count(antenna, END_X);
+    Warp g;
+    g.warp = warp_index(), g.lane = threadIdx.x % 32, g.rank = cluster_rank();
+    g.at_x = lane_x(antenna, g.lane);
+    g.first_y = g.rows = 0;
+    for (int j = 0; j < g.warp * ROWS; j += ROWS) {  // a warp has places for all its rows or none
+        bool any = false;
+        for (int y = 0; y < ROWS; ++y) any |= has_y(antenna, j + y);
+        g.first_y += any * ROWS;
+    }
+    for (int y = 0; y < ROWS; ++y)
+        if (has_y(antenna, g.warp * ROWS + y)) g.rows |= 1 << (CELLS + y);
+    for (int z = 0; z < PLANES; ++z) {
+        const int k = g.rank * PLANES + z;
+        if (k < nz && slot(k, nz, count(antenna, LOW_Z), count(antenna, HIGH_Z)) >= 0) g.rows |= 1 << (CELLS + ROWS + z);
+    }
+    g.away = reinterpret_cast<pair *>(P.psi_z + start(antenna, PSI_Z)) + (g.rank * AWAY_PAIRS + HELD_PAIRS + int(threadIdx.x));
+    const bool wall = walled(antenna);
+#pragma unroll 1
+    for (int m = 0; m < CELLS; ++m) {
+        bool same = true;
+        for (int c = 0; c < 3; ++c) {
+            const Edges edges = shared().edges.of(c, g.rank * PLANES + m / ROWS, g.warp * ROWS + m % ROWS, g.lane);
+            for (int j = 0; j < 2; ++j) {
+                const int i = 2 * g.lane + j;
+                const bool metal = i >= (c ? end : nx) || (wall && c && i == 0);
+                same &= edges.medium[j] == (metal ? METAL : AIR);
+            }
+#if KEEP_MEDIA
+            shared().media[m][c][threadIdx.x] = edges;
+#endif
+        }
+        if (all_lanes(same)) g.rows |= 1 << m;
+    }
+    g.rows = agreed(g.rows), g.first_y = agreed(g.first_y);
+    return g;
+}
+// Bits of the components of E that a warp's driven edges and probes are of.
+__device__ inline int tapped(int antenna) {
+    const int taps = count(antenna, SOURCES) + count(antenna, PROBES), warp = warp_index();
+    int components = 0;
+    for (int p = threadIdx.x % 32; p < taps; p += 32) {
+        const int who = shared().taps[p] >> 16;
+        if (who >= 0 && (who & 63) == warp) components |= 1 << (who >> 6 & 3);
+    }
+    int all = 0;
+    for (int c = 0; c < 3; ++c)
+        if (!all_lanes(!(components >> c & 1))) all |= 1 << c;
+    return all;
+}
+
+template <bool WRITE> __device__ inline void move_fields(Patch &f, int antenna) {
+    real(*const parts[6])[2] = {f.ex, f.ey, f.ez, f.hx, f.hy, f.hz};
+    const int ny = count(antenna, NY), nz = count(antenna, NZ), pitch = count(antenna, PITCH), area = (ny + 2) * pitch;
+    const int row = warp_index() * ROWS, plane = cluster_rank() * PLANES, i = threadIdx.x % 32 * 2;
+    real *fields = P.fields + start(antenna, FIELDS) + (plane * area + row * pitch + i);
+#pragma unroll
+    for (int m = 0; m < CELLS; ++m) {
+        const bool there = i < pitch && row + m % ROWS <= ny && plane + m / ROWS <= nz;
+#pragma unroll
+        for (int c = 0; c < 6; ++c) {
+            pair *at = reinterpret_cast<pair *>(fields + (c * (nz + 2) * area + m / ROWS * area + m % ROWS * pitch));
+            if (WRITE) {
+                if (there) *at = both(parts[c][m]);
+                continue;
+            }
+            const pair value = there ? *at : pair{0, 0};
+            parts[c][m][0] = value.x, parts[c][m][1] = value.y;
+        }
+    }
+}
+
+// Memories between device and shared memory, as they lie here.
+#define X_PAIRS (4 * CELLS * WARPS * (LANES_X + 1))
+#define Y_PAIRS (4 * (ROWS_Y + 1) * PLANES * 32)
+template <bool WRITE> __device__ inline void move_pairs(pair *here, real *away, int pairs, int apart) {
+    pair *there = reinterpret_cast<pair *>(away) + cluster_rank() * apart;
+#pragma unroll 1
+    for (int n = threadIdx.x; n < pairs; n += THREADS) {
+        if (WRITE) there[n] = here[n];
+        else here[n] = there[n];
+    }
+}
+template <bool WRITE> __device__ __noinline__ void move_memories(int antenna) {
+    Shared &s = shared();
+    __syncthreads();  // all warps have done their last step
+    if (LANES_X) move_pairs<WRITE>(&s.psi_x[0][0][0][0], P.psi_x + start(antenna, PSI_X), X_PAIRS, X_PAIRS);
+    if (ROWS_Y) move_pairs<WRITE>(&s.psi_y[0][0][0][0], P.psi_y + start(antenna, PSI_Y), Y_PAIRS, Y_PAIRS);
+    if (HELD_Z) move_pairs<WRITE>(&s.psi_z[0][0][0], P.psi_z + start(antenna, PSI_Z), HELD_PAIRS, AWAY_PAIRS);
+}
+
+// The source of step n, then what the probes see, by a warp that has such edges. A component of two of its planes lies in
+// its part of `h_below` meanwhile: no H comes from the block below before this warp has sent E there.
+__device__ __noinline__ void serve_taps(int antenna, int who, int n, int line) {
+    Shared &s = shared();
+    real *desk = reinterpret_cast<real *>(&s.h_below[who & 63][0][0]);
+    const int sources = count(antenna, SOURCES), probes = count(antenna, PROBES), lane = threadIdx.x % 32;
+    __syncwarp();  // E is there
+    if (n < count(antenna, WAVEFORM)) {
+        const real volts = __ldg(P.waveform + start(antenna, WAVEFORM_AT) + n), *gains = P.gains + start(antenna, GAINS);
+        for (int p = lane; p < sources; p += 32)
+            if (s.taps[p] >> 16 == who) desk[s.taps[p] & 0xffff] += __ldg(gains + p) * volts;
+        __syncwarp();  // and driven
+    }
+    real *trace = P.trace + start(antenna, TRACE_AT) + line * probes;
+    for (int p = lane; p < probes; p += 32)
+        if (s.taps[sources + p] >> 16 == who) trace[p] = desk[s.taps[sources + p] & 0xffff];
+}
+__device__ inline void tap(real (*e)[2], const Warp &g, int component, int antenna, int n, int line) {
+    Two *desk = &shared().h_below[g.warp][0][g.lane];
+#pragma unroll
+    for (int z = 0; z < PLANES; z += 2) {
+        const int one = z * ROWS, two = z + 1 < PLANES ? one + ROWS : one;
+#pragma unroll
+        for (int y = 0; y < ROWS; ++y) desk[y * 32] = {both(e[one + y]), both(e[two + y])};
+        serve_taps(antenna, tap_of(g.warp, component, z / 2), n, line);
+#pragma unroll
+        for (int y = 0; y < ROWS; ++y) {
+            const Two now = desk[y * 32];
+            if (two > one) e[two + y][0] = now.b.x, e[two + y][1] = now.b.y;
+            e[one + y][0] = now.a.x, e[one + y][1] = now.a.y;
+        }
+        __syncwarp();  // all lanes have read
+    }
+}
+
+// The first step, from n on, after which the cluster has to meet.
+__device__ __noinline__ int next_pause(int antenna, int n, int last) {
+    const int record = count(antenna, RECORD_EVERY), check = count(antenna, CHECK_EVERY);
+    int at = min(last - 1, n + TRACE - 1);
+    if (count(antenna, BOX)) at = min(at, n / record * record + record - 1);
+    return check ? min(at, n / check * check + check - 1) : at;
+}
+
+// Sums of the steps from `since` to n, in the order of kernels/yee/after.cuh; a warp a step.
+__device__ inline void add_up(int antenna, int n, int since) {
+    const int probes = count(antenna, PROBES), sums = count(antenna, SUMS), lane = threadIdx.x % 32;
+    for (int t = since + cluster_rank() * WARPS + warp_index(); t <= n; t += CLUSTER * WARPS) {
+        const real *trace = P.trace + start(antenna, TRACE_AT) + (t - since) * probes;
+        for (int sum = 0; sum < sums; ++sum) {
+            double part[4] = {};
+#pragma unroll
+            for (int of = 0; of < 4; ++of)
+                for (int p = 32 * of + lane; p < probes; p += 128)
+                    part[of] += P.weights[start(antenna, WEIGHTS) + (place)sum * probes + p] * (double)trace[p];
+            double total = (part[0] + part[2]) + (part[1] + part[3]);
+            for (int half = 16; half > 0; half /= 2) total += __shfl_down_sync(ALL_LANES, total, half);
+            if (lane == 0) P.sums[start(antenna, SUMS_AT) + (place)t * sums + sum] = total;
+        }
+    }
+}
+
+__device__ inline void sample(int antenna, int n) {
+    const int size = count(antenna, BOX), row = ((n + 1) / count(antenna, RECORD_EVERY) - 1) % count(antenna, HELD);
+    const real *fields = P.fields + start(antenna, FIELDS);
+    const int *places = P.box + start(antenna, BOX_AT);
+    real *to = P.record + start(antenna, RECORD) + (place)row * size;
+    for (int b = cluster_rank() * THREADS + threadIdx.x; b < size; b += CLUSTER * THREADS) to[b] = fields[__ldg(places + b)];
+}
+
+// Parts of the energy, in the order of kernels/yee/looks.cu, whose blocks of eight warps are virtual here: a block takes every
+// CLUSTER-th part, as many at a time as there is room for lanes' totals in `h_below`, which is free until E is sent.
+__device__ inline void share_energy(int antenna, double *shares) {
+    constexpr int AT_ONCE = int(sizeof(shared().h_below) / (8 * 32 * sizeof(double)));
+    static_assert(AT_ONCE > 0, "a part's totals need 2 KB");
+    double(*totals)[32] = reinterpret_cast<double(*)[32]>(&shared().h_below[0][0][0]);
+    const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1), lane = threadIdx.x % 32;
+    for (int first = cluster_rank(); first < LOOK_PARTS; first += AT_ONCE * CLUSTER) {
+        const int parts = min(AT_ONCE, (LOOK_PARTS - first + CLUSTER - 1) / CLUSTER);
+        for (int n = warp_index(); n < 8 * parts; n += WARPS) {
+            double total = 0;
+            for (int row = (first + n / 8 * CLUSTER) * 8 + n % 8; row < rows; row += LOOK_PARTS * 8)
+                total += energy_of_row(antenna, row, lane);
+            totals[n][lane] = total;
+        }
+        __syncthreads();  // all lanes' totals are there
+        for (int n = warp_index(); n < parts; n += WARPS) {
+            double part[4];
+            for (int w = 0; w < 4; ++w) part[w] = totals[8 * n + w][lane] + totals[8 * n + w + 4][lane];
+            double total = (part[0] + part[2]) + (part[1] + part[3]);
+            for (int half = 16; half > 0; half /= 2) total += __shfl_down_sync(ALL_LANES, total, half);
+            if (lane == 0) shares[first + n * CLUSTER] = total;
+        }
+        __syncthreads();  // and read
+    }
+}
+// The energy, and whether the antenna goes on; each block adds up all parts.
+__device__ inline bool look(int antenna, int n) {
+    Shared &s = shared();
+    double *shares = P.shares + (place)antenna * LOOK_PARTS, now = 0;
+    share_energy(antenna, shares);
+    meet();  // all blocks' parts are there
+    for (int part = 0; part < LOOK_PARTS; ++part) now += shares[part];
+    const bool finite = now - now == 0;
+    const double peak = finite && now > s.peak ? now : s.peak;
+    const bool done = !finite || (n + 1 >= count(antenna, SETTLED) && now < P.decay[antenna] * peak);
+    __syncthreads();  // all have read the peak
+    if (threadIdx.x == 0) {
+        s.peak = peak;
+        if (cluster_rank() == 0) {
+            P.energy[start(antenna, ENERGY) + (n + 1) / count(antenna, CHECK_EVERY) - 1] = now, P.peak[antenna] = peak;
+            P.taken[antenna] = n + 1;
+            if (done) P.active[antenna] = 0;
+        }
+    }
+    return !done;
+}
+
+// All that is due after step n, with the fields in device memory; whether the antenna goes on.
+__device__ __noinline__ bool attend(int antenna, int n, int since) {
+    const int check = count(antenna, CHECK_EVERY);
+    meet();  // fields and traces of all blocks are there
+    add_up(antenna, n, since);
+    if (count(antenna, BOX) && (n + 1) % count(antenna, RECORD_EVERY) == 0) sample(antenna, n);
+    const bool on = !check || (n + 1) % check || look(antenna, n);
+    meet();  // all have read them
+    return on;
+}
