@@ -105,24 +105,19 @@ class YeeOneStepPlan:
     """One phase of one step a launch on rectilinear lattices of any size.
 
     Attributes:
-        rows: Of a tile; a warp each, 32 columns wide.
+        threads: Of a block; two columns each.
         depth: Planes of a tile; a thread does them one after the other.
         resident: Blocks that a multiprocessor should hold at a time; sets the registers a thread.
     """
 
-    rows: int
+    threads: int
     depth: int
     resident: int
 
     @property
     def macros(self) -> dict[str, int]:
         """Settings of the kernel text."""
-        return {"TILE_ROWS": self.rows, "DEPTH": self.depth, "RESIDENT": self.resident}
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.rows * _WARP
+        return {"THREADS": self.threads, "DEPTH": self.depth, "RESIDENT": self.resident}
 
     def grid(self, ends: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
         """Return blocks of the largest lattice, and lattices.
@@ -130,7 +125,7 @@ class YeeOneStepPlan:
         Args:
             ends: Nodes that are stepped along x, y, z, of each lattice.
         """
-        tiles = (-(-x // _WARP) * -(-y // self.rows) * -(-z // self.depth) for x, y, z in ends)
+        tiles = (-(-(-(-x // 2) * y) // self.threads) * -(-z // self.depth) for x, y, z in ends)
         return max(tiles), len(ends)
 
 
@@ -190,13 +185,13 @@ def plan_planar(work: Workload[PlanarStencil]) -> PlanarOneStepPlan:
     )
 
 
-def plan_yee(size: int, *, rows: int = 8, depth: int = 4, resident: int | None = None) -> YeeOneStepPlan:
+def plan_yee(size: int, *, threads: int = 128, depth: int = 4, resident: int | None = None) -> YeeOneStepPlan:
     """Plan a launch a phase on rectilinear lattices: any size works.
 
     Args:
         size: Bytes of a number.
-        rows: Of a tile.
+        threads: Of a block.
         depth: Planes of a tile.
         resident: Blocks of a multiprocessor; as many as need no spilled registers if None.
     """
-    return YeeOneStepPlan(rows=rows, depth=depth, resident=resident or (4 if size == 4 else 2))
+    return YeeOneStepPlan(threads=threads, depth=depth, resident=resident or (6 if size == 4 else 4))
