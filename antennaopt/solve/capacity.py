@@ -60,7 +60,7 @@ def capacity_of(
     from fdtd.schemes.antennas import SCHEMES
 
     if plan.get("solver") == "yee":
-        return _capacity_in_space(YeePlan.from_dict(plan), free_bytes)
+        return _capacity_in_space(YeePlan.from_dict(plan), limits, free_bytes)
     solver = SolverPlan.from_dict(plan)
     problem = outline(solver.layout, losses=solver.losses or bool(solver.modes))
     scheme, reason = choose(problem, solver.precision, limits, measured_paces(identity) if identity else None)
@@ -71,16 +71,17 @@ def capacity_of(
     return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": made.at_once, "antennas": most}
 
 
-def _capacity_in_space(plan: YeePlan, free_bytes: int) -> dict[str, Any]:
+def _capacity_in_space(plan: YeePlan, limits: Limits, free_bytes: int) -> dict[str, Any]:
     """Return what `capacity_of` does, for antennas on lattices of their own."""
     from fdtd.backends.cuda import batch_limit
     from fdtd.backends.cuda.yee import BUSY_CELLS, antenna_bytes
+    from fdtd.backends.cuda.yee_choice import expected
 
     each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps)
     wave = -(-BUSY_CELLS // math.prod(plan.shape))
     most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
-    reason = "all numbers through memory in every step"
-    return {"scheme": "one_step", "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
+    scheme, reason = expected(plan.shape, plan.layers, plan.precision, limits)
+    return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
 
 
 def outline(layout: Layout, *, losses: bool = True) -> Problem:

@@ -12,6 +12,7 @@ from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan
 from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
+from fdtd.backends.cuda.yee_choice import expected
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
@@ -189,3 +190,18 @@ def test_one_antenna_is_tried_again_once_memory_was_given_back():
     found = evaluate_within_memory(solve, "any", designs, plan, release=solver.release, backend="cuda")
     assert [one["x"] for one in found] == [0.0, 1.0]
     assert solver.released == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "capability", "scheme", "reason"),
+    [
+        ((64, 64, 32), 90, "resident", "fields in the registers of a cluster; one_step: all numbers through memory"),
+        ((52, 48, 38), 90, "resident", "fields in the registers of a cluster"),
+        ((96, 112, 40), 90, "one_step", "resident: resident holds rows of at most 64 cells along x (found 96)"),
+        ((64, 64, 32), 80, "one_step", "resident: resident needs thread-block clusters"),
+    ],
+)
+def test_antennas_in_space_that_fit_in_a_cluster_are_held_there(shape, capability, scheme, reason):
+    found, why = expected(shape, 8, "float32", replace(HOPPER, capability=capability))
+    assert found == scheme
+    assert reason in why

@@ -28,7 +28,7 @@ def emulated(problems: list[Problem], precision: str) -> list[tuple[Records, np.
     """Records and box samples."""
     blocks: list[list[np.ndarray]] = [[] for _ in problems]
     takers = [lambda first, block, into=into: into.append(block.copy()) for into in blocks]
-    records = yee.run_batch(problems, takers, precision=precision, final=True, on=HostDevice())
+    records = yee.run_batch(problems, takers, precision=precision, final=True, scheme="one_step", on=HostDevice())
     return [(one, np.concatenate(into)) for one, into in zip(records, blocks, strict=True)]
 
 

@@ -30,7 +30,8 @@ def emulated(problems: list[Problem], precision: str, **tuning: Any) -> list[tup
     """Records and box samples."""
     blocks: list[list[np.ndarray]] = [[] for _ in problems]
     takers = [lambda first, block, into=into: into.append(block.copy()) for into in blocks]
-    records = yee.run_batch(problems, takers, precision=precision, final=True, on=HostDevice(), **tuning)
+    given = {"scheme": "one_step"} | tuning
+    records = yee.run_batch(problems, takers, precision=precision, final=True, on=HostDevice(), **given)
     return [(one, np.concatenate(into)) for one, into in zip(records, blocks, strict=True)]
 
 

@@ -244,7 +244,7 @@ def run_batch(
     precision: str = "float32",
     look: Look | None = None,
     final: bool = False,
-    scheme: str | None = "one_step",
+    scheme: str | None = None,
     on: Device | None = None,
     **tuning: int,
 ) -> list[Records]:

@@ -16,6 +16,8 @@ from fdtd.schemes.machine import Limits
 from fdtd.schemes.resident.yee import YeeResidentPlan, plan_yee
 
 SCHEMES = ("one_step", "resident")
+_SIDES = ("LOW", "HIGH")
+_A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
 
@@ -38,6 +40,25 @@ def plan_resident(antennas: Sequence[Packed], precision: str, limits: Limits, **
             raise Unsuitable("resident drives and probes components of E alone; use one_step")
     number = np.dtype(NUMBERS[number_type(antennas)]).itemsize
     return plan_yee([one.counts for one in antennas], np.dtype(precision).itemsize, number, limits, **tuning)
+
+
+def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> tuple[str, str]:
+    """Return the scheme of antennas of a size, and what stood against the other, before any is posed.
+
+    Args:
+        shape: Cells along x, y, z.
+        layers: Cells of the absorbing layers, in front of all faces.
+        precision: "float32" or "float64".
+        limits: Of the device.
+    """
+    counts: dict[str, int] = dict.fromkeys(("KINDS", "SOURCES", "PROBES"), _A_FEW)
+    for axis, cells in zip("XYZ", shape, strict=True):
+        counts |= {f"{name}{axis}": cells for name in ("N", "END_")} | {f"{name}_{axis}": layers for name in _SIDES}
+    try:
+        plan_yee([counts], np.dtype(precision).itemsize, 1, limits)
+    except Unsuitable as error:
+        return "one_step", f"all numbers through memory in every step; resident: {error}"
+    return "resident", "fields in the registers of a cluster; one_step: all numbers through memory in every step"
 
 
 def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[tuple[str, list[int]]]:
