@@ -16,6 +16,7 @@ from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 from fdtd.backends.cuda.device import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
+from fdtd.backends.cuda.yee_choice import plan_unposed
 from fdtd.errors import Unsuitable
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER, Limits
@@ -33,6 +34,7 @@ _ON_CPU = {("bor", "one_step"), ("bor", "skewed"), ("tmz", "one_step"), ("tez", 
 _ON_CPU |= {(stencil, "one_step") for stencil in SPATIAL}
 _WITHOUT_ORACLE = ("heat7", "heat19")
 _POINTS = 64  # small enough for every scheme
+_IN_SPACE, _LAYER = (32, 32, 24), 8
 
 
 def support_matrix(limits: Limits = HOPPER) -> list[dict[str, Any]]:
@@ -71,12 +73,10 @@ def matrix_table(rows: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]
             pair = [row for row in rows if row["stencil"] == stencil and row["scheme"] == scheme]
             works = [row["backend"] + ("*" if "diagonal_only" in row else "") for row in pair if row["works"]]
             line.append(" ".join(works) or "-")
-            if stencil not in SPATIAL or scheme == ALL_SCHEMES[-1]:  # one reason for all schemes
-                reasons += [
-                    f"{stencil}, {scheme}: {row['reason']}"
-                    for row in pair
-                    if row["backend"] == "cuda" and not row["works"]
-                ]
+            said = [row["reason"] for row in pair if row["backend"] == "cuda" and not row["works"]]
+            if stencil in SPATIAL and scheme in ALL_SCHEMES[2:]:  # three axes are a reason for all schemes
+                said = [reason for reason in said if "has three" not in reason]
+            reasons += [f"{stencil}, {scheme}: {reason}" for reason in said]
             reasons += [f"* {stencil}, {scheme}: {row['diagonal_only']}" for row in pair if "diagonal_only" in row]
         table.append(line)
     return table, reasons
@@ -136,6 +136,8 @@ def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | N
         if (stencil, scheme) in _ON_CPU:
             return None
         return "no kernel on the CPU" if stencil == "jacobi5" else f"the CPU has no {scheme} for {stencil}"
+    if (stencil, scheme) == ("yee3d", "resident"):
+        return _said(plan_unposed, _IN_SPACE, _LAYER, "float32", limits)
     if stencil in SPATIAL:
         return _said(check_pair, stencil, scheme)
     return _said(_plan_bor if stencil == "bor" else partial(_plan_planar, stencil), scheme, limits)

@@ -42,20 +42,28 @@ def plan_resident(antennas: Sequence[Packed], precision: str, limits: Limits, **
     return plan_yee([one.counts for one in antennas], np.dtype(precision).itemsize, number, limits, **tuning)
 
 
-def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> tuple[str, str]:
-    """Return the scheme of antennas of a size, and what stood against the other, before any is posed.
+def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> YeeResidentPlan:
+    """Plan clusters for antennas of a size, before any is posed.
 
     Args:
         shape: Cells along x, y, z.
         layers: Cells of the absorbing layers, in front of all faces.
         precision: "float32" or "float64".
         limits: Of the device.
+
+    Raises:
+        Unsuitable: The device has no clusters, or such an antenna does not fit.
     """
     counts: dict[str, int] = dict.fromkeys(("KINDS", "SOURCES", "PROBES"), _A_FEW)
     for axis, cells in zip("XYZ", shape, strict=True):
         counts |= {f"{name}{axis}": cells for name in ("N", "END_")} | {f"{name}_{axis}": layers for name in _SIDES}
+    return plan_yee([counts], np.dtype(precision).itemsize, 1, limits)
+
+
+def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> tuple[str, str]:
+    """Return the scheme of antennas of a size, and what stood against the other; arguments of `plan_unposed`."""
     try:
-        plan_yee([counts], np.dtype(precision).itemsize, 1, limits)
+        plan_unposed(shape, layers, precision, limits)
     except Unsuitable as error:
         return "one_step", f"all numbers through memory in every step; resident: {error}"
     return "resident", "fields in the registers of a cluster; one_step: all numbers through memory in every step"
