@@ -29,9 +29,9 @@ from antennaopt.solve.outcome import Outcome
 
 STORED = ROWS / "cpu" / "exhaustive_front.json"
 
-LENGTHS_MM = np.linspace(5.0, 35.0, 25)
-RADII_MM = np.linspace(5.0, 15.0, 21)
-AMPLITUDES = np.linspace(0.0, 1.0, 9)
+LENGTHS_MM = np.linspace(5.0, 35.0, 50)
+RADII_MM = np.linspace(5.0, 15.0, 50)
+AMPLITUDES = np.linspace(0.0, 1.0, 40)
 GRID = (len(LENGTHS_MM), len(RADII_MM), len(AMPLITUDES))
 
 FILE = """
@@ -56,7 +56,6 @@ at_least = 20.0
 """
 
 POPULATION, GENERATIONS, SEEDS = 40, 30, 11
-BATCH = 25
 
 
 @lru_cache
@@ -89,19 +88,25 @@ def _solve(places: tuple[tuple[int, ...], ...]) -> list[float]:
 
 
 def solve() -> None:
-    """Solve the whole grid on two processes, and store the directivities."""
-    places = list(product(*map(range, GRID)))
-    parts = [tuple(places[first : first + BATCH]) for first in range(0, len(places), BATCH)]
+    """Solve the whole grid on two processes, and store the directivities: a batch has all amplitudes of a size."""
+    parts = [tuple((i, j, k) for k in range(GRID[2])) for i, j in product(*map(range, GRID[:2]))]
     with ProcessPoolExecutor(2) as pool:
-        found = [value for part in pool.map(_solve, parts) for value in part]
-    stored = {"cells": "0.8 mm", "grid": list(GRID), "directivity_dbi": [round(value, 4) for value in found]}
-    STORED.write_text(json.dumps(stored) + "\n", "utf-8")
+        found = list(pool.map(_solve, parts))
+    store({"cells": "0.8 mm", "grid": list(GRID), "directivity_dbi": found})
+
+
+def store(stored: dict[str, Any]) -> None:
+    """Write the figures, directivities rounded to 0.001 dB, those of a size in a line."""
+    sizes = [json.dumps([round(value, 3) for value in size]) for size in stored["directivity_dbi"]]
+    about = json.dumps({name: value for name, value in stored.items() if name != "directivity_dbi"}, indent=1)
+    text = f'{about[:-2]},\n "directivity_dbi": [\n' + ",\n".join(sizes) + "\n ]\n}\n"
+    STORED.write_text(text, "utf-8")
 
 
 @lru_cache
 def table() -> np.ndarray:
     """Return what is minimised, (horns, 2): minus the directivity in dBi, and the length in mm."""
-    directivity = np.array(json.loads(STORED.read_text("utf-8"))["directivity_dbi"])
+    directivity = np.array(json.loads(STORED.read_text("utf-8"))["directivity_dbi"]).ravel()
     lengths = np.repeat(LENGTHS_MM, GRID[1] * GRID[2])
     return np.stack([-directivity, lengths], axis=1)
 
@@ -169,13 +174,13 @@ def compare() -> None:
             "pymoo 0.6.2": [of_pymoo(seed) for seed in range(SEEDS)],
         },
     }
-    STORED.write_text(json.dumps(stored) + "\n", "utf-8")
+    store(stored)
 
 
 def show() -> None:
     """Print what is stored."""
     stored = json.loads(STORED.read_text("utf-8"))
-    print(f"{len(stored['directivity_dbi']):,} horns, hypervolume of their front {stored['exhaustive']:.2f}")
+    print(f"{len(table()):,} horns, hypervolume of their front {stored['exhaustive']:.2f}")
     for name, volumes in stored["hypervolumes"].items():
         shares = np.array(volumes) / stored["exhaustive"]
         print(f"{name}: median {np.median(shares):.2%} of it, {shares.min():.2%} to {shares.max():.2%}")
