@@ -15,6 +15,7 @@ _LANES = 32
 _MOST_BLOCKS = 16
 _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 _MOST_MEDIA = 512  # in the table in shared memory
+_EVEN, _TABLE, _TAPS = 2, 64, 32  # warps, media and taps are multiples: fewer texts to compile, a few seconds each
 # Warps, and most rows times planes of a warp, by bytes of a number: fields take 96 of 128 registers, or up to 216 of
 # 255.
 _SHAPES = {4: ((16, 8), (8, 18)), 8: ((8, 8), (8, 9))}
@@ -106,6 +107,10 @@ class YeeResidentPlan:
         return arrived + along_x + along_y + along_z + filters + media + 4 * self.taps + warps * 32 + 384
 
 
+def _up(count: int, unit: int) -> int:
+    return -(-count // unit) * unit
+
+
 def _lanes_in_layers(counts: Mapping[str, int]) -> int:
     low = (counts["LOW_X"] + 1) // 2
     if not counts["HIGH_X"]:
@@ -177,16 +182,16 @@ def plan_yee(
                 continue
             made = YeeResidentPlan(
                 cluster=blocks,
-                warps=given.warps or -(-ny // high),
+                warps=given.warps or _up(-(-ny // high), _EVEN),
                 planes=deep,
                 rows=high,
                 lanes_x=max(map(_lanes_in_layers, antennas)),
                 rows_y=max(_rows_in_layers(one, high) for one in antennas),
                 layers_z=any(one["LOW_Z"] + one["HIGH_Z"] for one in antennas),
                 held_z=0,
-                table=kinds if kinds <= _MOST_MEDIA else 0,
+                table=_up(kinds, _TABLE) if kinds <= _MOST_MEDIA else 0,
                 keep_media=False,
-                taps=max(one["SOURCES"] + one["PROBES"] for one in antennas),
+                taps=_up(max(one["SOURCES"] + one["PROBES"] for one in antennas), _TAPS),
                 size=size,
                 number=number,
                 shared_bytes=limits.shared_bytes - _RESERVED,
