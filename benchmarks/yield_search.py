@@ -6,6 +6,12 @@ antennas/s, the share of the workers' time that solving took, solves a candidate
 samples. The yields of the search with samples, of the crowned antenna and the next two, are computed by a second set,
 too. Both are compared by the 99 % interval of a difference of proportions. The evaluation cache is off. `--alone`
 leaves the second run out.
+
+Other processes of a machine disturb the pairs. With `--sleep 0.03` an antenna takes a worker 0.03 s of sleep, whatever
+else the machine does, and has a directivity by a formula; then only the search is compared, not the yields:
+
+    python benchmarks/yield_search.py benchmarks/yield_horn.toml --seeds 5 --workers 2
+    python benchmarks/yield_search.py benchmarks/yield_horn.toml --seeds 5 --workers 2 --sleep 0.03
 """
 
 from __future__ import annotations
@@ -19,11 +25,16 @@ from statistics import median
 from typing import Any
 
 import antennaopt
+from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.experiment import load_experiment
+from antennaopt.run.planning import plan_for
 from antennaopt.run.start import OpenFarm, run, shared_farm
 from antennaopt.run.tolerance import Request, tolerance
 
 Z_99 = 2.5758
+
+FORMULA = ('objective=[{metric = "directivity_dbi", at_least = 16.5}]', "tolerance.final_samples=0")
+"""Changes to a file where workers sleep: a goal that the formula's directivity can meet, and no fresh samples."""
 
 
 def one_run(
@@ -46,11 +57,16 @@ def one_run(
         f"tolerance.samples={samples}",
         "certificate.mode=off",
         f"cluster.workers={given.workers}",
+        *(FORMULA if given.sleep else ()),
         *given.set,
     ]
+    experiment, asleep = load_experiment(given.experiment, changes), {}
+    if given.sleep:
+        plan = {**plan_for(experiment), "seconds": given.sleep, "frequencies_hz": experiment.solver.frequencies}
+        asleep = {"plan": plan, "evaluate": null_evaluate}
     summary = run(
-        load_experiment(given.experiment, changes), root=root, source=given.experiment.read_text(), overrides=changes,
-        backend=given.backend, cache="off", report=False, farm=farm,
+        experiment, root=root, source=given.experiment.read_text(), overrides=changes, backend=given.backend,
+        cache="off", report=False, farm=farm, **asleep,
     )  # fmt: skip
     opened = antennaopt.open_run(summary.folder)
     rows = opened.rows
@@ -69,6 +85,8 @@ def one_run(
         "fitness": summary.best.fitness if summary.best else None,
         "wall_seconds": summary.wall_seconds,
     }
+    if given.sleep:
+        return about
     if summary.yields:
         return about | second_set(given, summary.folder, summary.yields, farm)
     study = tolerance(summary.folder, Request(individual="best"), backend=given.backend, cache="off", farm=farm)
@@ -122,6 +140,7 @@ def main() -> None:
     parser.add_argument("--workers", default='"auto"')
     parser.add_argument("--set", action="append", default=[], metavar="A.B=V", help="other changes to the file")
     parser.add_argument("--alone", action="store_true", help="without the search without samples")
+    parser.add_argument("--sleep", type=float, default=0.0, help="s that an antenna takes in place of being solved")
     parser.add_argument("--json", type=Path, help="file for the figures of all runs")
     given = parser.parse_args()
     pairs, searches = [], []
@@ -131,30 +150,43 @@ def main() -> None:
             print(json.dumps(seeing), flush=True)
             searches.append(seeing)
             if given.alone:
+                store(given.json, searches)
                 continue
             longer = round(given.generations * seeing["solves_a_candidate"])
             blind = one_run(given, seed, longer, 0, Path(root), farm)
             print(json.dumps(blind), flush=True)
             pairs.append((seeing, blind))
-    if given.json:
-        given.json.write_text(json.dumps(pairs or searches, indent=1) + "\n")
+            store(given.json, pairs)
+    print("\n".join(account(searches, pairs)))
+
+
+def store(file: Path | None, runs: list[Any]) -> None:
+    """Write the figures of all runs so far."""
+    if file is not None:
+        file.write_text(json.dumps(runs, indent=1) + "\n")
+
+
+def account(searches: list[dict[str, Any]], pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[str]:
+    """Return lines: what samples cost, whether yields hold, and how searches without samples compare."""
+    lines = [f"solves a candidate: {max(one['solves_a_candidate'] for one in searches):.2f} at most"]
     winners = [winner for one in searches for winner in one.get("winners", ())]
-    print(
-        f"solves a candidate: {max(one['solves_a_candidate'] for one in searches):.2f} at most; winner's yield "
-        f"{median(one['yield'] for one in searches):.1%} (median); second sets agree for "
-        f"{sum(one['agree'] for one in winners)} of {len(winners)} winners"
-    )
-    if pairs:
-        print(against_blind(pairs))
+    if winners:
+        lines.append(
+            f"winner's yield {median(one['yield'] for one in searches):.1%} (median); second sets agree for "
+            f"{sum(one['agree'] for one in winners)} of {len(winners)} winners"
+        )
+    return [*lines, against_blind(pairs)] if pairs else lines
 
 
 def against_blind(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     """Return what samples cost and gain, against searches without them."""
     ratios = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in pairs]
     same = [one["solver_fraction"] / other["solver_fraction"] for one, other in pairs]  # at equal times of solution
+    yields = [other["yield"] for _, other in pairs if "yield" in other]
+    gain = f"; winner's yield {median(yields):.1%} without samples (median)" if yields else ""
     return (
-        f"antennas/s {median(ratios):.1%} of those without samples (median), busy time {median(same):.1%}; winner's "
-        f"yield {median(other['yield'] for _, other in pairs):.1%} without samples (median)"
+        f"antennas/s {median(ratios):.1%} of those without samples (median, {min(ratios):.0%} to {max(ratios):.0%}), "
+        f"busy time {median(same):.1%}{gain}"
     )
 
 

@@ -52,3 +52,16 @@ def test_a_genome_takes_the_figures_of_the_horn_in_whose_part_of_the_grid_it_lie
     values = fronts.looked_up(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.999, 0.999, 0.999], [0.0, 0.0, 0.03]]))
     assert values.tolist() == [fronts.table()[place].tolist() for place in (0, -1, -1, 1)]
     assert values[:2, 1].tolist() == [5.0, 35.0]
+
+
+def test_samples_in_a_search_cost_what_the_record_says() -> None:
+    """Stored pairs: antennas/s over those without samples, goal 0.85; solves a candidate, goal 8."""
+    pairs = tables.read("cpu/yield_search_asleep")
+    ratios = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in pairs]
+    assert (len(pairs), round(np.median(ratios), 2), round(min(ratios), 2), round(max(ratios), 2)) == (
+        5,
+        1.05,
+        1.03,
+        1.1,
+    )
+    assert max(one["solves_a_candidate"] for one, _ in pairs) == pytest.approx(5.85, abs=0.005)
