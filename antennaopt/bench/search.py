@@ -20,7 +20,7 @@ from antennaopt.errors import TooManyFailuresError
 from antennaopt.farm.batches import Batch
 from antennaopt.farm.farm import PoolFarm
 from antennaopt.farm.interface import Assignment, Farm, Pool, Result, Worker
-from antennaopt.farm.task import pack_outcomes
+from antennaopt.farm.replies import pack_outcomes
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
 from antennaopt.run.planning import figuring, plan_for

@@ -222,16 +222,20 @@ class Experiment(Table):
         Raises:
             ConfigurationError: A gene has no value, or a name is no gene.
         """
-        given = values or {}
-        full = {
-            name: float(given.get(name, math.nan)) if is_gene else value for name, value, is_gene in self.parameters
-        }
-        if given.keys() != self._gene_names:
+        given, full = values or {}, self._template.copy()
+        if given.keys() == self._gene_names:
+            full.update(zip(given, map(float, given.values()), strict=True))
+        else:
             open_ = [gene.name for gene in self.genes if gene.name not in given]
             stranger = next((name for name in given if name not in full), next(iter(given), ""))
             wrong = f"{open_[0]} is a range and has no value" if open_ else f"{stranger} is not a gene"
             raise ConfigurationError(f"design: {wrong}; give one value for each of the {len(self.genes)} genes")
         return widened(full) if self.limits is not None and self.limits.repair else full
+
+    @cached_property
+    def _template(self) -> dict[str, float]:
+        """Every parameter, SI, in order; NaN for a gene."""
+        return {name: value for name, value, _ in self.parameters}
 
     @cached_property
     def _gene_names(self) -> frozenset[str]:

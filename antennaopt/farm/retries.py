@@ -15,7 +15,7 @@ from typing import Any
 from antennaopt.errors import ClusterError
 from antennaopt.farm.batches import SOLO_ATTEMPTS, Batch, Queue
 from antennaopt.farm.interface import Failure, OnEvent, Outcome, Result
-from antennaopt.farm.task import unpack_outcomes
+from antennaopt.farm.replies import unpack_outcomes
 
 MOST_KILLS = 20
 """How often in a row a batch's workers may be killed from outside before the run stops, resumable."""

@@ -13,23 +13,20 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import msgpack
 import numpy as np
 
-from antennaopt.metrics import METRICS
-from antennaopt.solve.cuts import CUTS, amplitudes
+from antennaopt.farm.replies import pack_outcomes
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
 from antennaopt.solve.figures import with_planned
 from antennaopt.solve.options import SolveOptions
-from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, Sent, listed
-from antennaopt.unchecked import owned
+from antennaopt.solve.outcome import Outcome
 
 Evaluate = Callable[..., Sequence[Mapping[str, Any]]]
 """`evaluate(family, designs, plan, backend=...)`, one outcome a design, in order; importable by name in a worker.
@@ -79,140 +76,6 @@ class Designs:
     def to_list(self) -> list[dict[str, float]]:
         """Return the designs as plain dictionaries."""
         return [dict(zip(self.names, row, strict=True)) for row in self.values.tolist()]
-
-
-_PACKED = tuple(name for name in FIELDS if name not in CUTS)
-_EQUAL = ("status", "error", "cells", "frequency_hz", "device")
-"""What nearly all antennas of a batch share: it travels once where they all do."""
-
-
-def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a batch's outcomes as a message: a column a key, cuts as bytes of single precision, as they are stored.
-
-    Args:
-        outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones.
-
-    Raises:
-        TypeError: One holds something else.
-        ValueError: One has a key that no outcome has, or no status.
-    """
-    ones = [Outcome.of(one) for one in outcomes]
-    columns = {name: _listed([one.__dict__[name] for one in ones]) for name in _PACKED}
-    columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
-    shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
-    metrics = {
-        key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
-    }
-    numbers = {key: column for key, column in metrics.items() if _are_numbers(column)}
-    head = {
-        "count": len(ones),
-        "shared": shared,
-        "columns": columns,
-        "metrics": {key: column for key, column in metrics.items() if key not in numbers},
-        "numbers": {key: np.array(column).tobytes() for key, column in numbers.items()},
-        "cuts": _packed_cuts(ones),
-    }
-    solved = sum(1 for one in ones if one.steps)
-    return {"outcomes": msgpack.packb(head, default=_plain), "solved": solved}
-
-
-def _are_numbers(column: Sequence[Any]) -> bool:
-    """Whether a metric is a list of floats of all antennas, one a frequency, so that an array holds it to the bit."""
-    lengths = {len(values) if type(values) is list else -1 for values in column}
-    return len(lengths) == 1 and min(lengths) > 0 and set(map(type, chain.from_iterable(column))) == {float}
-
-
-def _packed_cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
-    """Return the cuts of all outcomes, an entry a key and shape: key, places, type, shape and bytes of the array."""
-    packed = []
-    for key in CUTS:
-        of_shape: dict[tuple[int, ...], tuple[list[int], list[np.ndarray]]] = {}
-        for place, one in enumerate(ones):
-            if one.__dict__[key] is not None:
-                given = one.__dict__[key]
-                values = np.asarray(given) if key == CUTS[0] else amplitudes(given)
-                found = of_shape.setdefault(values.shape, ([], []))
-                found[0].append(place)
-                found[1].append(values)
-        kind = np.float32 if key == CUTS[0] else np.complex64
-        for at, values in of_shape.values():
-            first = values[0]
-            shared_angles = key == CUTS[0] and all(one is first or np.array_equal(one, first) for one in values)
-            whole = np.stack(values[:1] if shared_angles else values).astype(kind, copy=False)
-            packed.append((key, at, whole.dtype.kind, whole.shape, whole.tobytes()))
-    return packed
-
-
-_KINDS = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}
-
-
-def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
-    """Return the outcomes of a message of `pack_outcomes`; what they share is the same object in all.
-
-    Args:
-        reply: The message, or one with more keys.
-        about: Values for all, in place of what the message has.
-
-    Raises:
-        ValueError: It has a key that no outcome has.
-    """
-    head = msgpack.unpackb(reply["outcomes"], strict_map_key=False)
-    columns, metrics, count = head["columns"], head["metrics"], head["count"]
-    shared = head["shared"]
-    numbers = {key: np.frombuffer(one).reshape(count, -1) for key, one in head["numbers"].items()}
-    if odd := (columns.keys() | shared.keys() | metrics.keys() | numbers.keys() | about.keys()) - KEYS:
-        raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
-    common = vars(Outcome.made(shared | about))
-    rows = [common.copy() for _ in range(count)]
-    for name in columns.keys() - about.keys():
-        for row, value in zip(rows, columns[name], strict=True):
-            row[name] = value
-    defined = _rows({key: one.tolist() for key, one in numbers.items()}, count)
-    for row, values, others in zip(rows, defined, _rows(metrics, count), strict=True):
-        row["metrics"] = dict(zip(numbers, values, strict=True))
-        if metrics:
-            row["metrics"] |= {key: one for key, one in zip(metrics, others, strict=True) if one is not None}
-    cuts: list[np.ndarray] = []
-    for key, places, kind, shape, data in head["cuts"]:
-        cuts.append(np.frombuffer(data, _KINDS[kind]).reshape(shape))
-        values = list(cuts[-1])
-        for row, one in zip(places, values * len(places) if len(values) == 1 else values, strict=True):
-            rows[row][key] = one
-    outcomes = [owned(Outcome, row) for row in rows]
-    if [len(one) for one in cuts] == [1, count, count] and "frequency_hz" in shared:
-        sent = Sent(
-            frequency_hz=shared["frequency_hz"], theta_deg=cuts[0][0], planes=(cuts[1], cuts[2]), metrics=numbers
-        )
-        for place, one in enumerate(outcomes):
-            object.__setattr__(one, "sent", (sent, place))
-    return outcomes
-
-
-def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> Iterable[tuple[Any, ...]]:
-    return zip(*columns.values(), strict=True) if columns else [()] * count
-
-
-def _listed(column: list[Any]) -> list[Any]:
-    """Return a column with arrays as lists."""
-    return [listed(one) for one in column] if np.ndarray in set(map(type, column)) else column
-
-
-def _is_same(column: Sequence[Any]) -> bool:
-    return column.count(column[0]) == len(column)
-
-
-def _plain(value: Any) -> Any:
-    """Return what MessagePack has no form for as plain data.
-
-    Raises:
-        TypeError: It is something else than numbers, text, lists and dictionaries.
-    """
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    what = "a whole number beyond 64 bits" if isinstance(value, int) else type(value).__name__
-    raise TypeError(f"an outcome may hold numbers, text, lists and dictionaries, not {what}")
 
 
 def solve_batch(

@@ -1,7 +1,8 @@
 """The driver: ask a search for candidates, leave out duplicates, solve, store, tell, checkpoint.
 
-With generations, all of one is solved before the next is bred. Its rows are made and stored while the next one is
-solved: between two generations only what the next one needs is done.
+With generations, all of one is solved before the next is bred. Between two generations only what the next one needs is
+done. The state is taken, rows are made and stored, and people are told once the first batches of the next are sent: a
+process that is killed before leaves the checkpoint before, from which the same follows.
 
 Where the order of completion decides what is bred (`Search.by_order`), a child is bred whenever a place at the farm is
 free. That order is recorded, each at the moment it is complete, and a block of `population` individuals as a generation
@@ -19,11 +20,12 @@ from typing import Any
 from antennaopt.errors import ClusterError, Interrupted
 from antennaopt.farm.batches import Job
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
-from antennaopt.run.memory import Memory, design_digest, generation_report, refuse_failures
+from antennaopt.run.memory import Memory, design_digest, design_digests, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
 from antennaopt.run.progress import GenerationReport
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
+from antennaopt.search.candidate import decode_all
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
 
@@ -53,7 +55,7 @@ class Driver:
         self._batch = self._capacity = 1
         self._outcomes: Iterator[tuple[str, Outcome]] | None = None
         self._block: dict[str, Evaluation] = {}
-        self._unsaved: tuple[Sequence[Evaluation], dict[str, Any], GenerationReport] | None = None
+        self._unsaved: tuple[Sequence[Evaluation], GenerationReport] | None = None
         self._partial: dict[str, Outcome] = {}
         self._level = 0  # of `_partial`
         self._values: dict[str, dict[str, float]] = {}
@@ -206,11 +208,12 @@ class Driver:
         """Send off those whose antenna is not known; duplicates land with their original."""
         jobs: list[Job] = []
         copies: list[tuple[str, str]] = []
-        for one in candidates:
-            self._values[one.individual] = decode(self.search.genes, one.genome)
-        level_of = self.search.level_of
-        digests = [design_digest(self._values[one.individual], level_of(one.generation)) for one in candidates]
-        self._digests |= {one.individual: digest for one, digest in zip(candidates, digests, strict=True)}
+        decoded = decode_all(self.search.genes, [one.genome for one in candidates])
+        digests = design_digests(decoded, self.search.level_of(candidates[0].generation) if candidates else 0)
+        names = [gene.name for gene in self.search.genes]
+        for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
+            self._values[one.individual] = dict(zip(names, row, strict=True))
+            self._digests[one.individual] = digest
         for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
             name, first = one.individual, self._first.get(digest)
             if original is not None:
@@ -225,7 +228,6 @@ class Driver:
                     self._sent[name] = digest
                     jobs.append((name, self._with.design(self._values[name])))
         self._send(jobs)
-        self._save()
         earlier = self.memory.recall({one for _, one in copies if one not in self._block})
         for name, original in copies:
             here = self._block.get(original)
@@ -235,8 +237,9 @@ class Driver:
         if self._outcomes is not None:
             self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
         else:
-            self._progress.generation_started(self.search.generation, len(jobs))
             self._outcomes = self._farm.run(self._farm.cut(jobs, self._with.batch_size))
+            self._save()
+            self._progress.generation_started(self.search.generation, len(jobs))
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
@@ -327,27 +330,30 @@ class Driver:
         report = generation_report(self.search, number, block, now - self._began)
         self._block, self._partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
-        self._unsaved = block, self._state(()), report
+        self._unsaved = block, report
         if self.search.by_order:
             self._save()
-        self._progress.generation_done(report)
-        self._unmet.take(number, block)
-        best = next((one for one in block if one.candidate.individual == report.individual), None)
-        if best is not None:
-            self._progress.best_found(best.candidate.individual, best.values, best.outcome)
-        if self.search.by_order and number + 1 < self.search.settings.generations:
-            self._progress.generation_started(number + 1, self.search.settings.population)
+            if number + 1 < self.search.settings.generations:
+                self._progress.generation_started(number + 1, self.search.settings.population)
 
     def _save(self) -> None:
-        """Keep the last generation and the state after it, unless that was done already."""
+        """Keep the last generation and the state after it, and tell of it, unless that was done already.
+
+        With generations the state is that between the last two, also when the next one is under way.
+        """
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
-        evaluations, state, report = unsaved
-        self.memory.keep(evaluations)
-        self._store.write_generation(report.generation, evaluations)
-        self._store.checkpoint(report.generation, state)
+        block, report = unsaved
+        self.memory.keep(block)
+        self._store.write_generation(report.generation, block)
+        self._store.checkpoint(report.generation, self._state(()))
         self._store.log("generation", **asdict(report), run_seconds=self.seconds)
+        self._progress.generation_done(report)
+        self._unmet.take(report.generation, block)
+        best = next((one for one in block if one.candidate.individual == report.individual), None)
+        if best is not None:
+            self._progress.best_found(best.candidate.individual, best.values, best.outcome)
 
     def save_part(self) -> None:
         """Store what came back of a generation, or block, that is not complete; a resume solves the others."""

@@ -42,6 +42,19 @@ def design_digest(values: Mapping[str, float], level: int = 0) -> Digest:
     return hashlib.blake2b(packed + b"+" * level, digest_size=16).digest()
 
 
+def design_digests(values: np.ndarray, level: int = 0) -> list[Digest]:
+    """Return `design_digest` of many designs.
+
+    Args:
+        values: Gene values, SI, shape (designs, genes).
+        level: Of the cells.
+    """
+    rows = (values + 0.0).astype("<f8", order="C")  # -0.0 is 0.0
+    packed, size, more = rows.tobytes(), rows.itemsize * rows.shape[1], b"+" * level
+    hashed = (packed[first : first + size] + more for first in range(0, size * len(rows), size))
+    return [hashlib.blake2b(one, digest_size=16).digest() for one in hashed]
+
+
 class KnownDesigns:
     """The first individual with each design. A sorted table and a few loose entries that are sorted in now and then."""
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from antennaopt.errors import ResumeRefusedError
-from antennaopt.search.candidate import Candidate, Result, Scored, counted, encode, require_finite
+from antennaopt.search.candidate import Candidate, Made, Result, Scored, counted, encode, require_finite
 from antennaopt.search.climb import Climb
 from antennaopt.search.objectives import Ranking
 from antennaopt.search.operators import seeded, uniform_genome
@@ -27,9 +27,6 @@ STATE_VERSION = 1
 COUNTS = ("generation", "evaluations", "stagnation")
 ALL_GOALS_MET = "all goals are met"
 """Why a search is over whose best fitness, the weighted sum of what is missed, is 0."""
-
-Made = tuple[tuple[float, ...], tuple[str, ...], str]
-"""A new genome, the ids of its parents, and what made it."""
 
 
 class Search(ABC):

@@ -8,11 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from antennaopt.errors import ConfigurationError
 from antennaopt.settings import ALGORITHMS, CROSSOVERS, MUTATIONS
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
+
+
+Made = tuple[tuple[float, ...], tuple[str, ...], str]
+"""A new genome, the ids of its parents, and what made it."""
 
 
 def decode(genes: Sequence[Gene], genome: Sequence[float]) -> dict[str, float]:
@@ -31,6 +37,39 @@ def decode(genes: Sequence[Gene], genome: Sequence[float]) -> dict[str, float]:
     if len(genome) != len(genes):
         raise ValueError(f"genome has {len(genome)} genes; the experiment has {len(genes)}")
     return {gene.name: _decode(gene, x) for gene, x in zip(genes, map(float, genome), strict=True)}
+
+
+def decode_all(genes: Sequence[Gene], genomes: Sequence[Sequence[float]]) -> np.ndarray:
+    """Turn genomes into design values, to the bit as `decode` does each.
+
+    Args:
+        genes: The experiment's genes, in order.
+        genomes: One number in [0, 1] a gene.
+
+    Returns:
+        SI values, shape (genomes, genes), float64.
+
+    Raises:
+        ValueError: As of `decode`.
+    """
+    if any(len(one) != len(genes) for one in genomes):
+        return np.array([list(decode(genes, one).values()) for one in genomes])
+    shares = np.array(genomes, dtype=float).reshape(len(genomes), len(genes))
+    values = np.empty_like(shares)
+    for place, gene in enumerate(genes):
+        x = shares[:, place]
+        if not ((x >= 0.0) & (x <= 1.0)).all():
+            values[:, place] = [_decode(gene, one) for one in x.tolist()]
+        elif gene.kind == "choice":
+            step = np.minimum((x * levels(gene)).astype(int), levels(gene) - 1)
+            values[:, place] = np.array(gene.choices, dtype=float)[step]
+        elif gene.kind == "integer":
+            step = math.ceil(gene.low) + (x * levels(gene)).astype(int)
+            values[:, place] = np.minimum(step, math.floor(gene.high))
+        else:
+            found = (1.0 - x) * gene.low + x * gene.high
+            values[:, place] = np.where(found < gene.low, gene.low, np.where(found > gene.high, gene.high, found))
+    return values
 
 
 def encode(genes: Sequence[Gene], values: Mapping[str, float]) -> dict[int, float]:

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from antennaopt.search.candidate import Scored, counted
+from antennaopt.search.candidate import Made, Scored, counted
 from antennaopt.settings import EvolutionSettings, Ladder, Stop
-
-Made = tuple[tuple[float, ...], tuple[str, ...], str]
 
 PROMOTED = "promoted"
 """Operator of an individual that is solved again on finer cells; its parent is the one on coarser cells."""

@@ -202,9 +202,9 @@ class Genetic(Generational):
         pool = [Individual.from_scored(one) for one in self.population]
         parents = tournament(pool, count + count % 2, settings.tournament_size)
         return [
-            (tuple(float(gene) for gene in child), origin, operator)
+            child
             for one, other in zip(parents[::2], parents[1::2], strict=True)
-            for child, origin, operator in vary(one, other, settings.crossover, settings.mutation)
+            for child in vary(one, other, settings.crossover, settings.mutation)
         ]
 
 

@@ -55,9 +55,9 @@ class NonDominated(Survivors):
         size = 4 * math.ceil(count / 4)
         parents = tools.selTournamentDCD(list(islice(cycle(pool), size)), size)
         return [
-            (tuple(float(gene) for gene in child), origin, operator)
+            child
             for one, other in zip(parents[::2], parents[1::2], strict=True)
-            for child, origin, operator in vary(one, other, settings.crossover, settings.mutation)
+            for child in vary(one, other, settings.crossover, settings.mutation)
         ]
 
     def survivors(self, told: Sequence[Scored]) -> list[Scored]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.figures import (
@@ -21,7 +23,10 @@ from antennaopt.figures import (
     limit_lines,
     metric_name,
 )
-from antennaopt.metrics import Metric, metric_of
+from antennaopt.search.standing import Named, Standing
+
+if TYPE_CHECKING:
+    from antennaopt.sent import Sent
 
 FREQUENCY_TOLERANCE = 1e-9
 WORST_SHORTFALL_DB = 200.0
@@ -31,77 +36,16 @@ HALF_VIOLATION_DB = 3.0
 LARGEST, LEAST = "largest", "least"
 AIMS = (LARGEST, LEAST)
 """Values of `aim`, for objectives without a level."""
+SHORTFALLS = "shortfalls"
+"""Name of what is computed here of a whole batch."""
 UNDEFINED_AIM = 1e9
 """Number to minimise of an aim whose metric is not defined."""
 
 Outcome = Mapping[str, Any]
 
 
-class _Named:
-    """Name and metric of what has a key or a figure with options."""
-
-    metric: str
-    figure: Figure | None
-
-    @property
-    def name(self) -> str:
-        """Key of the outcome, and the beginning of its columns."""
-        return self.metric if self.figure is None else self.figure.name
-
-    @property
-    def about(self) -> Metric:
-        """Label and unit."""
-        return metric_of(self.metric) if self.figure is None else self.figure.about
-
-
 @dataclass(frozen=True, kw_only=True)
-class Standing(_Named):
-    """A goal, and the value of one antenna at the frequency where it is worst.
-
-    Attributes:
-        metric: Which figure of merit.
-        at_least: Lower goal, in the metric's unit, or None.
-        at_most: Upper goal, in the metric's unit, or None.
-        frequencies: Hz at which the goal holds; empty for all.
-        weight: Factor in the weighted sum.
-        value: Worst value, in the metric's unit, finite; None where the metric is not defined.
-        frequency_hz: Where it is worst; None when the metric is defined nowhere and need not be.
-        margin: By how much the goal is met, in the metric's unit; negative when it is missed, None without a value.
-        shortfall_db: What enters the fitness; 0 when the goal is met.
-        figure: The figure with its options; None for a metric of every row.
-        constraint: Whether it is a constraint, which comes before all objectives.
-        aim: `largest` or `least` of an objective without a level, which is neither met nor missed.
-    """
-
-    metric: str
-    at_least: float | None
-    at_most: float | None
-    frequencies: tuple[float, ...]
-    weight: float
-    value: float | None
-    frequency_hz: float | None
-    margin: float | None
-    shortfall_db: float
-    figure: Figure | None = None
-    constraint: bool = False
-    aim: str | None = None
-
-    @property
-    def met(self) -> bool:
-        """Whether the goal is met at all of its frequencies."""
-        return self.shortfall_db <= 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able data; frequencies in Hz."""
-        apart = ("frequencies", "figure", "constraint", "aim")
-        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
-        named |= ({"constraint": True} if self.constraint else {}) | ({"aim": self.aim} if self.aim else {})
-        figure = {} if self.figure is None else {"name": self.name, "options": self.figure.to_dict()["options"]}
-        return {**named, "frequencies_hz": list(self.frequencies), "met": self.met, **figure}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Objective(_Named):
+class Objective(Named):
     """A goal for one metric of an outcome: at least or at most a level, at the worst of its frequencies.
 
     Attributes:
@@ -147,6 +91,25 @@ class Objective(_Named):
             return self._missing(values[0])
         return max(map(self._missing, values), default=WORST_SHORTFALL_DB)
 
+    def shortfalls(self, sent: Sent) -> list[float] | None:
+        """Return `shortfall` of every antenna of a batch; None where each has to be looked at.
+
+        Args:
+            sent: The batch's numbers.
+        """
+        values = None if self.figure or self.ratio or self.aim else sent.metrics.get(self.metric)
+        if values is None:
+            return None
+        if self.frequencies:
+            values = values[:, self._places(sent.frequency_hz)]
+        missed = np.zeros(len(values))
+        for above, below in ((self.at_least, values.min(axis=1)), (values.max(axis=1), self.at_most)):
+            if above is not None and below is not None:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    off = above - below
+                missed = np.maximum(missed, np.where(off < WORST_SHORTFALL_DB, off, WORST_SHORTFALL_DB))  # NaN too
+        return (missed + 0.0).tolist()  # -0.0 is 0.0
+
     def standing(self, outcome: Outcome) -> Standing:
         """Return the value where the goal is met least, or missed most, and by how much."""
         margins = [self._margin(value) for value in self._values(outcome)]
@@ -186,17 +149,20 @@ class Objective(_Named):
         values = outcome[self.metric if self.figure is None else self.figure.name]
         if not self.frequencies:
             return values
-        solved: Mapping[float, Any] = dict(zip(outcome["frequency_hz"], values, strict=True))
-        chosen = []
+        return [values[place] for place in self._places(outcome["frequency_hz"])]
+
+    def _places(self, solved: Sequence[float]) -> list[int]:
+        """Return where its own frequencies stand among those that were solved, Hz."""
+        places = []
         for wanted in self.frequencies:
-            near = [hz for hz in solved if math.isclose(hz, wanted, rel_tol=FREQUENCY_TOLERANCE)]
+            near = [at for at, hz in enumerate(solved) if math.isclose(hz, wanted, rel_tol=FREQUENCY_TOLERANCE)]
             if not near:
                 listed = ", ".join(f"{hz / 1e9:g}" for hz in solved)
                 raise ValueError(
                     f"objective {self.name} asks for {wanted / 1e9:g} GHz, which was not solved ({listed} GHz were)"
                 )
-            chosen.append(solved[near[0]])
-        return chosen
+            places.append(near[0])
+        return places
 
     def _to_minimise(self, value: float | None) -> float:
         """Return the number that an aim minimises, in the metric's unit."""
@@ -260,7 +226,16 @@ def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]
     """
     if outcome.get("status") != "ok":
         return []
-    return [objective.shortfall(outcome) for objective in objectives]
+    sent, place = getattr(outcome, "sent", (None, 0))
+    if sent is None:
+        return [objective.shortfall(outcome) for objective in objectives]
+    known = sent.computed.get(SHORTFALLS)
+    if known is None or known[0] is not objectives:
+        known = sent.computed[SHORTFALLS] = objectives, [objective.shortfalls(sent) for objective in objectives]
+    return [
+        objective.shortfall(outcome) if of_batch is None else of_batch[place]
+        for objective, of_batch in zip(objectives, known[1], strict=True)
+    ]
 
 
 def violation(shortfall_db: float) -> float:

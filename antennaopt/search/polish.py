@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from antennaopt.search.candidate import Scored, counted, recorded
+from antennaopt.search.candidate import Made, Scored, counted, recorded
 from antennaopt.search.distribution import Distribution
 from antennaopt.settings import EvolutionSettings, Stop
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Gene
-
-Made = tuple[tuple[float, ...], tuple[str, ...], str]
 
 POLISHED = "polished"
 """Operator of an individual of the local search; its parent is the one that the search closes in on."""

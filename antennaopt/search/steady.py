@@ -113,8 +113,7 @@ class SteadyState(Search):
             if len(self.population) < FEWEST_PARENTS:
                 return uniform_genome(len(self.genes)), (), "random"
             one, other = tournament(self._pool, 2, self.settings.tournament_size)
-            child, parents, operator = vary(one, other, self.settings.crossover, self.settings.mutation)[0]
-        return tuple(float(gene) for gene in child), parents, operator
+            return vary(one, other, self.settings.crossover, self.settings.mutation)[0]
 
     def _complete(self, result: Result) -> Scored:
         scored = self._scored(result)

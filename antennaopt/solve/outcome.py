@@ -34,23 +34,6 @@ LARGEST = 2**63 - 1
 """Whole numbers are stored with 64 bits."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sent:
-    """Numbers of a batch as they came in a message; its antennas have the same angles and frequencies.
-
-    Attributes:
-        frequency_hz: Hz.
-        theta_deg: Degrees, float32, (angles,).
-        planes: E plane and H plane, complex64, (antennas, frequencies, angles).
-        metrics: By key those that are defined for all, float64, (antennas, frequencies).
-    """
-
-    frequency_hz: Sequence[float]
-    theta_deg: np.ndarray
-    planes: tuple[np.ndarray, np.ndarray]
-    metrics: Mapping[str, np.ndarray]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome(Mapping[str, Any]):
     """What came of one antenna. Also a mapping, read only, of what is there by its key; metrics have keys of their own.
@@ -82,7 +65,8 @@ class Outcome(Mapping[str, Any]):
         field: Electric field, of `evaluate(..., fields=True)`.
         sweep: S11 across the band, of the same.
         film: Field over time, of `evaluate(..., film=True)`.
-        sent: Its batch and its place there; not set of one that came in no message, or was changed since.
+        sent: Its batch (`antennaopt.sent.Sent`) and its place there; not set of one that came in no message, or was
+            changed since.
     """
 
     __slots__ = ("__dict__", "sent")
@@ -257,7 +241,7 @@ KEYS = frozenset((*FIELDS, *METRICS, *LEVELS))
 
 _ABSENT: dict[str, Any] = {**dict.fromkeys(FIELDS), "metrics": {}}
 _ATTRIBUTES = frozenset(_ABSENT)
-_SENT = frozenset({"status", "frequency_hz", "metrics", *PATTERN})
+_SENT = frozenset({"status", "frequency_hz", "s11", "metrics", *PATTERN})
 _CACHED = tuple(name for name, one in vars(Outcome).items() if isinstance(one, cached_property))
 
 

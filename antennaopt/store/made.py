@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from antennaopt.solve.outcome import Outcome, Sent
+from antennaopt.sent import Sent
+from antennaopt.solve.outcome import Outcome
 from antennaopt.store.generations import files
 from antennaopt.store.schema import PARTS_OF_S11, RunColumns
 
@@ -149,9 +150,18 @@ def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str,
                 numbers[at] = one.metrics[metric][there]
             table.update(zip(names, list[Any](numbers.T.copy()), strict=True))
             continue
+        if sent and all(metric in one.absent for one, _, _ in sent):
+            table |= dict.fromkeys(names, [None] * len(outcomes))
+            continue
         absent: list[Any] = [None] * len(names)
         if metric in PARTS_OF_S11:
             part = PARTS_OF_S11.index(metric)
+            if sent and all(one.s11 is not None for one, _, _ in sent):
+                numbers = np.empty((len(outcomes), len(names)))
+                for one, at, there in sent:
+                    numbers[at] = one.s11[there, :, part]
+                table.update(zip(names, list[Any](numbers.T.copy()), strict=True))
+                continue
             rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
         else:
             merits = merits or [outcome.merits if outcome.figures else outcome.metrics for outcome in outcomes]

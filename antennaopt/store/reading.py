@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.solve.certificate import checks_of, crowned
+from antennaopt.store.certified import certificate_cells
 from antennaopt.store.files import read_events
 from antennaopt.store.generations import (
     SINGLE,
@@ -30,7 +31,7 @@ from antennaopt.store.generations import (
 )
 from antennaopt.store.levels import cell_steps
 from antennaopt.store.made import made_table
-from antennaopt.store.rows import certificate_cells, pattern_frame
+from antennaopt.store.rows import pattern_frame
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import CERTIFICATE, LEVEL
 

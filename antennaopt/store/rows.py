@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antennaopt.solve.certificate import TRUSTED, certify, passes, reason
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, joined
 from antennaopt.solve.outcome import Outcome
+from antennaopt.store.certified import certificate_columns
 from antennaopt.store.generations import damaged
 from antennaopt.store.made import MadeCopy, batches_of, metric_values, share_met
 from antennaopt.store.schema import (
-    CERTIFICATE,
     CUT_COLUMNS,
     LEVEL,
     MODES,
@@ -271,17 +269,17 @@ def table_of(columns: RunColumns, run: str, rows: Sequence[Row]) -> dict[str, Se
         "operator": [one.operator for one in rows],
         "status": [outcome.status for outcome in outcomes],
         "error": [outcome.error for outcome in outcomes],
-        "genome": [[float(value) for value in one.genome] for one in rows],
+        "genome": [list(map(float, one.genome)) for one in rows],
     }
     for gene in columns.genes:
-        table[gene.column] = [float(one.values[gene.name]) * gene.scale for one in rows]
+        name, scale = gene.name, gene.scale
+        table[gene.column] = [float(one.values[name]) * scale for one in rows]
     table |= metric_values(columns, outcomes)
     table["decay_db"] = [outcome.decay_db for outcome in outcomes]
     if columns.certificate:
         radii = [one.values.get("feed.inner_radius", columns.feed_radius) for one in rows]
         fillings = [one.values.get("feed.permittivity", columns.feed_permittivity) for one in rows]
-        cells = [_certificate_of(*one) for one in zip(outcomes, radii, fillings, strict=True)]
-        table |= {name: [cell[name] for cell in cells] for name, _ in CERTIFICATE}
+        table |= certificate_columns(outcomes, radii, fillings)
     none = [None] * len(columns.objectives)
     for place, name in enumerate(columns.shortfall_columns):
         table[name] = columns.levels(place, [(one.shortfalls or none)[place] for one in rows])
@@ -337,40 +335,3 @@ def modes_of_row(waves: Sequence[Mapping[str, Any]] | None, frequencies: Sequenc
         entry = {"plane": one["plane_m"], "name": one["name"], "direction": one["direction"]}
         found[one["frequency_hz"]].append({**entry, "s": [one["s_re"], one["s_im"]]})
     return list(found.values())
-
-
-def _certificate_of(outcome: Outcome, feed_radius: float | None, permittivity: float) -> Mapping[str, Any]:
-    """Return the columns of a row's certificate; most are passed, and need no words."""
-    if not outcome.ok:
-        return _NO_CERTIFICATE
-    if passes(outcome, feed_radius, permittivity):
-        return _PASSED
-    return certificate_cells(certify(outcome, feed_radius=feed_radius, feed_permittivity=permittivity))
-
-
-def certificate_cells(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a row's columns of the certificate; all None without one.
-
-    Args:
-        certificate: As `certify` makes it, with its mesh rows or without.
-    """
-    given = certificate or {}
-    figures = {name: (given.get(name) or {}).get("figure") for name in ("mesh_directivity", "mesh_s11")}
-    return {
-        "certificate": given.get("verdict"),
-        "certificate_reason": reason(given) if given else None,
-        "mesh_directivity_db": _number(figures["mesh_directivity"]),
-        "mesh_s11": _number(figures["mesh_s11"]),
-    }
-
-
-def _number(value: Any) -> float | None:
-    """Return a float, or None for what is not there; NaN stays NaN so that the file tells the two apart."""
-    if value is None:
-        return None
-    number = float(value)
-    return math.nan if math.isnan(number) else number
-
-
-_NO_CERTIFICATE = certificate_cells(None)
-_PASSED = {**_NO_CERTIFICATE, "certificate": TRUSTED}

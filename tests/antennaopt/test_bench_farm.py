@@ -23,7 +23,8 @@ from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.cli.bench_farm import _overhead_table, _table
 from antennaopt.cli.run import quickstart
 from antennaopt.experiment import load_experiment
-from antennaopt.farm.task import solve_batch, unpack_outcomes
+from antennaopt.farm.replies import unpack_outcomes
+from antennaopt.farm.task import solve_batch
 from antennaopt.report.bench_farm import combinations_figure, plot_farm
 from fdtd.farfield.cuts import equal_angles
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antennaopt.farm.batches import Batch, Queue, cut
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.farm.task import pack_outcomes, unpack_outcomes
+from antennaopt.farm.replies import pack_outcomes, unpack_outcomes
 from antennaopt.solve.outcome import Outcome
 
 

@@ -11,7 +11,8 @@ from test_study_reuse import EXPERIMENT, SHORT, carried_out, checkpoints, serial
 import antennaopt as ao
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import Experiment
-from antennaopt.farm.task import solve_batch, unpack_outcomes
+from antennaopt.farm.replies import unpack_outcomes
+from antennaopt.farm.task import solve_batch
 from antennaopt.run.continuation import differences
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import resume

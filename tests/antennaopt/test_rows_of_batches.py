@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from antennaopt.farm.task import pack_outcomes, unpack_outcomes
+from antennaopt.farm.replies import pack_outcomes, unpack_outcomes
 from antennaopt.metrics import METRICS
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.made import batches_of, metric_values
