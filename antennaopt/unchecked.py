@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_new, _set = object.__new__, object.__setattr__
+
 
 def owned(cls: type[T], values: dict[str, Any]) -> T:
     """Return an instance of a data class whose attributes are a dictionary; nothing is checked, and no `__init__` runs.
@@ -17,6 +19,6 @@ def owned(cls: type[T], values: dict[str, Any]) -> T:
         values: All attributes by name; the caller uses it no more. One that is left out keeps the class's default, but
             is missing in `vars`.
     """
-    one = object.__new__(cls)
-    object.__setattr__(one, "__dict__", values)
+    one = _new(cls)
+    _set(one, "__dict__", values)
     return one

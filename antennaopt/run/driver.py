@@ -1,8 +1,7 @@
 """The driver: ask a search for candidates, leave out duplicates, solve, store, tell, checkpoint.
 
-With generations, all of one is solved before the next is bred. Between two generations only what the next one needs is
-done. The state is taken, rows are made and stored, and people are told once the first batches of the next are sent: a
-process that is killed before leaves the checkpoint before, from which the same follows.
+With generations, all of one is solved before the next is bred. Its state is taken and stored, with its rows, once the
+first batches of the next are sent. A process that is killed before leaves the checkpoint before: the same follows.
 
 Where the order of completion decides what is bred (`Search.by_order`), a child is bred whenever a place at the farm is
 free. That order is recorded, each at the moment it is complete, and a block of `population` individuals as a generation
@@ -208,11 +207,10 @@ class Driver:
         """Send off those whose antenna is not known; duplicates land with their original."""
         jobs: list[Job] = []
         copies: list[tuple[str, str]] = []
-        decoded = decode_all(self.search.genes, [one.genome for one in candidates])
+        decoded = decode_all(genes := self.search.genes, [one.genome for one in candidates])
         digests = design_digests(decoded, self.search.level_of(candidates[0].generation) if candidates else 0)
-        names = [gene.name for gene in self.search.genes]
         for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
-            self._values[one.individual] = dict(zip(names, row, strict=True))
+            self._values[one.individual] = {gene.name: value for gene, value in zip(genes, row, strict=True)}
             self._digests[one.individual] = digest
         for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
             name, first = one.individual, self._first.get(digest)
@@ -256,7 +254,7 @@ class Driver:
     def _proceed(self) -> None:
         """Complete all that can be; without generations breed whole batches for as many places as are free then."""
         while True:
-            while (name := self._next()) is not None:
+            while (self._landed or self._recorded) and (name := self._next()) is not None:
                 self._finish(name)
             full = self._capacity - len(self._sent) < self._batch
             if not self.search.by_order or full or self._recorded or self._signals.requested or self._is_over():
@@ -337,10 +335,7 @@ class Driver:
                 self._progress.generation_started(number + 1, self.search.settings.population)
 
     def _save(self) -> None:
-        """Keep the last generation and the state after it, and tell of it, unless that was done already.
-
-        With generations the state is that between the last two, also when the next one is under way.
-        """
+        """Keep the last generation and the state after it, and tell of it, unless that was done already."""
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return

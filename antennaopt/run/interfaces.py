@@ -95,9 +95,8 @@ class Evaluation:
     def result(self) -> Result:
         """What a search is told of it."""
         name, status = self.candidate.individual, self.outcome.status
-        given = None if self.nominal_fitness is None else self.fitness
         found = {"individual": name, "shortfalls": self.shortfalls, "status": status, "cached": self.cached}
-        return owned(Result, {**found, "fitness": given})
+        return owned(Result, found | {"fitness": self.fitness})
 
     @property
     def scored(self) -> Scored:

@@ -261,7 +261,7 @@ class Result:
             the number that is minimised.
         status: Of the outcome.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
-        fitness: Over samples; None for that of the shortfalls.
+        fitness: Where it is known, as over samples; None for that of the shortfalls.
     """
 
     individual: str

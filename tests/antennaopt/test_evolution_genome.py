@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.run.memory import design_digest, design_digests
 from antennaopt.search import decode, design_key, encode
+from antennaopt.search.candidate import decode_all
 
 
 def gene(name="lens.radius", low=8e-3, high=20e-3, kind="real", choices=()):
@@ -24,6 +26,25 @@ unit = st.floats(0.0, 1.0)
 def test_real_genes_stay_in_their_range(x, low, span):
     one = gene(low=low, high=low + span)
     assert one.low <= decode([one], [x])[one.name] <= one.high
+
+
+@given(genomes=st.lists(st.tuples(unit, unit, unit), max_size=8), low=st.floats(-1e3, 1e3), span=st.floats(0.0, 1e3))
+def test_many_genomes_are_decoded_as_each_is(genomes, low, span):
+    genes = [gene("lens.length", low, low + span), WHOLE, CHOICE]
+    each = [list(decode(genes, one).values()) for one in genomes]
+    assert repr(decode_all(genes, genomes).tolist()) == repr(each)
+    digests = [design_digest(decode(genes, one), level=1) for one in genomes]
+    assert design_digests(decode_all(genes, genomes), level=1) == digests
+
+
+@pytest.mark.parametrize("genome", [(0.5, 0.5), (0.5, 1.5, 0.5), (0.5, float("nan"), 0.5)])
+def test_many_genomes_are_refused_as_each_is(genome):
+    genes = [REAL, WHOLE, CHOICE]
+    with pytest.raises(ValueError) as each:
+        decode(genes, genome)
+    with pytest.raises(ValueError) as many:
+        decode_all(genes, [(0.5, 0.5, 0.5), genome])
+    assert str(many.value) == str(each.value)
 
 
 def test_the_ends_are_reached_exactly():

@@ -4,6 +4,7 @@ import random
 import threading
 
 import pytest
+from deap import tools
 from deap.tools import mutation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +15,11 @@ from antennaopt.search.operators import (
     CROSSOVER_OPERATORS,
     MUTATION_OPERATORS,
     Individual,
+    polynomial,
     reflect,
     seeded,
+    simulated_binary,
+    tournament,
     two_point,
     vary,
 )
@@ -139,3 +143,55 @@ def bred(beside):
 def test_another_thread_that_draws_changes_nothing():
     """Dask's threads in the driver draw from Python's global generator at any moment, also in the midst of breeding."""
     assert bred(random.random) == bred(lambda: None)
+
+
+def drawn_alike(ours, deaps, genomes, seed):
+    """Apply ours and DEAP's operator to copies of genomes; return both results, each with the draw that follows."""
+    found = []
+    for act in (ours, deaps):
+        copies = [list(one) for one in genomes]
+        with seeded(seed, 1):
+            chosen = act(copies)
+            found.append((copies if chosen is None else chosen, _operators.random.random()))
+    return found
+
+
+@given(pair=pairs, seed=st.integers(0, 10_000), eta=st.floats(0.1, 100))
+def test_crossover_is_deaps_to_the_bit(pair, seed, eta):
+    ours, deaps = drawn_alike(
+        lambda both: simulated_binary(*both, Crossover(eta=eta)),
+        lambda both: tools.cxSimulatedBinaryBounded(*both, eta=eta, low=0.0, up=1.0) and None,
+        pair,
+        seed,
+    )
+    assert repr(ours) == repr(deaps)  # which tells -0.0 from 0.0
+
+
+@given(pair=pairs, seed=st.integers(0, 10_000), eta=st.floats(0.1, 100), probability=st.floats(0.0, 1.0))
+def test_mutation_is_deaps_to_the_bit(pair, seed, eta, probability):
+    ours, deaps = drawn_alike(
+        lambda one: polynomial(one[0], Mutation(eta=eta, probability=probability)),
+        lambda one: tools.mutPolynomialBounded(one[0], eta=eta, low=0.0, up=1.0, indpb=probability) and None,
+        pair[:1],
+        seed,
+    )
+    assert repr(ours) == repr(deaps)
+
+
+@given(
+    standings=st.lists(st.sampled_from([-3.0, -1.0, 0.0, 2.0]), min_size=1, max_size=70),
+    count=st.integers(0, 9),
+    size=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+)
+def test_tournaments_are_deaps(standings, count, size, seed):
+    """Of equals the first that was drawn wins; the draws are those of `random.choice`."""
+    population = [Individual([0.5], f"g0000-s{place:03d}", one) for place, one in enumerate(standings)]
+    ours, deaps = drawn_alike(
+        lambda _: tournament(population, count, size),
+        lambda _: tools.selTournament(population, count, size, fit_attr="standing"),
+        (),
+        seed,
+    )
+    assert [one.individual for one in ours[0]] == [one.individual for one in deaps[0]]
+    assert ours[1] == deaps[1]

@@ -55,10 +55,18 @@ def written(table):
     return sink.getvalue().to_pybytes()
 
 
+def unmeasured(seed):
+    """A metric that is defined at no frequency, as the balance of power in a search."""
+    return outcome(seed, metrics=outcome(seed).metrics | {"power_balance": [None] * 3})
+
+
 CASES = {
     "one batch": [[outcome(1), outcome(2), outcome(3)]],
     "several": [[outcome(1), outcome(2)], [outcome(3)], [outcome(4), outcome(5)]],
     "undefined metrics": [[outcome(1), undefined(2)], [outcome(3)]],
+    "a metric of none": [[unmeasured(1), unmeasured(2)], [unmeasured(3)]],
+    "a metric of some": [[unmeasured(1), outcome(2)], [unmeasured(3)], [outcome(4)]],
+    "one without reflection": [[outcome(1), outcome(2, s11=None)], [outcome(3)]],
     "other angles": [[outcome(1)], [other_angles(2)]],
     "other angles in a batch": [[outcome(1), other_angles(2)]],
     "one that failed": [[outcome(1), Outcome(status="diverged", frequency_hz=FREQUENCIES)], [outcome(2)]],

@@ -191,6 +191,55 @@ def test_killed_in_the_middle_of_a_generation_it_resumes_to_the_same_bits():
     assert store.checkpoints == whole.checkpoints
 
 
+def test_the_next_generation_is_sent_before_the_last_is_stored_and_told():
+    happened = []
+
+    class Sends(CheapFarm):
+        def run(self, batches):
+            happened.append("sent")
+            return super().run(batches)
+
+    class Stores(MemoryStore):
+        def write_generation(self, generation, evaluations):
+            happened.append(f"rows {generation}")
+
+        def checkpoint(self, generation, state):
+            happened.append(f"state {generation}")
+
+    class Told(Progress):
+        def generation_started(self, generation, to_solve):
+            happened.append(f"begun {generation}")
+
+        def generation_done(self, report):
+            happened.append(f"done {report.generation}")
+
+    driver(Stores(), Sends(), progress=Told(), generations=3).run()
+    stored = [[f"rows {number}", f"state {number}", f"done {number}"] for number in range(3)]
+    first, second, third = (["sent", *before, f"begun {number}"] for number, before in enumerate(([], *stored[:2])))
+    assert happened == [*first, *second, *third, *stored[2]]
+
+
+def test_killed_once_the_next_generation_is_sent_it_resumes_to_the_same_bits():
+    """What is there then is the state before the last generation, which is solved again."""
+    whole, store = MemoryStore(), MemoryStore()
+    driver(whole).run()
+    there = []
+
+    class Sends(CheapFarm):
+        def run(self, batches):
+            there.append(copy.deepcopy(store))
+            return super().run(batches)
+
+    driver(store, Sends()).run()
+    assert [len(one.checkpoints) for one in there] == [0, 0, 1, 2, 3]
+    for left in there[2:]:
+        again = driver(left)
+        again.restore(json.loads(left.checkpoints[-1]))
+        again.run()
+        assert left.files == whole.files
+        assert left.checkpoints == whole.checkpoints
+
+
 def test_killed_between_rows_and_checkpoint_it_writes_the_same_rows_again():
     whole = MemoryStore()
     driver(whole).run()
