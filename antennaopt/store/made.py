@@ -156,10 +156,11 @@ def metric_values(columns: RunColumns, outcomes: Sequence[Outcome]) -> dict[str,
         absent: list[Any] = [None] * len(names)
         if metric in PARTS_OF_S11:
             part = PARTS_OF_S11.index(metric)
-            if sent and all(one.s11 is not None for one, _, _ in sent):
+            reflected = [(one.s11, at, there) for one, at, there in sent if one.s11 is not None]
+            if sent and len(reflected) == len(sent):
                 numbers = np.empty((len(outcomes), len(names)))
-                for one, at, there in sent:
-                    numbers[at] = one.s11[there, :, part]
+                for s11, at, there in reflected:
+                    numbers[at] = s11[there, :, part]
                 table.update(zip(names, list[Any](numbers.T.copy()), strict=True))
                 continue
             rows = [[pair[part] for pair in one.s11] if one.s11 else absent for one in outcomes]
