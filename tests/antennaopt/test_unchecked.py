@@ -28,7 +28,7 @@ def test_bred_candidates_and_what_follows_from_them():
     made = Evaluation(**about, shortfalls=[], fitness=one.fitness, cached=False)
     assert one == made
     assert one.row == made.row == Row(**vars(candidate), **_shared(made), outcome=made.outcome)
-    assert one.result == Result(individual="g0000-s000", status="diverged", shortfalls=[])
+    assert one.result == Result(individual="g0000-s000", status="diverged", shortfalls=[], fitness=one.fitness)
     (told,) = search.tell([one.result])
     assert told == one.scored == Scored(candidate=candidate, fitness=one.fitness, ok=False)
     assert list(vars(told)) == [one.name for one in fields(Scored)]
