@@ -8,7 +8,9 @@ from typing import Any
 
 
 def side_by_side(*calls: Callable[[], Any]) -> None:
-    """Make calls at the same time and wait for all of them; their threads keep no process alive.
+    """Make calls at the same time and wait for all of them: the last in this thread, whose stream of a device it keeps.
+
+    The other threads keep no process alive.
 
     Raises:
         Exception: What one of them raised, after all have ended.
@@ -21,9 +23,11 @@ def side_by_side(*calls: Callable[[], Any]) -> None:
         except Exception as problem:
             problems.append(problem)
 
-    threads = [Thread(target=called, args=(call,), daemon=True) for call in calls]
+    *others, last = calls
+    threads = [Thread(target=called, args=(call,), daemon=True) for call in others]
     for thread in threads:
         thread.start()
+    called(last)
     for thread in threads:
         thread.join()
     if problems:

@@ -192,6 +192,7 @@ class CudaDevice:
         with _LOCKS:
             lock = _COMPILING.setdefault(text, threading.Lock())
         with lock:
+            self._cupy.cuda.runtime.free(0)  # makes the device's context that of a thread that has not used it yet
             return CudaProgram(self._cupy, text, self.limits, place)
 
     @contextmanager
