@@ -1,4 +1,4 @@
-"""What a run lets its workers prepare before their first batches, where they have devices."""
+"""What a run lets its workers prepare before they need it, where they have devices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from antennaopt.families import stack
 from antennaopt.farm.interface import Farm
 from antennaopt.run.planning import halved_plan
 from antennaopt.search import decode
-from antennaopt.solve.rehearsal import begin
+from antennaopt.solve.rehearsal import Rehearsal, begin
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 
 def rehearse(experiment: Experiment, farm: Farm, plan: Mapping[str, Any], *, known: bool) -> None:
-    """Let workers with devices prepare for a study's antennas, and then for its certificates; does not wait for them.
+    """Let workers prepare for a study's antennas, and then for its certificates; does not wait for them.
 
     Args:
         experiment: From `load_experiment`.
@@ -24,14 +24,32 @@ def rehearse(experiment: Experiment, farm: Farm, plan: Mapping[str, Any], *, kno
         plan: Of the study.
         known: Whether antennas will be recognised by their cells.
     """
-    if farm.device is None or len(farm.backends) > 1 or experiment.kind.spatial is not None:
+    if not _prepares(experiment, farm):
         return
     genes = experiment.genes
     designs = (experiment.reach()[1], experiment.design(decode(genes, [0.5] * len(genes))))
     design = next((one for one in designs if experiment.kind.refusal(stack([one]))[0] is None), None)
     if design is None:
         return
-    farm.ask(begin, experiment.family, design, [plan], known, False)
+    pair = [design, design]
+    farm.ask(begin, [Rehearsal(family=experiment.family, designs=pair, plan=plan, known=known, first=True)])
     if experiment.certificate.mode != "off":
-        finer = halved_plan(experiment, plan)  # while the workers prepare
-        farm.ask(begin, experiment.family, design, [{**plan, "losses": True}, finer], known, True)
+        plans = ({**plan, "losses": True}, halved_plan(experiment, plan))  # made while the workers prepare
+        farm.ask(begin, [Rehearsal(family=experiment.family, designs=pair, plan=one, known=known) for one in plans])
+
+
+def rehearse_field(experiment: Experiment, farm: Farm, plan: Mapping[str, Any], design: Mapping[str, float]) -> None:
+    """Let workers prepare for a design's field, which is solved after the certificates; does not wait for them.
+
+    Args:
+        experiment: From `load_experiment`.
+        farm: Its workers.
+        plan: Of the study.
+        design: Of the best antenna.
+    """
+    if _prepares(experiment, farm):
+        farm.ask(begin, [Rehearsal(family=experiment.family, designs=[design], plan=plan, fields=True)])
+
+
+def _prepares(experiment: Experiment, farm: Farm) -> bool:
+    return farm.device is not None and len(farm.backends) == 1 and experiment.kind.spatial is None

@@ -28,6 +28,7 @@ from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
 from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
+from antennaopt.run.rehearsal import rehearse_field
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.sampling import sampling_of
@@ -74,6 +75,7 @@ class Workplace:
         plan: What all antennas share.
         coarser: The same of the levels below the finest, the coarsest first; empty with one level.
         progress: Tells people.
+        rehearses: Whether workers with devices prepare for what comes next.
     """
 
     farm: Farm
@@ -82,6 +84,7 @@ class Workplace:
     plan: Mapping[str, Any]
     progress: Progress
     coarser: Sequence[Mapping[str, Any]] = ()
+    rehearses: bool = False
 
 
 DRAWING = ("antennaopt.report.page", "matplotlib.backends.backend_svg", "ezdxf")
@@ -116,6 +119,7 @@ class Session:
         progress = EventPublisher(place.progress, log=folder.log, show=farm.show, about=about)
         self._experiment, self._folder, self._farm, self._progress = experiment, folder, farm, progress
         self._backend, self._plan = place.backend, dict(place.plan)
+        self._rehearses = place.rehearses
         self._signals = signals
         self._store = WriteBehind(folder)
         self._ahead: Ahead | None = None
@@ -189,7 +193,10 @@ class Session:
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
             found = self._search()
-            self._ahead = Ahead(self._folder.path) if report and found.best is not None else None
+            if report and found.best is not None:
+                self._ahead = Ahead(self._folder.path)
+                if self._rehearses:
+                    rehearse_field(self._experiment, self._farm, self._plan, found.best.design)
             summary = self._with_yields(self._with_findings(self._certify(found)))
             summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
             self._log_stop(summary)

@@ -149,9 +149,11 @@ class Means:
             ) as workers,
             self._open_cache(experiment) as evaluations,
         ):
-            if self.evaluate is None or self.rehearse:
+            rehearses = self.evaluate is None or self.rehearse
+            if rehearses:
                 rehearse(experiment, workers, plan, known=evaluations is not None)
-            yield Workplace(farm=workers, cache=evaluations, backend=backend, plan=plan, progress=told)
+            about = {"backend": backend, "plan": plan, "progress": told, "rehearses": rehearses}
+            yield Workplace(farm=workers, cache=evaluations, **about)
 
     def _open_cache(self, experiment: Experiment) -> AbstractContextManager[EvaluationCache | None]:
         """Open the evaluation cache.

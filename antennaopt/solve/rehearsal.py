@@ -8,28 +8,40 @@ from __future__ import annotations
 import queue
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from threading import Thread
 from typing import Any
 
-_WAITING: queue.SimpleQueue[tuple[str, Mapping[str, float], Mapping[str, Any], bool, bool]] = queue.SimpleQueue()
 
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a worker prepares for.
 
-def begin(
-    family: str, design: Mapping[str, float], plans: Sequence[Mapping[str, Any]], known: bool, certificates: bool
-) -> None:
-    """Prepare this process's device for antennas of some plans, one plan after the other, in a thread; does not wait.
-
-    Args:
+    Attributes:
         family: Antenna family.
-        design: An antenna that fits the plans, the widest for choice.
-        plans: As `SolverPlan.to_dict` wrote them.
+        designs: Two antennas that fit the plan, the widest for choice; one where one will be solved alone.
+        plan: As `SolverPlan.to_dict` wrote it.
         known: Whether antennas will be recognised by their cells.
-        certificates: Whether fields will be kept, and batches go on meanwhile; else they wait for what they would
-            compile themselves.
+        fields: Whether their fields will be kept.
+        first: Whether batches wait for what they would compile themselves.
     """
-    for plan in plans:
-        _WAITING.put((family, design, plan, known, certificates))
+
+    family: str
+    designs: Sequence[Mapping[str, float]]
+    plan: Mapping[str, Any]
+    known: bool = False
+    fields: bool = False
+    first: bool = False
+
+
+_WAITING: queue.SimpleQueue[Rehearsal] = queue.SimpleQueue()
+
+
+def begin(rehearsals: Sequence[Rehearsal]) -> None:
+    """Prepare this process's device, for one plan after the other, in a thread; does not wait."""
+    for one in rehearsals:
+        _WAITING.put(one)
     _thread()
 
 
@@ -45,35 +57,30 @@ def _work() -> None:
     while True:
         one = _WAITING.get()
         with suppress(Exception):  # a batch meets it again, and says so
-            rehearse(*one)
+            rehearse(one)
 
 
-def rehearse(
-    family: str, design: Mapping[str, float], plan: Mapping[str, Any], known: bool, certificates: bool
-) -> None:
+def rehearse(one: Rehearsal) -> None:
     """Prepare this process's device for antennas of a plan; see `begin`.
 
     Raises:
         Exception: As `antennaopt.solve.evaluate.evaluate`.
     """
-    from antennaopt.families import kind, stack
+    from antennaopt.families import kind
     from antennaopt.solve.evaluate import SWEEP_POINTS, scene_of
     from antennaopt.solve.plan import SolverPlan
     from antennaopt.solve.recognition import Recognition
     from fdtd.axisymmetric.rehearsal import rehearse as prepare
     from fdtd.axisymmetric.simulation import Keep
 
-    solver = SolverPlan.from_dict(plan)
-    drawn = kind(family, solver.bodies, solver.making).of(design)
-    if drawn.refusal(stack([design]))[0] is not None:
-        return
-    fields = certificates
+    solver = SolverPlan.from_dict(one.plan)
+    drawn = kind(one.family, solver.bodies, solver.making).of(one.designs[0])
     prepare(
         solver.layout,
-        scene_of(solver, drawn, [design]),
+        scene_of(solver, drawn, one.designs),
         backend="cuda",
         precision=solver.precision,
-        keep=Keep(fields=fields, sweep=SWEEP_POINTS if fields else 0, losses=solver.losses, modes=solver.modes),
-        choose=Recognition(b"", solver, "cuda").choose if known else None,
-        first=not certificates,
+        keep=Keep(fields=one.fields, sweep=SWEEP_POINTS if one.fields else 0, losses=solver.losses, modes=solver.modes),
+        choose=Recognition(b"", solver, "cuda").choose if one.known else None,
+        first=one.first,
     )

@@ -18,7 +18,7 @@ from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.simulation import PREPARING, Keep, field_map_of, fill, pose
-from fdtd.axisymmetric.solutions import figures
+from fdtd.axisymmetric.solutions import figures, near_field
 from fdtd.backends import ARRAYS
 from fdtd.farfield.axisymmetric import transform
 from fdtd.side_by_side import side_by_side
@@ -42,7 +42,9 @@ def rehearse(
 
     Args:
         layout: Of the study.
-        scene: One antenna of it. Kernels depend on the columns that hold more than air, so the widest is best.
+        scene: Two antennas of it; one where one will be solved alone. Kernels depend on the columns that hold more than
+            air, so the widest is best, and those of CuPy on the dimensions of arrays, of which a batch of one has
+            fewer.
         backend: "cuda".
         precision: "float32" or "float64".
         keep: What solutions will hold beyond figures.
@@ -55,14 +57,14 @@ def rehearse(
     side_by_side(
         partial(_prepare, layout, scene, backend, precision, keep, choose=choose, first=first),
         partial(transform, layout.grid, layout.contour, layout.frequencies, layout.theta_intervals),
-        partial(_look, layout, backend, precision, keep),
+        partial(_look, layout, scene.batch, backend, precision, keep),
     )
 
 
 def _prepare(
     layout: Layout, scene: Scene, backend: str, precision: str, keep: Keep, *, choose: Choose | None, first: bool
 ) -> None:
-    """Rasterise and pack the antenna, and compile what steps it."""
+    """Rasterise and pack the antennas, and compile what steps them."""
     with backends.ahead(backend), PREPARING if first else nullcontext():
         media = fill(layout, scene, ARRAYS[backend]())
         if choose is not None:
@@ -71,11 +73,11 @@ def _prepare(
         backends.rehearse(backend, problem, precision)
 
 
-def _look(layout: Layout, backend: str, precision: str, keep: Keep) -> None:
+def _look(layout: Layout, batch: int, backend: str, precision: str, keep: Keep) -> None:
     """Reduce records that hold nothing to figures."""
     with backends.ahead(backend):
         xp = ARRAYS[backend]()
-        ones = xp.ones((1, 3, layout.nz, layout.nr))
+        ones = xp.ones((batch, 3, layout.nz, layout.nr))
         media = Media(permittivity=ones, conductivity=ones, open_length=ones, open_area=ones)
         box = field_map_of(layout, media, keep)
         problem = Problem(
@@ -88,13 +90,14 @@ def _look(layout: Layout, backend: str, precision: str, keep: Keep) -> None:
             field_map=box,
         )
         records = Records(
-            steps=np.zeros(1, dtype=int),
-            energy=np.zeros(1),
-            finite=np.ones(1, dtype=bool),
-            port=xp.zeros((1, _SAMPLES, 2)),
-            contour=xp.zeros((1, _SAMPLES, layout.contour.size), dtype=precision),
-            field_map=None if box is None else xp.zeros((1, *box.shape), dtype=precision),
+            steps=np.zeros(batch, dtype=int),
+            energy=np.zeros(batch),
+            finite=np.ones(batch, dtype=bool),
+            port=xp.zeros((batch, _SAMPLES, 2)),
+            contour=xp.zeros((batch, _SAMPLES, layout.contour.size), dtype=precision),
+            field_map=None if box is None else xp.zeros((batch, *box.shape), dtype=precision),
             final=None,
         )
         band = np.array(layout.frequencies) if keep.sweep else np.zeros(0)
-        on_host(figures(layout, problem, records, slice(0, 1), band, losses=keep.losses or keep.fields))
+        on_host(figures(layout, problem, records, slice(0, batch), band, losses=keep.losses or keep.fields))
+        near_field(problem, records, 0, keep.fields)

@@ -157,7 +157,7 @@ class _Answers:
             dissipated=powers[count:],
             sweep_frequency=self._band,
             sweep_s11=self._sweeps[mode].reflection(band_v, band_i)[1] if points else np.zeros(0, dtype=complex),
-            **_near_field(self._problem, records, index, self._fields),
+            **near_field(self._problem, records, index, self._fields),
         )
 
 
@@ -303,7 +303,7 @@ def _stacked(part: Any, group: slice) -> Any:
     return found
 
 
-def _near_field(problem: Problem, records: Records, index: int, fields: bool) -> dict[str, Any]:
+def near_field(problem: Problem, records: Records, index: int, fields: bool) -> dict[str, Any]:
     """Return the fields of one antenna that were requested."""
     kept, extras = problem.snapshots, {}
     if fields and records.field_map is not None:

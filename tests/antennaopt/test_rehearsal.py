@@ -12,10 +12,13 @@ import pytest
 from antennaopt.experiment import Experiment, load_experiment
 from antennaopt.run.planning import halved_plan, plan_for
 from antennaopt.run.rehearsal import rehearse as rehearse_run
+from antennaopt.run.rehearsal import rehearse_field
 from antennaopt.search import decode
 from antennaopt.solve import rehearsal
 from antennaopt.solve.evaluate import scene_of
 from antennaopt.solve.plan import SolverPlan
+from antennaopt.solve.rehearsal import Rehearsal
+from fdtd.axisymmetric import rehearsal as fields
 from fdtd.axisymmetric import simulation
 from fdtd.backends import cuda
 from fdtd.backends.cuda.device import DryDevice
@@ -72,10 +75,10 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def stepped(experiment: Experiment, plan: dict[str, Any], gene: float, *, losses: bool, device: Noting) -> None:
-    """Do what `solve` does before it steps a batch of one design, in the second place."""
+    """Do what `solve` does before it steps a batch, in the second place."""
     solver = SolverPlan.from_dict(plan)
     design = experiment.design(decode(experiment.genes, [gene]))
-    media = simulation.fill(solver.layout, scene_of(solver, experiment.kind, [design]), np)
+    media = simulation.fill(solver.layout, scene_of(solver, experiment.kind, [design] * 3), np)
     box = simulation.field_map_of(solver.layout, media, simulation.Keep(losses=losses))
     problem, _ = simulation.pose(solver.layout, media, box)
     name = cuda.choose(problem, solver.precision, device.limits)[0]
@@ -88,7 +91,7 @@ def test_batches_compile_and_build_nothing(experiment: Experiment, device: Notin
     plans = [{**plan, "losses": True}, halved_plan(experiment, plan)] if certificates else [plan]
     design = experiment.reach()[1]
     for one in plans:
-        rehearsal.rehearse(experiment.family, design, one, True, certificates)
+        rehearsal.rehearse(Rehearsal(family=experiment.family, designs=[design] * 2, plan=one, known=True))
     texts, tables = set(device.compiled), farfield._built.cache_info().misses
     assert {place for _, place in texts} == {0, 1}
     assert tables == 1 + certificates
@@ -117,11 +120,11 @@ def test_a_run_lets_its_workers_rehearse_search_and_certificates(
     done: list[Any] = []
     over = threading.Event()
 
-    def noted(family: str, design: Any, plan: Any, known: bool, certificates: bool) -> None:
-        done.append((plan["cell"], plan.get("losses", True), known, certificates))
+    def noted(one: Rehearsal) -> None:
+        done.append((one.plan["cell"], one.plan.get("losses", True), one.known, one.fields, one.first))
         if len(done) == 2:
             raise RuntimeError("out of memory")
-        if len(done) == 3:
+        if len(done) == 4:
             over.set()
 
     monkeypatch.setattr(rehearsal, "rehearse", noted)
@@ -131,6 +134,20 @@ def test_a_run_lets_its_workers_rehearse_search_and_certificates(
     assert asked == []
     farm.device = {"device": "a card"}
     rehearse_run(experiment, farm, plan, known=True)
+    rehearse_field(experiment, farm, plan, {"lens.radius": 5e-3})
     assert over.wait(60)
-    assert done == [(6e-4, False, True, False), (6e-4, True, True, True), (3e-4, True, True, True)]
-    assert asked[0][1] == experiment.reach()[1]
+    search, field = (6e-4, False, True, False, True), (6e-4, False, False, True, False)
+    assert done == [search, (6e-4, True, True, False, False), (3e-4, True, True, False, False), field]
+    assert list(asked[0][0][0].designs) == [experiment.reach()[1]] * 2
+    assert list(asked[2][0][0].designs) == [{"lens.radius": 5e-3}]
+
+
+def test_the_field_of_an_antenna_alone_is_rehearsed(experiment: Experiment, device: Noting) -> None:
+    """As it is solved at the end of a run: with its field everywhere, S11 across the band and its losses."""
+    plan, kept = plan_for(experiment), []
+    design = experiment.reach()[1]
+    near_field = fields.near_field
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fields, "near_field", lambda *given: kept.append(near_field(*given)))
+        rehearsal.rehearse(Rehearsal(family=experiment.family, designs=[design], plan=plan, fields=True))
+    assert kept[0]["field"].shape == (1, 3, plan["nz"], plan["nr"])

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -25,6 +26,7 @@ _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fno-gnu-unique", "-ffp-cont
           "-Wno-maybe-uninitialized")  # fmt: skip
 _BUILDS = Path(tempfile.mkdtemp(prefix="fdtd-emulation-"))
 atexit.register(shutil.rmtree, _BUILDS, ignore_errors=True)
+_BUILDING = threading.Lock()
 
 
 def compiler() -> str:
@@ -75,6 +77,12 @@ class HostProgram:
         whole = f'#include "{_HEADER}"\n{text}\n{launchers}'
         name = hashlib.sha256((whole + _HEADER.read_text("utf-8")).encode()).hexdigest()[:24]
         library = _BUILDS / f"{name}.so"
+        with _BUILDING:
+            self._build(library, whole)
+        self._library = ctypes.CDLL(str(library))
+
+    @staticmethod
+    def _build(library: Path, whole: str) -> None:
         if not library.exists():
             source = library.with_suffix(".cpp")
             source.write_text(whole, "utf-8")
@@ -85,7 +93,6 @@ class HostProgram:
             if done.returncode:
                 raise RuntimeError(f"g++ refuses the kernel text:\n{done.stderr[:4000]}")
             built.rename(library)
-        self._library = ctypes.CDLL(str(library))
 
     def set_parameters(self, data: bytes) -> None:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, "P")), data, len(data))

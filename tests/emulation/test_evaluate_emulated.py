@@ -10,7 +10,7 @@ from host_device import HostDevice
 
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import SolverPlan, plan
-from antennaopt.solve.rehearsal import rehearse
+from antennaopt.solve.rehearsal import Rehearsal, rehearse
 from fdtd.backends import cuda
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.0e-3, "feed.length": 7.2e-3}
@@ -79,12 +79,10 @@ def test_figures_are_the_cpu_backends_whatever_the_batch(batch: list[dict], stud
 
 @pytest.mark.slow
 def test_a_rehearsal_next_to_a_batch_changes_no_bit(emulated: HostDevice, study: SolverPlan, batch: list[dict]) -> None:
-    """Of the same study, and of its certificates, while the batch is rasterised and stepped."""
-    plans = [(study.to_dict(), False), ({**study.to_dict(), "losses": True}, True)]
-    threads = [
-        threading.Thread(target=rehearse, args=("hemispherical_lens", LENSES[1], one, True, certificates))
-        for one, certificates in plans
-    ]
+    """Of the same study, and of a field, while the batch is rasterised and stepped."""
+    about = {"family": "hemispherical_lens", "designs": LENSES, "plan": study.to_dict()}
+    rehearsals = [Rehearsal(**about, first=True), Rehearsal(**about, fields=True)]
+    threads = [threading.Thread(target=rehearse, args=(one,)) for one in rehearsals]
     for thread in threads:
         thread.start()
     again = evaluate("hemispherical_lens", LENSES, study.to_dict(), backend="cuda")
