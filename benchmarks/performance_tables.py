@@ -242,6 +242,17 @@ def split_table() -> str:
     return table([f"commit {row['commit'][:7]}", "", "share"], lines)
 
 
+def first_run_table() -> str:
+    """Return where the wall time of the study goes on a machine without compiled kernels."""
+    (row,) = rows("h100/study")
+    parts = row["wall_seconds"]
+    lines = [[name.replace("_", " "), f"{seconds:.1f} s"] for name, seconds in parts.items()]
+    lines += [["whole command", f"{sum(parts.values()):.1f} s"],
+              ["generations 2 to 10", f"{row['antennas_per_s']:.0f} antennas/s"],
+              ["rate while stepping", f"{giga(row['cell_steps_per_s'])} G"]]  # fmt: skip
+    return table([f"{row['device']}, commit {row['commit']}", "no kernel compiled"], lines)
+
+
 def families_table() -> str:
     """Return speed and share of rasterising of populations of each family, and horns against lenses."""
     *own, both = rows("h200/families")
@@ -411,6 +422,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "whole antennas"): whole_antennas,
     (PAGE, "study"): study_table,
     (PAGE, "split"): split_table,
+    (PAGE, "first run"): first_run_table,
     (PAGE, "families"): families_table,
     (PAGE, "agreement"): agreement_table,
     (PAGE, "proof"): proof_table,
