@@ -14,11 +14,10 @@ from scipy.constants import epsilon_0
 
 from fdtd.axisymmetric.monitors import Snapshots
 from fdtd.axisymmetric.problem import Problem, Records, Watch
-from fdtd.backends.cpu.bor import LEAD
+from fdtd.backends.cpu.bor import LANES, LEAD
 from fdtd.backends.cpu.walk import energy, sweep
 from fdtd.errors import ConfigError
 
-_VECTOR = 16  # columns are padded to whole vectors
 _DTYPES = {"float32": np.float32, "float64": np.float64}
 
 
@@ -79,6 +78,7 @@ class _Shared:
     dtype: Any
     n: int
     gains: np.ndarray
+    factors: np.ndarray
     order: Any
     layer_rows: np.ndarray
     layer: np.ndarray
@@ -115,9 +115,9 @@ def _padded(rows: np.ndarray, n: int, dtype: Any) -> np.ndarray:
 
 def _shared(problem: Problem, dtype: Any) -> _Shared:
     grid, sampling = problem.grid, problem.sampling
-    n = -(-grid.nr // _VECTOR) * _VECTOR
-    radial, gains, filters = _radial_layer(problem, n, dtype)
-    layer_rows, layer, count = _axial_layers(problem, dtype)
+    n = -(-grid.nr // LANES) * LANES
+    radial, factors, filters = _radial_layer(problem, n, dtype)
+    layer_rows, layer, count = _axial_layers(problem, n, dtype)
     samples = sampling.steps // sampling.record_every
     port, contour, source, field_map = problem.port, problem.contour, problem.source, problem.field_map
     if field_map is not None:
@@ -130,7 +130,8 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
     return _Shared(
         dtype=dtype,
         n=n,
-        gains=gains,
+        gains=_blocked(factors, n, dtype),
+        factors=factors,
         order=dtype(grid.azimuthal_order),
         layer_rows=layer_rows,
         layer=layer,
@@ -155,23 +156,36 @@ def _shared(problem: Problem, dtype: Any) -> _Shared:
     )
 
 
+def _blocked(planes: np.ndarray, n: int, dtype: Any) -> np.ndarray:
+    """Copy [..., which, columns] into blocks [..., n // LANES, which, LANES], zero beyond the last column, flat."""
+    *rows, which, columns = planes.shape
+    out = _aligned((*rows, n // LANES, which, LANES), dtype)
+    whole = columns // LANES
+    parts = planes[..., : whole * LANES].reshape(*rows, which, whole, LANES)
+    out[..., :whole, :, :] = np.moveaxis(parts, -3, -2)
+    if columns > whole * LANES:
+        out[..., whole, :, : columns - whole * LANES] = planes[..., whole * LANES :]
+    return out.reshape(-1)
+
+
 def _radial_layer(problem: Problem, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Radial factors of the six updates [6, 1, n] and the layer's filters [16, 1, count]."""
+    """First block of the layer and blocks of a row; radial factors of the six updates [6, n]; the layer's filters."""
     grid, layer = problem.grid, problem.radial_layer
-    start, count = grid.nr - layer.cells, -(-layer.cells // _VECTOR) * _VECTOR
     gains, found = layer.factors(grid)
-    filters = np.zeros((16, 1, max(count, 1)))
-    filters[:, 0, : layer.cells] = found
-    # The filters' columns may run past the grid's; so must the rows that they read.
-    width = max(n, start + count)
-    if width > n + LEAD:
-        raise ConfigError(f"pml_cells = {layer.cells} does not fit {grid.nr} columns; enlarge the grid")
-    return np.array([start, count]), _padded(gains[:, None, :], n, dtype), filters.astype(dtype)
+    start = grid.nr - layer.cells
+    first = start // LANES if layer.cells else n // LANES
+    filters = np.zeros((16, n - first * LANES))
+    filters[:, start - first * LANES :][:, : layer.cells] = found
+    radial = np.array([first, n // LANES])
+    return radial, _padded(gains, n, dtype), _blocked(filters, n - first * LANES, dtype)
 
 
-def _axial_layers(problem: Problem, dtype: Any) -> tuple[np.ndarray, np.ndarray, int]:
-    """Per row: stretched columns and the place of their memory; and 1/kappa, b, c for E and for H."""
-    nz = problem.grid.nz
+def _axial_layers(problem: Problem, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, int]:
+    """Per row: stretched columns and the place of their memory; and 1/kappa, b, c for E and for H.
+
+    A layer over all columns goes on to the end of the last block, where all fields are zero.
+    """
+    nz, nr = problem.grid.nz, problem.grid.nr
     rows = np.zeros((2, nz), np.int64)
     table = np.zeros((6, nz))
     count = 0
@@ -179,7 +193,7 @@ def _axial_layers(problem: Problem, dtype: Any) -> tuple[np.ndarray, np.ndarray,
         start, stop = layer.rows
         if rows[0, start:stop].any():
             raise ConfigError("two axial absorbing layers share a row; move them apart")
-        rows[0, start:stop] = layer.columns
+        rows[0, start:stop] = n if layer.columns == nr else layer.columns
         rows[1, start:stop] = count + np.arange(stop - start)
         table[:3, start:stop] = layer.filters(problem.grid, 0.0)
         table[3:, start:stop] = layer.filters(problem.grid, 0.5)
@@ -187,24 +201,23 @@ def _axial_layers(problem: Problem, dtype: Any) -> tuple[np.ndarray, np.ndarray,
     return rows, table.astype(dtype), count
 
 
-def _coefficients(problem: Problem, index: int, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Factors ca and cb of e_r, e, e_z, [6, nz, n]; and 1 / cb, [3, nz, n], for the energy."""
+def _coefficients(problem: Problem, index: int, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Factors ca and cb of e_r, e, e_z in rows of blocks, blocks of each row up to air; 1 / cb, [3, nz, n], for the energy."""
     grid, media = problem.grid, problem.media
     loss = media.conductivity[index] * (grid.time_step / (2 * epsilon_0)) / media.permittivity[index]
     cb = media.open_length[index] / (media.permittivity[index] * (1 + loss))
     cb[:2, 0] = 0.0  # the plane k = 0 conducts
-    out = _aligned((6, grid.nz, n), dtype)
-    out[:3, :, : grid.nr] = (1 - loss) / (1 + loss)
-    out[3:, :, : grid.nr] = cb
+    both = np.concatenate([(1 - loss) / (1 + loss), cb]).astype(dtype)
     inverse = np.divide(1.0, cb, out=np.zeros_like(cb), where=cb > 0)
-    return out, _padded(inverse, n, dtype)
+    return _blocked(both.transpose(1, 0, 2), n, dtype), _filled(both), _padded(inverse, n, dtype)
 
 
-def _air(media: np.ndarray, n: int, nr: int) -> np.ndarray:
-    """First column of each row, in whole vectors, from which every ca and cb is one; (nz,)."""
-    filled = (media[:, :, :nr] != 1).any(axis=0)
+def _filled(media: np.ndarray) -> np.ndarray:
+    """Blocks of each row, from the axis, beyond which every ca and cb is one; (nz,)."""
+    filled = (media != 1).any(axis=0)
+    nr = media.shape[2]
     last = np.where(filled.any(axis=1), nr - np.argmax(filled[:, ::-1], axis=1), 0)
-    return np.minimum(-(-last // _VECTOR) * _VECTOR, n)
+    return -(-last // LANES)
 
 
 def _cut_faces(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -230,23 +243,21 @@ def _couplings(problem: Problem, index: int, dtype: Any) -> tuple[np.ndarray, np
 def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Watch | None) -> dict[str, Any]:
     """Step one antenna to its end."""
     grid, sampling, dtype, n = problem.grid, problem.sampling, shared.dtype, shared.n
-    nz, nr, width = grid.nz, grid.nr, n + 3 * LEAD
-    size = 6 * (nz + 3) * width
-    memory = _aligned((size + 2 * LEAD,), dtype)
-    state, before, after = (memory[LEAD + shift :][:size].reshape(6, nz + 3, width) for shift in (0, -1, 1))
+    nz, nr, width = grid.nz, grid.nr, n + 2 * LEAD
+    cells = _aligned((nz + 3, 6, width), dtype)
+    state, fields = cells.reshape(-1), cells.transpose(1, 0, 2)[:, 1 : nz + 1, LEAD : LEAD + nr]
     if problem.initial is not None:
-        state[:, 1 : nz + 1, LEAD : LEAD + nr] = problem.initial[index]
-    media, inverse_cb = _coefficients(problem, index, max(n, shared.radial[0] + shared.radial[1]), dtype)
+        fields[...] = problem.initial[index]
+    media, filled, inverse_cb = _coefficients(problem, index, n, dtype)
     cut_rows, cut_faces, excess = _cut_faces(problem, index, dtype)
-    air = _air(media, n, nr)
     couplings = _couplings(problem, index, dtype)
-    layer_psi = _aligned((4, max(shared.layer_count, 1), n), dtype)
-    psi = _aligned((8, nz, shared.filters.shape[2]), dtype)
+    layer_psi = _aligned((4 * max(shared.layer_count, 1) * n,), dtype)
+    psi = _aligned((nz * len(shared.filters) // 2,), dtype)
     samples = max(sampling.steps // sampling.record_every, 1)
     port = np.zeros((samples, 2))
     record = np.zeros((samples, shared.contour_size), dtype)
     sums = np.zeros(shared.sums_shape, dtype)
-    flat_sums = sums.reshape(-1, *sums.shape[3:])
+    flat_sums = sums.reshape(-1)
     source_shape, port_weights = (
         own[index] if own.ndim == 3 else own for own in (shared.source_shape, shared.port_weights)
     )
@@ -259,16 +270,16 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         if wanted is not None:
             count = min(count, wanted.steps_to_next(step) or count)
         sweep(
-            step, count, n, nz, air, sampling.record_every, state, before, after, media, shared.gains, shared.order,
-            shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
+            step, count, nz, filled, sampling.record_every, state, cells, media, shared.gains, shared.factors,
+            shared.order, shared.layer_rows, shared.layer, layer_psi, shared.radial, shared.filters, psi,
             cut_rows, cut_faces, excess, *couplings, shared.source_plane, source_shape, shared.waveform,
             shared.port, port_weights, port, shared.contour, record, shared.box, shared.wave, flat_sums,
         )  # fmt: skip
         step += count
         if wanted is not None and wanted.due(step):
-            frames.append(state[:3, 1 : nz + 1, LEAD : LEAD + nr][(slice(None), *wanted.box)].copy())
+            frames.append(fields[:3][(slice(None), *wanted.box)].copy())
         if step % sampling.check_every == 0:
-            now = energy(n, nz, state, inverse_cb, shared.weights)
+            now = energy(n, nz, cells, inverse_cb, shared.weights)
             finite = bool(np.isfinite(now))
             peak = max(peak, now)
             ratio = now / peak if peak > 0 and finite else 1.0
@@ -285,7 +296,7 @@ def _step(problem: Problem, shared: _Shared, index: int, levels: int, watch: Wat
         "contour": record[:taken].copy(),
         "field_map": sums,
         "snapshots": None if wanted is None else _frames(frames, wanted, nz, nr, dtype),
-        "final": state[:, 1 : nz + 1, LEAD : LEAD + nr].copy(),
+        "final": fields.copy(),
     }
 
 
