@@ -17,8 +17,8 @@ MOST = 8
 STILL = {
     # Compiled loops: named tuples in place of plain arguments cost 5 % (docs/decisions/0025-compiled-arguments.md).
     "fdtd": {
-        "fdtd.backends.cpu.bor.accumulate",
         "fdtd.backends.cpu.bor.e_radial",
+        "fdtd.backends.cpu.bor.e_radial_filled",
         "fdtd.backends.cpu.bor.e_row",
         "fdtd.backends.cpu.bor.h_cut",
         "fdtd.backends.cpu.bor.h_radial",

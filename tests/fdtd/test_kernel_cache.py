@@ -22,16 +22,16 @@ import fdtd
 from fdtd.backends.cpu.bor import LEAD
 from fdtd.backends.cpu.walk import record_map
 
-state = np.random.default_rng(5).standard_normal((6, 5, LEAD + 32)).astype(np.float32)
+state = np.random.default_rng(5).standard_normal(5 * 6 * (LEAD + 32)).astype(np.float32)
 sums = np.zeros((6, 3, 16), np.float32)
 wave = np.array([[[0.6]], [[-0.8]]], np.float32)
-record_map(1, 0, state, np.array([0, 3, 0, 16]), wave, sums)
+record_map(1, 0, state, LEAD + 32, np.array([0, 3, 0, 16]), wave, sums)
 stats = record_map.stats
 print(fdtd.__file__, sums.tobytes().hex(), sum(stats.cache_misses.values()))
 """
 FLIPPED = {
     "update": ("+ cosine * value", "- cosine * value"),
-    "store": ("builder.store(args[4],", "builder.store(builder.fneg(args[4]),"),
+    "store": ("builder.store(args[2],", "builder.store(builder.fneg(args[2]),"),
 }
 
 

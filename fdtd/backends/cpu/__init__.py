@@ -202,7 +202,12 @@ def _axial_layers(problem: Problem, n: int, dtype: Any) -> tuple[np.ndarray, np.
 
 
 def _coefficients(problem: Problem, index: int, n: int, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Factors ca and cb of e_r, e, e_z in rows of blocks, blocks of each row up to air; 1 / cb, [3, nz, n], for the energy."""
+    """Return the factors of an antenna's E.
+
+    Returns:
+        ca and cb of e_r, e, e_z, [nz, blocks, 6, LANES], flat; blocks of each row, from the axis, that are not all air,
+        (nz,); 1 / cb, [3, nz, n], for the energy.
+    """
     grid, media = problem.grid, problem.media
     loss = media.conductivity[index] * (grid.time_step / (2 * epsilon_0)) / media.permittivity[index]
     cb = media.open_length[index] / (media.permittivity[index] * (1 + loss))

@@ -25,7 +25,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from fdtd.backends.cpu.compiled import compiled
@@ -140,9 +139,8 @@ def e_curl(state, at, up, down, width, j, m):
     h_phi = _get_e(state, at + H_PHI * width + j)
     h_r = _get_e(state, at + H_R * width + j)
     curl_r = m * h_z - (_get_e(state, up + H_PHI * width + j) - _get_e(state, down + H_PHI * width + j))
-    curl_f = (_get_e(state, up + H_R * width + j) - _get_e(state, down + H_R * width + j)) - (
-        h_z - _get_e(state, at + H_Z * width + j - 1)
-    )
+    inner = _get_e(state, at + H_Z * width + j - 1)
+    curl_f = (_get_e(state, up + H_R * width + j) - _get_e(state, down + H_R * width + j)) - (h_z - inner)
     curl_z = (h_phi - _get_e(state, at + H_PHI * width + j - 1)) - m * h_r
     return curl_r, curl_f, curl_z
 
@@ -154,9 +152,8 @@ def h_curl(state, at, up, down, width, j, m):
     e_phi = _get_h(state, at + E_PHI * width + j)
     e_r = _get_h(state, at + E_R * width + j)
     curl_r = (_get_h(state, up + E_PHI * width + j) - _get_h(state, down + E_PHI * width + j)) + m * e_z
-    curl_f = (_get_h(state, at + E_Z * width + j + 1) - e_z) - (
-        _get_h(state, up + E_R * width + j) - _get_h(state, down + E_R * width + j)
-    )
+    axial = _get_h(state, up + E_R * width + j) - _get_h(state, down + E_R * width + j)
+    curl_f = (_get_h(state, at + E_Z * width + j + 1) - e_z) - axial
     curl_z = (_get_h(state, at + E_PHI * width + j + 1) - e_phi) + m * e_r
     return curl_r, curl_f, curl_z
 
@@ -225,7 +222,7 @@ def e_radial(first, blocks, state, width, at, up, down, gains, filters, psi, mem
     """Advance the blocks of a row of E that hold the radial layer, all of them air, by one step.
 
     Args:
-        first: First of these blocks.
+        first, blocks: The first of these blocks, and their end.
         filters: b and c of e_r (0, 1), e (2, 3), e_z (4, 5 and 6, 7), [layer's blocks, 16, LANES], without its shape; c
             carries the factor S. Zero in front of the layer.
         psi: State of the filters, [rows, layer's blocks, 8, LANES], without its shape: 0-3 for E, 4-7 for H.
@@ -291,9 +288,15 @@ def h_radial(first, blocks, state, width, at, up, down, gains, filters, psi, mem
             h_f = _get_hf(state, at + H_PHI * width + j) + _get_h(gains, g + 4 * LANES) * curl_f
             h_z = _get_hz(state, at + H_Z * width + j) - _get_h(gains, g + 5 * LANES) * curl_z
             q0 = _get_h(filters, f + 8 * LANES) * _get_q0(psi, p + 4 * LANES) + _get_h(filters, f + 9 * LANES) * curl_r
-            q1 = _get_h(filters, f + 10 * LANES) * _get_q1(psi, p + 5 * LANES) + _get_h(filters, f + 11 * LANES) * curl_f
-            q2 = _get_h(filters, f + 12 * LANES) * _get_q2(psi, p + 6 * LANES) + _get_h(filters, f + 13 * LANES) * curl_z
-            q3 = _get_h(filters, f + 14 * LANES) * _get_q3(psi, p + 7 * LANES) + _get_h(filters, f + 15 * LANES) * curl_z
+            q1 = (
+                _get_h(filters, f + 10 * LANES) * _get_q1(psi, p + 5 * LANES) + _get_h(filters, f + 11 * LANES) * curl_f
+            )
+            q2 = (
+                _get_h(filters, f + 12 * LANES) * _get_q2(psi, p + 6 * LANES) + _get_h(filters, f + 13 * LANES) * curl_z
+            )
+            q3 = (
+                _get_h(filters, f + 14 * LANES) * _get_q3(psi, p + 7 * LANES) + _get_h(filters, f + 15 * LANES) * curl_z
+            )
             _set_q0(psi, p + 4 * LANES, q0)
             _set_q1(psi, p + 5 * LANES, q1)
             _set_q2(psi, p + 6 * LANES, q2)
@@ -328,11 +331,10 @@ def stretch(component, upper, lower, to, columns, blocks, state, width, psi, mem
             _set_t1(psi, memory + size + i, t1)
             _set_s0(state, to + first + j, keep * d0 + t0 if i < columns else d0)
             _set_s1(state, to + second + j, keep * d1 + t1 if i < columns else d1)
-    for v in range(held, blocks):
-        for lane in range(LANES):
-            j = LEAD + LANES * v + lane
-            _set_s0(state, to + first + j, _get_s(state, upper + first + j) - _get_s(state, lower + first + j))
-            _set_s1(state, to + second + j, _get_s(state, upper + second + j) - _get_s(state, lower + second + j))
+    for i in range(held * LANES, size):  # one loop: LLVM would unroll a block of so little, and not vectorise it
+        j = LEAD + i
+        _set_s0(state, to + first + j, _get_s(state, upper + first + j) - _get_s(state, lower + first + j))
+        _set_s1(state, to + second + j, _get_s(state, upper + second + j) - _get_s(state, lower + second + j))
 
 
 @compiled(**INLINE)

@@ -174,7 +174,7 @@ def sweep(
     port, port_weights, port_record, contour, record, box, wave, sums,
 ):  # fmt: skip
     """Take all rows from step `start` to step start + levels, recording on the way."""
-    blocks, width = radial[1], cells.shape[2]
+    blocks, width, mapped = radial[1], cells.shape[2], box[1] > box[0]
     for front in range(nz + levels):
         for level in range(levels):
             k = front - level
@@ -202,7 +202,8 @@ def sweep(
                 )  # fmt: skip
                 if due:
                     record_h(k - 1, sample, cells, port, port_weights, port_record, contour, record)
-                    record_map(k - 1, sample, state, width, box, wave, sums)
+                    if mapped:
+                        record_map(k - 1, sample, state, width, box, wave, sums)
 
 
 @compiled(**REDUCTION)
