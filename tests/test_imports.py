@@ -47,7 +47,7 @@ RANKS = {
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),
-        ("axisymmetric.modes",),
+        ("axisymmetric.modes", "yee.waveguide"),
         ("axisymmetric.solutions", "planar.scattering", "yee.simulation"),
         ("axisymmetric.simulation",),
         ("axisymmetric.rehearsal",),
