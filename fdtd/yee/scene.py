@@ -136,3 +136,5 @@ class Scene:
                 raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
         if both := [face for face in self.magnetic_faces if face in self.open_faces]:
             raise ConfigError(f"face {both[0]} is both open and magnetic; take it out of open_faces")
+        if self.port is not None and not isinstance(self.port, LumpedPort):
+            raise ConfigError(f"port is a {type(self.port).__name__}; a scene takes a LumpedPort")

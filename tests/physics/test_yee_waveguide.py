@@ -150,6 +150,11 @@ def test_bad_ports_are_refused(change: dict, message: str) -> None:
         guide_mode(replace(port, **change), grid, empty(grid))
 
 
+def test_a_scene_takes_no_guide_port() -> None:
+    with pytest.raises(ConfigError, match="port is a GuidePort; a scene takes a LumpedPort"):
+        Scene(port=guide(cells=40, layers=8, far=0)[1])  # pyright: ignore[reportArgumentType]
+
+
 def test_planes_half_a_wavelength_apart_are_refused() -> None:
     grid, port = guide(cells=60, layers=8, far=0)
     mode = guide_mode(replace(port, planes=(port.planes[0], port.planes[0] + 16 * CELL)), grid, empty(grid))
