@@ -143,7 +143,7 @@ def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | N
     return _said(_plan_bor if stencil == "bor" else partial(_plan_planar, stencil), scheme, limits)
 
 
-def _said(prepare_it: Callable[..., None], *what: Any) -> str | None:
+def _said(prepare_it: Callable[..., object], *what: Any) -> str | None:
     """Return why a plan refuses, or None."""
     try:
         prepare_it(*what)

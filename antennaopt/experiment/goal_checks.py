@@ -76,7 +76,7 @@ def _check_front(experiment: Experiment) -> None:
         )
     if not objectives:
         return
-    if len(objectives) < 2:
+    if len(objectives) == 1:
         level = "give it a level, at_least or at_most, and use" if objectives[0].aim else "use"
         refuse(f'{entry} searches for a front and has one objective; add another, or {level} algorithm = "ga"')
     for place, one in enumerate(objectives):
