@@ -50,8 +50,9 @@ def cupy(count: int = 1, refused: str = "") -> Any:
         return count
 
     runtime = SimpleNamespace(
-        CUDARuntimeError=RuntimeRefused, getDeviceCount=devices, getDeviceProperties=lambda place: PROPERTIES
-    )
+        CUDARuntimeError=RuntimeRefused, getDeviceCount=devices, getDeviceProperties=lambda place: PROPERTIES,
+        free=lambda address: None,
+    )  # fmt: skip
     cuda = SimpleNamespace(
         runtime=runtime, compiler=SimpleNamespace(CompileException=CompileRefused),
         memory=SimpleNamespace(OutOfMemoryError=MemoryRefused),
