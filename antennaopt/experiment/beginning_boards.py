@@ -18,6 +18,9 @@ GAINS = (5.0, 8.5)
 """dBi that a patch on such a substrate and a small ground can have."""
 
 
+_PIN = '# radius = "0.65 mm"    # of your pin; without it S11 depends on the cell'
+
+
 def _patch(made: Mapping[str, float]) -> list[str]:
     long, wide = made["patch.length"], made["patch.width"]
     return [
@@ -28,6 +31,7 @@ def _patch(made: Mapping[str, float]) -> list[str]:
         '[antenna.feed]    # a pin from below, 50 ohm; "inset" and "edge" are lines',
         'kind = "probe"',
         f"offset = {_range(0.05 * long, 0.43 * long)}    # from the centre",
+        _PIN,
     ]
 
 
@@ -45,6 +49,7 @@ def _pixels(made: Mapping[str, float]) -> list[str]:
         '[antenna.feed]    # a pin from below, 50 ohm; "edge" is a line',
         'kind = "probe"',
         f"offset = {_range(0.05 * long, 0.43 * long)}    # from the centre; the pixel there is metal",
+        _PIN,
     ]
 
 

@@ -20,6 +20,7 @@ from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, 
 from antennaopt.families.substrates import (
     LINE,
     OFFSET,
+    RADIUS,
     RESISTANCE,
     SUBSTRATE,
     centred,
@@ -68,6 +69,7 @@ def _board(design: Mapping[str, float]) -> Board:
         resistance=design["feed.resistance"],
         width=0.0 if word == PROBE else design["feed.line_width"],
         what="probe" if word == PROBE else "line",
+        radius=design.get("feed.radius", 0.0),
     )
     gap = ("feed.inset_gap", design["feed.inset_gap"]) if word == INSET else None
     return Board(sheets=(ground, top), slabs=(slab,), port=port, measures=_measures(design, word, face), gap=gap)
@@ -178,6 +180,6 @@ def _variant(feed: Sequence[Parameter]) -> Family:
     )
 
 
-_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET,), (*INSETS, *LINE), (*LINE, LINE_OFFSET)))
+_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET, RADIUS), (*INSETS, *LINE), (*LINE, LINE_OFFSET)))
 
 FAMILY = replace(_VARIANTS[PROBE], variants=_VARIANTS)

@@ -22,6 +22,7 @@ from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, 
 from antennaopt.families.substrates import (
     LINE,
     OFFSET,
+    RADIUS,
     RESISTANCE,
     SUBSTRATE,
     cylinders,
@@ -189,6 +190,7 @@ def _board(design: Mapping[str, float]) -> Board:
             resistance=design["feed.resistance"],
             width=width,
             what="probe" if probe else "line",
+            radius=design.get("feed.radius", 0.0),
         ),
         measures=_measures(design, face),
         gap=(f"a pixel's {narrow[1]}", narrow[0]),
@@ -270,6 +272,6 @@ def _variant(feed: Sequence[Parameter]) -> Family:
     )
 
 
-_VARIANTS = (_variant((OFFSET,)), _variant(LINE))
+_VARIANTS = (_variant((OFFSET, RADIUS)), _variant(LINE))
 
 FAMILY = replace(_VARIANTS[PROBE], variants=_VARIANTS)

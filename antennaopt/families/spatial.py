@@ -71,6 +71,7 @@ class Port:
         resistance: Ohm; also the reference of S11.
         what: `probe` for a pin from below, `line` for the end of a line, `gap`.
         gap: Width of the gap along x; 0 without one.
+        radius: Of a pin; 0 for that of a column of the lattice.
     """
 
     x: float
@@ -80,6 +81,7 @@ class Port:
     width: float = 0.0
     what: str = "probe"
     gap: float = 0.0
+    radius: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

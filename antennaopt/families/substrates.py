@@ -39,6 +39,11 @@ RESISTANCE = Parameter(
     highest=1000.0,
 )
 OFFSET = length("feed.offset", "Distance of the probe from the patch's centre, towards +x.", example='"3.6 mm"')
+RADIUS = length_left_out(
+    "feed.radius",
+    "Radius of the probe's pin. Left out, it is a fifth of a cell, and the reactance depends on the cell.",
+    example='"0.65 mm"',
+)
 LINE = (
     length("feed.line_width", "Width of the line.", example='"4.8 mm"'),
     length("feed.line_length", "Length of the line from the patch's edge to the port.", example='"8 mm"'),
@@ -120,7 +125,12 @@ def size_faults(design: Mapping[str, float], metal: tuple[float, float], line: f
 
 def probe_fault(design: Mapping[str, float], what: str, length_name: str) -> str | None:
     """Return why a probe does not stand on the metal, as the rest of a line after `antenna.`; None where it does."""
-    half = design[length_name] / 2
+    half, radius = design[length_name] / 2, design.get("feed.radius", 0.0)
+    if radius > 0 and half - radius <= design["feed.offset"] < half:
+        return (
+            f"feed.radius = {format_length(radius)} takes the pin over the edge of the {what} "
+            f"(must be < {format_length(half - design['feed.offset'])} at this offset); narrow it"
+        )
     if design["feed.offset"] < half:
         return None
     return (

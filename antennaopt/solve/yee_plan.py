@@ -223,7 +223,7 @@ def _lumped(port: Port) -> LumpedPort:
     if port.gap:
         x = (port.x - port.gap / 2, port.x + port.gap / 2)
         return LumpedPort(x=x, y=y, z=port.z[0], resistance=port.resistance, axis="x")
-    return LumpedPort(x=port.x, y=y, z=port.z, resistance=port.resistance)
+    return LumpedPort(x=port.x, y=y, z=port.z, resistance=port.resistance, radius=port.radius or None)
 
 
 def grid_of(plan: YeePlan, scene: Scene) -> Grid:

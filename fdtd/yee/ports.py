@@ -8,8 +8,14 @@ spectrum, V cos(w dt / 2) of the samples, the wave that comes back is exactly th
 
 so |S11| <= 1 holds to rounding on a passive lattice once the fields have decayed.
 
+A column of edges has the reactance of a round wire of radius b = exp(-gamma) / 4 sqrt(dx^2 + dy^2), a fifth of a cell:
+away from it, the potential of a lattice's point source is that of such a wire. Halving the cell adds f mu0 h ln 2.
+A pin of radius a and length h has, in series, mu0 h / (2 pi) ln(b / a) more inductance, which may be negative. It adds
+to Z, and changes current and fields by one factor a frequency, as the pin's current is that of the port.
+
 References:
-    Piket-May, Taflove & Baron, IEEE MTT 42 (1994) 1514; Taflove & Hagness, 3rd ed., sec. 15.9.
+    Piket-May, Taflove & Baron, IEEE MTT 42 (1994) 1514; Taflove & Hagness, 3rd ed., sec. 15.9. Radius of a lattice's
+    point source: Peaceman, SPE Journal 23 (1983) 531, for wells.
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from fdtd.yee.problem import Probe, Problem, Source, factors
 from fdtd.yee.scene import Interval, LumpedPort
 
 _IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
+_COLUMN = float(np.exp(-np.euler_gamma) / 4)  # radius of a column over the diagonal of the cells about it
 _REACH = 2  # lattice lines to either side that a port may move to reach metal
 
 
@@ -40,6 +47,7 @@ class PortColumns:
         weights: Share of the edge's column in the port, (edges,).
         resistance: Of the port, ohm.
         axis: 0, 1, 2 for edges along x, y, z.
+        inductance: What a pin has more than the column, in series, H.
     """
 
     points: np.ndarray
@@ -48,6 +56,7 @@ class PortColumns:
     weights: np.ndarray
     resistance: float
     axis: int = 2
+    inductance: float = 0.0
 
     def loaded(self, media: Media) -> Media:
         """Return media with the port's resistance in them."""
@@ -84,7 +93,20 @@ class PortColumns:
             frequencies: Hz.
         """
         across = transform(voltage, dt, 1.0, frequencies) * np.cos(np.pi * frequencies * dt)
-        return 2 * across / transform(waveform, dt, 0.5, frequencies) - 1
+        s11 = 2 * across / transform(waveform, dt, 0.5, frequencies) - 1
+        if not self.inductance:
+            return s11
+        added = 2j * np.pi * frequencies * self.inductance * (1 - s11)
+        return (2 * self.resistance * s11 + added) / (2 * self.resistance + added)
+
+    def current(self, s11: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+        """Return the current in the pin over that in the column at the same source, complex, (frequencies,).
+
+        Args:
+            s11: As `reflection` returned it.
+            frequencies: Hz.
+        """
+        return 1 - 2j * np.pi * frequencies * self.inductance * (1 - s11) / (2 * self.resistance)
 
 
 def transform(samples: np.ndarray, dt: float, offset: float, frequencies: np.ndarray) -> np.ndarray:
@@ -102,7 +124,8 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     A single column takes the nearest line at which both its ends touch metal, at most two lines away.
 
     Raises:
-        ConfigError: An end lies between lattice planes or touches no metal, or metal is in the way.
+        ConfigError: An end lies between lattice planes or touches no metal, metal is in the way, or a pin has several
+            columns.
     """
     along = "xyz".index(port.axis)
     first, second = (axis for axis in range(3) if axis != along)
@@ -139,7 +162,19 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
         weights=np.array(weights),
         resistance=port.resistance,
         axis=along,
+        inductance=_inductance(port, grid, (first, second), places),
     )
+
+
+def _inductance(port: LumpedPort, grid: Grid, across: tuple[int, int], places: list[np.ndarray]) -> float:
+    """Return what a pin has more than its column, H."""
+    if port.radius is None:
+        return 0.0
+    if len(places[0]) != 1 or len(places[1]) != 1:
+        raise ConfigError(f"port.radius = {port.radius:g} m goes with a single column; leave it out, or the width")
+    cells = [grid.spacing(axis)[max(0, at[0] - 1) : at[0] + 1].mean() for axis, at in zip(across, places, strict=True)]
+    low, high = port.span(port.axis)
+    return mu_0 * (high - low) / (2 * np.pi) * float(np.log(_COLUMN * np.hypot(*cells) / port.radius))
 
 
 def _node(column: dict[int, int], along: int, level: int) -> tuple[int, int, int]:

@@ -89,6 +89,8 @@ class LumpedPort:
         z: The same along z.
         resistance: Internal resistance, and reference of S11, ohm.
         axis: "z", or "x" or "y" for a gap in a plane of constant z.
+        radius: Of the round pin that a single column stands for, m, small against the wavelength and the distance to
+            edges of metal. None for the column as it is, whose own radius, a fifth of a cell, shrinks with the cell.
     """
 
     x: float | Interval
@@ -96,6 +98,7 @@ class LumpedPort:
     z: float | Interval
     resistance: float = 50.0
     axis: str = "z"
+    radius: float | None = None
 
     def __post_init__(self) -> None:
         if self.axis not in ("x", "y", "z"):
@@ -104,6 +107,8 @@ class LumpedPort:
             _check_interval(f"port.{name}", self.span(name), empty=name != self.axis)
         if not self.resistance > 0:
             raise ConfigError(f"port.resistance = {self.resistance} ohm is not allowed (needs > 0)")
+        if self.radius is not None and not self.radius > 0:
+            raise ConfigError(f"port.radius = {self.radius:g} m is not allowed (needs > 0, or leave it out)")
 
     def span(self, name: str) -> Interval:
         """Lower and upper end along "x", "y" or "z", m; equal for a single column."""

@@ -83,7 +83,8 @@ class Solution:
         theta_deg: Of the cuts, (T,).
         far_field: E_theta and E_phi of the cuts phi = 0, 45 and 90 degrees, (F, 3, T, 2), peak V: |E|^2 / (2 eta0) is
             W/sr. The phase's origin is that of the coordinates.
-        voltage: Across the port after every step, V for a pulse of 1 V, (steps,); longer where it is extrapolated.
+        voltage: Across the port's columns after every step, V for a pulse of 1 V, (steps,); longer where it is
+            extrapolated.
     """
 
     status: str
@@ -284,12 +285,13 @@ class _Ready:
         if stepper.extrapolate and records.finite:
             voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
         incident = transform(self.waveform, grid.dt, 0.5, wanted)
-        values = gather.values * (np.sqrt(8 * port.resistance) / incident)[:, None]
+        s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
+        scale = np.sqrt(8 * port.resistance) / incident
+        values = gather.values * (scale * port.current(s11, wanted) if port.inductance else scale)[:, None]
         losses = _losses(grid, self.media, self.lossy, values[:, len(box.indices) :])
         values = values[:, : len(box.indices)]
         values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
         spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
-        s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
         images = 2 ** len(grid.magnetic)
         return Solution(
             status=_status(records, decay_db),

@@ -99,6 +99,8 @@ def test_board_of_a_probe(tmp_path):
     assert top.rectangles[0].x == pytest.approx((-8.2e-3, 8.2e-3))
     assert ground.rectangles[0].x == pytest.approx((-12.2e-3, 12.2e-3)) and ground.z == 0.0
     assert (board.port.x, board.port.z) == (4e-3, (0.0, 1.6e-3)) and board.gap is None
+    pin = board_of(changed(('offset = "4 mm"', 'offset = "4 mm"\nradius = "0.5 mm"')), tmp_path)
+    assert (board.port.radius, pin.port.radius) == (0.0, 0.5e-3)
 
 
 def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
@@ -114,6 +116,11 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
     [
         ([('offset = "4 mm"', 'offset = "8.2 mm"')], "feed.offset = 8.2 mm puts the probe outside the patch"),
         ([('offset = "4 mm"', 'offset = "4 mm"\ninset_gap = "1 mm"')], "antenna.feed.inset_gap"),
+        (
+            [('offset = "4 mm"', 'offset = "8 mm"\nradius = "0.5 mm"')],
+            "feed.radius = 0.5 mm takes the pin over the edge of the patch (must be < 0.2 mm at this offset)",
+        ),
+        ([('offset = "4 mm"', 'kind = "edge"\nradius = "0.5 mm"')], "antenna.feed.radius"),
         ([('margin = "4 mm"\n', "")], 'substrate has no size; give margin = "8 mm", or length and width'),
         ([('margin = "4 mm"', 'margin = "4 mm"\nlength = "30 mm"')], "has both margin and length"),
         (
