@@ -183,7 +183,7 @@ class Driver:
         self._outcomes = self._farm.run([])
         self._recorded = deque(self._store.order(search.completed))
         births = list(search.under_way.values())
-        if not births and not self._recorded:
+        if not search.births and not self._recorded:
             births = search.ask(search.settings.population)
         self._set_to_work(births)
         return self._outcomes

@@ -104,6 +104,19 @@ def test_the_order_of_a_whole_run_gives_the_whole_run_again(tmp_path):
     check_replay(again)
 
 
+def test_killed_between_a_checkpoint_and_the_next_completion(tmp_path):
+    """With one place nobody is under way then: one child is bred, as without the kill, and not a whole population."""
+    quiet = finished("run", tmp_path, "--serial", "--evolution", STEADY)
+    again = copied(quiet, tmp_path / "again")
+    last = sorted((again / "checkpoint").iterdir())[-1]  # two are kept: after 32 and 40 of 40
+    for path in (last, *(path for name in ("evals", "patterns") for path in (again / name).glob("*000004*"))):
+        path.unlink()
+    order = again / "logs" / "order.jsonl"
+    order.write_bytes(b"".join(order.read_bytes().splitlines(keepends=True)[:32]))
+    finished("resume", again, "--serial")
+    bits.assert_equal(again, quiet)
+
+
 def test_killed_before_any_write_it_resumes_to_the_same_bits(tmp_path):
     done = subprocess.run(
         [sys.executable, str(HERE / "steady_every_write.py"), "kill", str(tmp_path)],
