@@ -27,7 +27,13 @@ def returned(results):
 @pytest.fixture
 def client():
     with (
-        LocalCluster(n_workers=0, processes=False, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        LocalCluster(
+            n_workers=0,
+            processes=False,
+            threads_per_worker=1,
+            memory_limit=0,  # of the whole test process, and a worker that reaches it begins nothing
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
         Client(cluster) as client,
     ):
         yield client

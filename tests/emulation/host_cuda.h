@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <sys/mman.h>
 #include <type_traits>
 #include <ucontext.h>
 #include <vector>
@@ -82,6 +83,19 @@ inline std::vector<double> exchange;  // [warp][2][32]
 inline int alive;
 inline long progress;
 
+struct Stacks {
+    unsigned char *bytes = nullptr;
+    size_t size = 0;
+    void reserve(size_t wanted) {
+        if (wanted <= size) return;
+        if (bytes) munmap(bytes, size);
+        void *at = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED) std::perror("host emulation: stacks"), std::abort();
+        madvise(at, wanted, MADV_NOHUGEPAGE);
+        bytes = static_cast<unsigned char *>(at), size = wanted;
+    }
+};
+
 inline void yield() {
     if (_setjmp(now->place) == 0) _longjmp(scheduler, 1);
 }
@@ -111,8 +125,8 @@ inline void body() {
 inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
     const int count = threads(), warps = (count + 31) / 32, total = int(blocks.size());
     const size_t stack = 256 * 1024;
-    static std::vector<unsigned char> stacks;
-    if (stacks.size() < stack * count * total) stacks.resize(stack * count * total);
+    static Stacks stacks;  // one a library, and a test process loads a hundred: only what is touched takes memory
+    stacks.reserve(stack * count * total);
     std::vector<Fiber> fibers(size_t(count) * total);
     shared_memory.assign(total, {});
     for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
@@ -154,7 +168,7 @@ inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
                     if (f.started) _longjmp(f.place, 1);
                     f.started = true;
                     getcontext(&f.context);
-                    f.context.uc_stack.ss_sp = stacks.data() + stack * at;
+                    f.context.uc_stack.ss_sp = stacks.bytes + stack * at;
                     f.context.uc_stack.ss_size = stack;
                     f.context.uc_link = nullptr;
                     makecontext(&f.context, body, 0);
