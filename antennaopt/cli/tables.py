@@ -293,5 +293,6 @@ def comparison(best: Finalist, first: Finalist | None, *, drawn: bool = True, we
         values = (metric.worst(one.outcome.get(metric.key) or ()) for _, one in columns)
         rows.append([metric.heading, *(cell(value, metric.decimals) for value in values)])
     if weighted:
-        rows.append(["fitness (0 is all goals met)", *(f"{one.fitness:.4g}" for _, one in columns)])
+        met = "below 0 all goals are" if min(one.fitness for _, one in columns) < 0.0 else "0 is all goals"
+        rows.append([f"fitness ({met} met)", *(f"{one.fitness:.4g}" for _, one in columns)])
     return aligned(rows, wrap=True)

@@ -150,7 +150,7 @@ def _goal(objective: Any) -> str:
     if objective.figure is not None and objective.figure.mask is not None:
         goal = "within the mask"
     if objective.aim is not None:
-        goal = objective.aim
+        goal = f"{objective.aim}, once all goals are met" if objective.secondary else objective.aim
     where = f" at {_frequencies(objective.frequencies)}" if objective.frequencies else ""
     weight = "" if objective.constraint or objective.aim else f", weight {objective.weight:g}"
     return f"{objective.name} {goal}{where}{weight}"

@@ -23,7 +23,7 @@ from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
-from antennaopt.experiment.objective import Goal, Required
+from antennaopt.experiment.objective import Goal, Improved, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
 from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance
 from antennaopt.experiment.tolerance import widened as spread_out
@@ -31,6 +31,9 @@ from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
 from antennaopt.search.objectives import Objective, build, figures_of
 from antennaopt.settings import ALGORITHMS
+
+LATER = ("constraints", "fidelity", "secondary")
+"""Tables that earlier versions did not have: they are left out where they are not given, and hashes stay."""
 
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
@@ -73,6 +76,7 @@ class Experiment(Table):
         evolution: The search.
         objectives: Goals in the file's order; `[[objective]]` in the file.
         constraints: Goals that come before them; `[[constraint]]` in the file.
+        secondary: What is improved among antennas that meet all goals; None where the file has no such table.
         cluster: Where antennas are solved.
         certificate: What is asked of the evidence.
     """
@@ -89,6 +93,7 @@ class Experiment(Table):
     evolution: EvolutionOrGenerational = Field(default_factory=Evolution)
     objectives: tuple[Goal, ...] = Field(default=(), alias="objective")
     constraints: tuple[Required, ...] = Field(default=(), alias="constraint")
+    secondary: Improved | None = None
     cluster: Cluster = Field(default_factory=Cluster)
     certificate: CertificateOrMode = Field(default_factory=Certificate)
 
@@ -140,7 +145,7 @@ class Experiment(Table):
 
     def resolved(self) -> dict[str, Any]:
         """Return everything with its defaults as JSON-able data, SI; `genes` and `warnings` are derived."""
-        later = {name for name in ("constraints", "fidelity") if not getattr(self, name)}
+        later = {name for name in LATER if not getattr(self, name)}
         data = self.model_dump(mode="json", exclude=later)
         data["genes"] = [{**asdict(gene), "choices": list(gene.choices)} for gene in self.genes]
         data["warnings"] = list(self.warnings)
@@ -164,11 +169,12 @@ class Experiment(Table):
 
     @cached_property
     def goals(self) -> tuple[Objective, ...]:
-        """The objectives, then the constraints, ready to measure outcomes."""
+        """The objectives, the secondary one, then the constraints, ready to measure outcomes."""
         objectives, constraints = (
             [one.model_dump() for one in tables] for tables in (self.objectives, self.constraints)
         )
-        return build(objectives, self.polarisation, constraints)
+        secondary = None if self.secondary is None else self.secondary.model_dump()
+        return build(objectives, self.polarisation, constraints, secondary)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -271,7 +277,7 @@ class Experiment(Table):
         """SHA-256 of what decides the run's numbers: antenna, solver, objectives, seed, search without its budget."""
         parts = {"antenna", "solver", "objectives", "seed", "evolution"} | ({"limits"} if self.limits else set())
         parts |= {"tolerance"} if self.tolerance else set()
-        parts |= {name for name in ("constraints", "fidelity") if getattr(self, name)}
+        parts |= {name for name in LATER if getattr(self, name)}
         parts |= {"polarisation"} if self.polarisation != LINEAR else set()  # earlier versions had no other
         data = self.model_dump(mode="json", include=parts)
         data["evolution"] = {key: value for key, value in data["evolution"].items() if key not in (*BUDGET, "chosen")}

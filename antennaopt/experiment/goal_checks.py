@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from antennaopt.experiment.fields import refuse
 from antennaopt.figures import LINEAR
@@ -30,7 +30,7 @@ def check_objectives(experiment: Experiment) -> None:
     _check_front(experiment)
     solved = experiment.solver.frequencies
     entries = entries_of(experiment)
-    for entry, objective in zip(entries, (*experiment.objectives, *experiment.constraints), strict=True):
+    for entry, objective in zip(entries, _tables(experiment), strict=True):
         for hz in objective.frequencies:
             if hz not in solved:
                 refuse(
@@ -64,11 +64,16 @@ def _check_front(experiment: Experiment) -> None:
             if one.aim is not None:
                 refuse(
                     f'objective.{place}.aim = "{one.aim}" does not go with {entry}, which minimises a weighted sum of '
-                    'shortfalls; give a level, at_least or at_most, or use algorithm = "nsga2"'
+                    "shortfalls; give a level, at_least or at_most, write secondary = "
+                    f'{{ metric = "{one.metric}", aim = "{one.aim}" }} at the top of the file, or use '
+                    'algorithm = "nsga2"'
                 )
         if evolution.reference:
             refuse(f"evolution.reference does not go with {entry}, which has no hypervolume; remove it")
+        _check_secondary(experiment)
         return
+    if experiment.secondary is not None:
+        refuse(f"secondary does not go with {entry}, whose objectives all count; write it as an [[objective]]")
     if evolution.population % 4:
         refuse(
             f"evolution.population = {evolution.population} does not go with {entry}, whose tournaments take four at a "
@@ -95,8 +100,32 @@ def _check_front(experiment: Experiment) -> None:
 
 def entries_of(experiment: Experiment) -> list[str]:
     """Return the name of each goal's table: `objective.0`, ... `constraint.0`, ..."""
-    tables = {"objective": experiment.objectives, "constraint": experiment.constraints}
-    return [f"{name}.{place}" for name, those in tables.items() for place in range(len(those))]
+    objectives, constraints = len(experiment.objectives), len(experiment.constraints)
+    secondary = [] if experiment.secondary is None else ["secondary"]
+    return [
+        *(f"objective.{place}" for place in range(objectives)), *secondary,
+        *(f"constraint.{place}" for place in range(constraints)),
+    ]  # fmt: skip
+
+
+def _tables(experiment: Experiment) -> tuple[Any, ...]:
+    """Return the tables of all goals, in the order of `entries_of`."""
+    secondary = () if experiment.secondary is None else (experiment.secondary,)
+    return (*experiment.objectives, *secondary, *experiment.constraints)
+
+
+def _check_secondary(experiment: Experiment) -> None:
+    """Refuse a secondary aim beside what it would never count with."""
+    if experiment.secondary is None:
+        return
+    fitness = experiment.evolution.stop.fitness
+    if fitness is not None and fitness >= 0.0:
+        refuse(
+            f"evolution.stop.fitness = {fitness:g} ends the run before secondary counts (must be < 0: with all goals "
+            "met the fitness is between -1 and 0); remove it"
+        )
+    if experiment.tolerance is not None and experiment.tolerance.samples:
+        refuse("secondary does not go with tolerance.samples, whose fitness is over made copies; remove one of the two")
 
 
 def _refuse_contradiction(one: tuple[str, Objective], other: tuple[str, Objective], solved: Sequence[float]) -> None:

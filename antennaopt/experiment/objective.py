@@ -255,5 +255,23 @@ def _as_given(key: str, value: Any) -> Any:
     return each if isinstance(value, (list, tuple)) else each[0]
 
 
+def _of_secondary(data: Any) -> Any:
+    """Refuse a level, and keys that a single aim does not have."""
+    if not isinstance(data, Mapping):
+        return data
+    for key in (*BOUNDS, "weight"):
+        if data.get(key) is not None and (key != "weight" or data[key] != 1.0):
+            raise EntryError(
+                'does not go with secondary, which has no level and no weight; remove it, and give aim = "least" or '
+                '"largest"',
+                path=(key,),
+                value=data[key],
+            )
+    if data.get("aim") is None:
+        raise EntryError('is missing; add aim = "least" or aim = "largest"', path=("aim",), value=MISSING)
+    return data
+
+
 Goal = Annotated[Objective, BeforeValidator(_one_goal)]
 Required = Annotated[Constraint, BeforeValidator(_one_goal), BeforeValidator(_of_constraints)]
+Improved = Annotated[Objective, BeforeValidator(_of_secondary)]

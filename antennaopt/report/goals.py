@@ -107,7 +107,9 @@ def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
     """
     with _undamaged():
         polarisation = str(resolved.get("polarisation", LINEAR))
-        return build(resolved.get("objectives") or (), polarisation, resolved.get("constraints") or ())
+        return build(
+            resolved.get("objectives") or (), polarisation, resolved.get("constraints") or (), resolved.get("secondary")
+        )
 
 
 def _found(resolved: Mapping[str, Any], columns: RunColumns, best: Row, nearest: Mapping[str, Row]) -> Findings:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment, Gene
 
 
-DECIDING = ("antenna", "solver", "tolerance", "objectives", "constraints", "polarisation", "seed", "evolution")
+DECIDING = (
+    "antenna",
+    "solver",
+    "tolerance",
+    "objectives",
+    "constraints",
+    "secondary",
+    "polarisation",
+    "seed",
+    "evolution",
+)
 BUDGET = ("evolution.generations", "evolution.stop", "tolerance.final_samples")
 MOST_SHOWN = 8
 

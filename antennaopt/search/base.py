@@ -216,12 +216,14 @@ class Search(ABC):
     def _is_good_enough(self) -> bool:
         """Whether nothing is gained by a better antenna."""
         best, wanted = self.best(), self.settings.stop.fitness
+        if self._order.after:
+            return False
         return best is not None and best.fitness <= max(0.0, wanted or 0.0)
 
     def _over(self, stop: Stop, generations: int, wall_seconds: float) -> str | None:
         """Return why a search, or a level of it, is over, or None."""
         best = self.best()
-        if stop.goals and best is not None and best.fitness <= 0.0:
+        if stop.goals and not self._order.after and best is not None and best.fitness <= 0.0:
             return ALL_GOALS_MET
         if stop.fitness is not None and best is not None and best.fitness <= stop.fitness:
             return f"fitness {best.fitness:.4g} reached the target {stop.fitness:.4g}"

@@ -60,6 +60,7 @@ class Objective(Named):
             for which `at_most` is 0.
         constraint: Whether it is a constraint, which comes before all objectives.
         aim: `largest` or `least`: no level, the metric itself is improved.
+        secondary: Whether the aim counts only among antennas that meet all goals.
     """
 
     metric: str
@@ -72,6 +73,7 @@ class Objective(Named):
     figure: Figure | None = None
     constraint: bool = False
     aim: str | None = None
+    secondary: bool = False
 
     @property
     def lines(self) -> tuple[LimitLine, ...]:
@@ -257,6 +259,7 @@ class Ranking:
         weights: One an objective, positive.
         constraints: Number of constraints; their shortfalls follow those of the objectives.
         aims: One an objective, `largest`, `least` or empty; empty without any aim.
+        after: Whether aims count only among antennas that meet all goals.
 
     References:
         K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng. 186
@@ -266,14 +269,16 @@ class Ranking:
     weights: tuple[float, ...] = (1.0,)
     constraints: int = 0
     aims: tuple[str, ...] = ()
+    after: bool = False
 
     @classmethod
     def of(cls, goals: Iterable[Objective]) -> Ranking:
         """Return the order that objectives make, and the constraints after them."""
         listed = list(goals)
         objectives = [one for one in listed if not one.constraint]
-        aims = tuple(one.aim or "" for one in objectives)
-        return cls(tuple(one.weight for one in objectives), len(listed) - len(objectives), aims if any(aims) else ())
+        weights, aims = tuple(one.weight for one in objectives), tuple(one.aim or "" for one in objectives)
+        after = any(one.secondary for one in objectives)
+        return cls(weights, len(listed) - len(objectives), aims if any(aims) else (), after)
 
     @property
     def worst(self) -> float:
@@ -293,6 +298,7 @@ class Ranking:
 
         It is the weighted sum; where a constraint is missed, between one and two times the worst of these; or the
         penalty of a status other than `ok`. An aim counts as a number between 0 and 200, 100 + 100 x / (|x| + 100).
+        A secondary aim counts where the sum is 0: then fitness is that number over 200, less 1, so between -1 and 0.
 
         Args:
             status: Of the outcome.
@@ -308,7 +314,10 @@ class Ranking:
         if violated > 0.0:
             return self.worst * (1.0 + violated / self.constraints)
         aims = self.aims or ("",) * len(self.weights)
-        terms = zip(self.weights, shortfalls, aims, strict=False)
+        terms = list(zip(self.weights, shortfalls, aims, strict=False))
+        if self.after:
+            missed = sum(weight * short for weight, short, aim in terms if not aim)
+            return missed or sum(_squeezed(short) / 200.0 - 1.0 for _, short, aim in terms if aim)
         return sum(weight * (_squeezed(short) if aim else short) for weight, short, aim in terms)
 
     def minimised(self, levels: Sequence[float]) -> tuple[float, ...]:
@@ -323,20 +332,25 @@ def _squeezed(x: float) -> float:
 
 
 def build(
-    tables: Iterable[Mapping[str, Any]], polarisation: str = LINEAR, constraints: Iterable[Mapping[str, Any]] = ()
+    tables: Iterable[Mapping[str, Any]],
+    polarisation: str = LINEAR,
+    constraints: Iterable[Mapping[str, Any]] = (),
+    secondary: Mapping[str, Any] | None = None,
 ) -> tuple[Objective, ...]:
-    """Turn the `objective` and `constraint` tables of a resolved experiment into goals: objectives, then constraints.
+    """Turn the tables of a resolved experiment into goals: objectives, the secondary one, then constraints.
 
     Args:
         tables: Each with `metric` and its bounds or `aim`, and perhaps options, `name`, `weight` and `frequencies`
             (Hz); SI.
         polarisation: Of the experiment.
         constraints: Tables of the same keys, without weight and aim.
+        secondary: An aim that counts only among antennas that meet all goals.
 
     Raises:
         ConfigurationError: A metric is not known, or its options do not fit.
     """
     goals = [_metric_goal(table, polarisation) for table in tables]
+    goals += [replace(_metric_goal(secondary, polarisation), secondary=True)] if secondary else []
     return (*goals, *(replace(_metric_goal(table, polarisation), constraint=True) for table in constraints))
 
 

@@ -1,0 +1,95 @@
+"""`secondary`: what a search improves once all goals are met."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from config_files import LENS
+from test_constraints import outcome, read
+from test_study_run import TOML, serial, start
+
+from antennaopt.cli.validate import describe
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_experiment
+from antennaopt.run.start import resume
+from antennaopt.search import ALGORITHMS, EvolutionSettings, Result, new_search
+from antennaopt.search.objectives import Ranking, build, shortfalls
+
+GAIN = {"metric": "directivity_dbi", "at_least": 18.6}
+SECONDARY = 'secondary = { metric = "length_mm", aim = "least" }\n'
+SINGLE = [name for name, one in ALGORITHMS.items() if not one.front]
+
+
+def fitness(directivity, s11):
+    goals = build([GAIN], secondary={"metric": "s11_db", "aim": "least"})
+    return Ranking.of(goals).fitness("ok", shortfalls(outcome([directivity] * 2, [s11] * 2), goals))
+
+
+def test_it_counts_only_once_all_goals_are_met():
+    """It is x / (2 |x| + 200) - 1/2 of the metric x: between -1 and 0; above 0 the sum of the shortfalls alone."""
+    assert fitness(18.5, -30.0) == fitness(18.5, -10.0) == pytest.approx(0.1)
+    assert fitness(18.6, -30.0) == pytest.approx(-30.0 / 260.0 - 0.5)
+    assert -1.0 < fitness(18.6, -30.0) < fitness(25.0, -29.9) < fitness(18.6, -1.0) < 0.0
+
+
+@pytest.mark.parametrize("algorithm", SINGLE)
+def test_a_search_goes_on_beyond_its_goals(algorithm):
+    """Without the aim the first antenna that meets them ends the search."""
+    genes = [SimpleNamespace(name=f"x.{at}", low=0.0, high=1.0, kind="real", choices=()) for at in range(3)]
+    settings = EvolutionSettings(algorithm=algorithm, population=16, generations=30)
+    search = new_search(settings, genes, 3, order=Ranking((1.0, 1.0), aims=("", "least"), after=True))
+    met = []
+    while search.stopped() is None:
+        told = search.tell([
+            Result(individual=one.individual, shortfalls=(max(one.genome[0] - 0.5, 0.0), 100.0 * sum(one.genome)))
+            for one in search.ask(16)
+        ])  # fmt: skip
+        met += [one.fitness for one in told if one.fitness < 0.0]
+    assert search.stopped() == "all 30 generations done"
+    assert search.best().fitness == min(met) < met[0]
+
+
+def test_from_a_file_to_a_resumed_run(tmp_path):
+    """Interrupted after two generations and resumed it has the rows of the run that was not."""
+    file = tmp_path / "second.toml"
+    easy = TOML.replace("at_least = 20.0", "at_least = 12.0").replace("at_most = -20.0", "at_most = -18.0")
+    file.write_text('secondary = { metric = "directivity_dbi", aim = "largest" }\n' + easy)
+    whole = start(file, tmp_path / "whole")
+    assert (whole.reason, whole.generations) == ("all 4 generations done", 4)
+    assert whole.best.fitness < 0.0
+    half = start(file, tmp_path / "half", overrides=("evolution.generations=2",))
+    more = resume(half.folder, farm=serial, report=False, overrides=("evolution.generations=4",))
+    assert (more.best.individual, more.best.fitness) == (whole.best.individual, whole.best.fitness)
+    resolved = json.loads((whole.folder / "resolved.json").read_text("utf-8"))
+    assert resolved["secondary"]["aim"] == "largest"
+
+
+def test_a_file_without_it_keeps_its_hash(tmp_path):
+    plain = read(tmp_path)
+    assert "secondary" not in plain.resolved()
+    given = load_experiment(written(tmp_path, SECONDARY, LENS))
+    assert given.config_hash != plain.config_hash
+    assert "length_mm least, once all goals are met" in "\n".join(describe(given))
+    assert given.from_resolved(given.resolved()).goals == given.goals
+
+
+def written(tmp_path, line, text=TOML):
+    path = tmp_path / "second.toml"
+    path.write_text(line + text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "overrides", "said"),
+    [
+        ('secondary = { metric = "length_mm" }', (), r"secondary\.aim is missing; add aim"),
+        ('secondary = { metric = "length_mm", at_most = 9 }', (), r"secondary\.at_most.* no level"),
+        ('secondary = { metric = "lenght_mm", aim = "least" }', (), r"secondary\.metric.*did you mean"),
+        (SECONDARY, ("evolution.stop.fitness=0",), r"evolution\.stop\.fitness = 0 ends the run before secondary"),
+        (SECONDARY, ("evolution.algorithm=nsga2", "evolution.population=8"), r"secondary does not go with .*nsga2"),
+    ],
+)
+def test_what_it_does_not_go_with_is_one_line(tmp_path, line, overrides, said):
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        load_experiment(written(tmp_path, line + "\n"), overrides)
+    assert "\n" not in str(refused.value)
