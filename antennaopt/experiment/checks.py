@@ -32,8 +32,8 @@ def check(experiment: Experiment) -> None:
     Raises:
         ConfigurationError: One line.
     """
-    _check_search(experiment)
     check_objectives(experiment)
+    _check_search(experiment)
     _check_start(experiment)
     lower, upper = experiment.bounds()
     if experiment.kind.spatial is not None:
