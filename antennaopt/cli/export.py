@@ -73,7 +73,7 @@ def export(
             Antenna(experiment=known.experiment, design=known.design, title=_title(known), comment=_comment(known)),
             known.plan,
         )
-    refuse_of_revolution(antenna, {**wishes.far_field.files, **wishes.scripts.files})
+    refuse_of_revolution(antenna, {"sph": wishes.far_field.files.get("sph"), **wishes.scripts.files})
     check_writable(*wishes.others(), *wishes.geometry.written_for(antenna), inputs=[source])
     written = wishes.write_results(known, antenna) if known is not None else []
     written += [*wishes.geometry.write(antenna), *wishes.scripts.write(antenna, plan)]

@@ -228,7 +228,7 @@ def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
     if option is not None and antenna.experiment.kind.spatial is not None:
         raise ConfigurationError(
             f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
-            "--touchstone, --dxf, --stl and --gerber"
+            "--touchstone, --dxf, --stl and --gerber; `simulate` writes --cut, --ffs, --ffe, --msi and --netcdf too"
         )
 
 

@@ -115,7 +115,9 @@ class Outputs:
 
     def check_geometry(self, antenna: Antenna, json_file: str | None, source: Path) -> None:
         """Make sure that the antenna can be drawn, and that the files of its bodies can be written; see `check`."""
-        of_revolution = {"fields": self.fields, "animate": self.animate, **self.far_field.files, **self.scripts.files}
+        of_revolution = {
+            "fields": self.fields, "animate": self.animate, "sph": self.far_field.files.get("sph"), **self.scripts.files
+        }  # fmt: skip
         refuse_of_revolution(antenna, of_revolution)
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
 

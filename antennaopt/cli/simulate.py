@@ -98,6 +98,7 @@ def simulate(
         extrapolate=extrapolate,
         fields=outputs.need_fields,
         film=outputs.need_film,
+        sphere=bool(outputs.far_field.files),
         working=partial(working, quiet=quiet),
     )
     outcome, result = simulated.outcome, simulated.to_dict()

@@ -19,7 +19,8 @@ from antennaopt import __version__
 from antennaopt.errors import ConfigurationError
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import format_frequency
-from antennaopt.report.far_field import IMPEDANCE, FarField, sphere_angles
+from antennaopt.report.far_field import IMPEDANCE, FarField
+from antennaopt.solve.cuts import sphere_angles
 from antennaopt.store.files import write_atomically
 from fdtd.farfield import decibels, half_power_beamwidth
 from fdtd.farfield.waves import spherical_waves
@@ -40,17 +41,17 @@ def cut_text(field: FarField) -> str:
     theta = field.theta_deg
     lines = []
     for place, hz in enumerate(field.frequency_hz):
-        e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))
         for phi in CUT_ANGLES_DEG:
             c, s = np.cos(np.radians(phi)), np.sin(np.radians(phi))
             if field.polarisation == LINEAR:
-                # co = E_theta cos(phi) - E_phi sin(phi), cross = E_theta sin(phi) + E_phi cos(phi)
-                parts, icomp = (e * c**2 + h * s**2, (e - h) * s * c), 3
+                of_theta, of_phi = (one[place] for one in field.polar_cut(phi))
+                parts, icomp = (of_theta * c - of_phi * s, of_theta * s + of_phi * c), 3
             else:  # (E_theta +- j E_phi) exp(+-j phi) / sqrt(2)
+                e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))
                 way = 1.0 if field.polarisation == "rhcp" else -1.0
                 parts, icomp = ((e + h) / 2, (e - h) / 2 * (c - 1j * way * s) ** 2)[:: int(way)], 2
             lines.append(f"{_ascii(field.title)}, {hz / 1e9:.9g} GHz, phi = {phi:g} deg")
-            lines.append(f"{-theta[-1]:.10E} {theta[1] - theta[0]:.10E} {len(e)} {phi:.10E} {icomp} 1 2")
+            lines.append(f"{-theta[-1]:.10E} {theta[1] - theta[0]:.10E} {2 * len(theta) - 1} {phi:.10E} {icomp} 1 2")
             lines += _numbers(*_parts(*parts))
     return "\n".join(lines) + "\n"
 
@@ -61,9 +62,14 @@ def sph_text(field: FarField) -> str:
     The file holds Q' = conj(Q) / sqrt(8 pi) of the coefficients of `fdtd.farfield.waves`, so that the power of an
     azimuthal index is half of the sum of |Q'|^2.
 
+    Raises:
+        ConfigurationError: The antenna is no body of revolution.
+
     References:
         TICRA, GRASP technical description, "Spherical wave expansion (SWE) Q-coefficients".
     """
+    if field.sphere is not None:
+        raise ConfigurationError("--sph holds waves of bodies of revolution here; use --cut, --ffs, --ffe or --netcdf")
     lines = []
     for place, hz in enumerate(field.frequency_hz):
         first, second = (
@@ -110,11 +116,10 @@ def ffs_text(field: FarField) -> str:
     ]  # fmt: skip
     for radiated, accepted, hz in zip(field.radiated_w, field.accepted_w, field.frequency_hz, strict=True):
         lines += [f"{radiated:.9e}", f"{accepted:.9e}", f"{1.0:.9e}", f"{hz:.12e}", ""]
-    e, h = field.volts()
-    for place in range(len(field.frequency_hz)):
+    spheres = zip(*field.sphere_volts(), strict=True)
+    for of_theta, of_phi in spheres:
         lines += ["", "// >> Total #phi samples, total #theta samples", f"{len(phi)} {len(theta)}", ""]
         lines.append("// >> Phi, Theta, Re(E_Theta), Im(E_Theta), Re(E_Phi), Im(E_Phi):")
-        of_theta, of_phi = field.on_sphere(e[place], h[place], phi)
         numbers = _numbers(*_parts(of_theta.ravel(), of_phi.ravel()))
         angles = (f"{one:8.3f} {other:8.3f} " for one in phi for other in theta)
         lines += [angle + row for angle, row in zip(angles, numbers, strict=True)]
@@ -134,9 +139,9 @@ def ffe_text(field: FarField) -> str:
         "##File Type: Far field", "##File Format: 3", f"##Source: {_ascii(field.title)}",
         f"** File exported by antennaopt {__version__}",
     ]  # fmt: skip
-    e, h = field.volts()
-    for place, hz in enumerate(field.frequency_hz):
-        of_theta, of_phi = (one.ravel() for one in field.on_sphere(e[place], h[place], phi))
+    spheres = zip(*field.sphere_volts(), strict=True)
+    for place, (hz, sphere) in enumerate(zip(field.frequency_hz, spheres, strict=True)):
+        of_theta, of_phi = (one.ravel() for one in sphere)
         scale = 2.0 * np.pi / (IMPEDANCE * max(field.accepted_w[place], 1e-300))
         powers = [scale * np.abs(one) ** 2 for one in (of_theta, of_phi)]
         gains = [decibels(one) for one in (*powers, powers[0] + powers[1])]
@@ -165,12 +170,18 @@ def msi_text(field: FarField) -> str:
     per_degree = (len(field.theta_deg) - 1) / 180.0
     if per_degree != round(per_degree):
         raise ConfigurationError(f"--msi holds whole degrees, and the cuts have {per_degree:g} angles a degree")
-    powers = [np.abs(one[0]) ** 2 for one in (field.h_plane, field.e_plane)]
     linear = field.polarisation == LINEAR
-    dbi = [decibels(field.efficiency[0] * one) for one in (powers if linear else [sum(powers) / 2] * 2)]
+    if field.sphere is None:
+        powers = [np.abs(one[0]) ** 2 for one in (field.h_plane, field.e_plane)]
+        powers = [np.concatenate([one, one[-2:0:-1]]) for one in (powers if linear else [sum(powers) / 2] * 2)]
+    else:  # both components, from -180 degrees on; around from 0 on
+        cuts = [sum(np.abs(one[0]) ** 2 for one in field.polar_cut(phi)) for phi in (90.0, 0.0)]
+        powers = [np.roll(one[:-1], -(len(one) // 2)) for one in cuts]
+    dbi = [decibels(field.efficiency[0] * one) for one in powers]
     highest = max(float(one.max()) for one in dbi)
-    widths = [float(half_power_beamwidth(one[None], field.theta_deg)[0]) for one in dbi]
-    behind = float(dbi[1][0] - dbi[1][-1])
+    half = len(field.theta_deg)
+    widths = [_width(one[:half], np.roll(one[::-1], 1)[:half], field.theta_deg) for one in dbi]
+    behind = float(dbi[1][0] - dbi[1][half - 1])
     lines = [f"NAME {_ascii(field.title)}", "MAKE antennaopt", f"FREQUENCY {field.frequency_hz[0] / 1e6:.6f}"]
     lines += [
         f"{name} {width:.2f}" for name, width in zip(("H_WIDTH", "V_WIDTH"), widths, strict=True) if width == width
@@ -178,12 +189,17 @@ def msi_text(field: FarField) -> str:
     lines += [f"FRONT_TO_BACK {behind:.2f}", f"GAIN {highest:.4f} dBi", "TILT MECHANICAL"]
     lines.append(f"POLARIZATION {'VERTICAL' if linear else field.polarisation.upper()}")
     planes = "horizontal is the H plane, vertical the E plane" if linear else "both components together"
+    planes += "" if field.sphere is None else "; both components together"
     lines.append(f"COMMENT antennaopt {__version__}; {planes}")
     for name, one in zip(("HORIZONTAL", "VERTICAL"), dbi, strict=True):
         whole = highest - one[:: round(per_degree)]
-        around = np.concatenate([whole, whole[-2:0:-1]])
-        lines += [f"{name} 360", *(f"{degree}.0 {loss:.4f}" for degree, loss in enumerate(around))]
+        lines += [f"{name} 360", *(f"{degree}.0 {loss:.4f}" for degree, loss in enumerate(whole))]
     return "\n".join(lines) + "\n"
+
+
+def _width(one: np.ndarray, other: np.ndarray, theta_deg: np.ndarray) -> float:
+    """Return the width at half power of a beam whose two sides are given, dBi, degrees; NaN where it has none."""
+    return float(half_power_beamwidth(np.stack([one, other]), theta_deg).sum() / 2)
 
 
 def check_single(solved: Sequence[float]) -> None:
@@ -202,7 +218,7 @@ def check_single(solved: Sequence[float]) -> None:
 def netcdf_bytes(field: FarField) -> bytes:
     """Return a netCDF classic file: complex E_theta and E_phi on the sphere as real and imaginary parts, and powers."""
     phi = sphere_angles()
-    of_theta, of_phi = field.on_sphere(*field.volts(), phi)
+    of_theta, of_phi = field.sphere_volts()
     sphere, planes, each = ("frequency", "phi", "theta"), ("frequency", "theta"), ("frequency",)
     variables: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("frequency", each, field.frequency_hz, "Hz", "frequency"),

@@ -26,6 +26,9 @@ OLDER = "older_dbi"
 PATTERN = (*CUTS, OLDER)
 """Keys of all that belongs to the pattern."""
 
+PHI_STEP_DEG = 5.0
+"""Of a far field on the whole sphere; of a body of revolution, order 1, a step below 90 degrees would do."""
+
 NOT_NUMBERS = (TypeError, ValueError, OverflowError)
 """Exceptions of `amplitudes` for what holds none."""
 
@@ -149,3 +152,8 @@ def fault_of_cuts(outcome: Mapping[str, Any], frequencies: int) -> str | None:
     if len(planes) != len(LEVELS) or any(plane.shape != (frequencies, theta.size) for plane in planes):
         return "its cuts have not one value an angle and frequency"
     return None
+
+
+def sphere_angles() -> np.ndarray:
+    """Return the angles phi of a far field on the whole sphere, degrees, both ends included, (P,)."""
+    return np.arange(0.0, 360.0 + PHI_STEP_DEG / 2, PHI_STEP_DEG)

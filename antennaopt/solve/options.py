@@ -16,6 +16,7 @@ class SolveOptions:
             the driver may know come back unsolved. None to solve all.
         threads: Antennas solved at the same time.
         stages: Where to add the seconds of each stage (see `fdtd.axisymmetric.simulation.solve`).
+        sphere: Whether to add the far field on the whole sphere, of an antenna that is no body of revolution.
         watch: Called at every test of an antenna's energy with the steps done and the energy over its peak.
     """
 
@@ -23,6 +24,7 @@ class SolveOptions:
     known: bytes | None = None
     threads: int = 1
     stages: dict[str, float] | None = None
+    sphere: bool = False
     watch: Callable[[int, float], None] | None = None
 
 

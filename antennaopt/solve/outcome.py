@@ -64,6 +64,9 @@ class Outcome(Mapping[str, Any]):
         identity: Digest of its cells and what else decides it.
         field: Electric field, of `evaluate(..., fields=True)`.
         sweep: S11 across the band, of the same.
+        sphere: Far field on the whole sphere, of `SolveOptions(sphere=True)` where two cuts are not all of it:
+            `theta_deg` (T,), `phi_deg` (P,), and complex amplitudes `e_theta`, `e_phi`, (F, P, T) each, whose squares
+            are directivity.
         film: Field over time, of `evaluate(..., film=True)`.
         sent: Its batch (`antennaopt.sent.Sent`) and its place there; not set of one that came in no message, or was
             changed since.
@@ -95,6 +98,7 @@ class Outcome(Mapping[str, Any]):
     identity: Mapping[str, str] | None = None
     field: Mapping[str, Any] | None = None
     sweep: Mapping[str, Any] | None = None
+    sphere: Mapping[str, Any] | None = None
     film: Mapping[str, Any] | None = None
 
     @classmethod
@@ -220,10 +224,10 @@ class Outcome(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __eq__(self, other: object) -> bool:
-        """Compare as plain data; with a field or film, which are arrays of arrays, only the same object is equal."""
+        """Compare as plain data; with a field, film or sphere, which are arrays, only the same object is equal."""
         if self is other:
             return True
-        if self.field is not None or self.film is not None:
+        if not (self.field is self.film is self.sphere is None):
             return False
         return self.to_dict() == (other.to_dict() if isinstance(other, Outcome) else other)
 

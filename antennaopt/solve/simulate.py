@@ -133,6 +133,7 @@ def simulate(
     extrapolate: bool = False,
     fields: bool = False,
     film: bool = False,
+    sphere: bool = False,
     working: Working | None = None,
 ) -> Simulated:
     """Solve one antenna.
@@ -143,6 +144,7 @@ def simulate(
         extrapolate: Solve on two meshes, and extrapolate to a cell of zero.
         fields: Record the electric field and S11 across the band.
         film: Record the field over time.
+        sphere: Compute the far field on the whole sphere, of an antenna that is no body of revolution.
         working: Shows progress.
 
     Raises:
@@ -159,7 +161,7 @@ def simulate(
         line = f"{mesh}solving {lattice_text(plan)} with {backend}"
         family = subject.experiment.family
         with shown(line, plan) as watch:
-            options = SolveOptions(watch=watch)
+            options = SolveOptions(watch=watch, sphere=sphere)
             (outcome,) = evaluator_of(family)(
                 family, [subject.design], plan, backend=backend, fields=fields, film=film, options=options
             )

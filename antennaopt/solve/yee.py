@@ -15,11 +15,11 @@ from antennaopt.families import Family, kind, stack
 from antennaopt.families.spatial import Board
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.certificate import left_over
-from antennaopt.solve.cuts import pairs
+from antennaopt.solve.cuts import pairs, sphere_angles
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
-from antennaopt.solve.yee_figures import SolvedBoard, figures_of
+from antennaopt.solve.yee_figures import SolvedBoard, amplitudes_of, figures_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, misfit, scene_of
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.yee import Grid, Hooks, Scene, Solution, Stepper, solve_batch
@@ -28,6 +28,8 @@ BACKENDS = ("cpu", "cuda", "reference")
 SWEEP_POINTS = 101
 STEP_DEG = 2.0
 """Of the cuts, which run from -180 to 180 degrees."""
+SPHERE_STEP_DEG = 1.0
+"""In theta of the far field on the whole sphere."""
 
 
 def evaluate(
@@ -146,6 +148,8 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         made = _outcome(plan, solution).changed(stepping_seconds=stepping, cells=int(one.grid.cells))
         if asked.sweep and made.s11 is not None:
             made = made.changed(sweep=_sweep(plan, solution))
+        if asked.options.sphere and made.s11 is not None:
+            made = made.changed(sphere=_sphere(solution))
         outcomes[one.place] = made if one.identity is None else made.changed(identity=one.identity)
     seconds = (time.perf_counter() - start) / len(waiting)
     for one in waiting:
@@ -169,6 +173,16 @@ def _sweep(plan: YeePlan, solution: Solution) -> dict[str, Any]:
     frequencies = np.linspace(min(plan.frequencies), max(plan.frequencies), SWEEP_POINTS)
     found = solution.reflection(frequencies)
     return {"frequency_hz": frequencies.tolist(), "s11": [[float(one.real), float(one.imag)] for one in found]}
+
+
+def _sphere(solution: Solution) -> dict[str, Any]:
+    """Return the far field on the whole sphere, see `Outcome.sphere`."""
+    theta, phi = np.linspace(0.0, 180.0, round(180.0 / SPHERE_STEP_DEG) + 1), sphere_angles()
+    once = phi[:-1]  # the last is the first
+    field = solution.field_towards(np.tile(theta, len(once)), np.repeat(once, len(theta)))
+    field = amplitudes_of(field, np.asarray(solution.radiated_power)).reshape(len(field), len(once), len(theta), 2)
+    field = np.concatenate([field, field[:, :1]], axis=1)
+    return {"theta_deg": theta, "phi_deg": phi, "e_theta": field[..., 0], "e_phi": field[..., 1]}
 
 
 def _outcome(plan: YeePlan, solution: Solution) -> Outcome:

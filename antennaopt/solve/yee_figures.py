@@ -45,8 +45,7 @@ class SolvedBoard:
     @property
     def amplitudes(self) -> np.ndarray:
         """The far field in such units that its square is directivity, (F, 3, T, 2)."""
-        power = np.maximum(self.radiated, np.finfo(float).tiny)
-        return self.far_field * np.sqrt(2 * np.pi / (IMPEDANCE * power))[:, None, None, None]
+        return amplitudes_of(self.far_field, self.radiated)
 
     @property
     def e_plane(self) -> np.ndarray:
@@ -57,6 +56,17 @@ class SolvedBoard:
     def h_plane(self) -> np.ndarray:
         """Co-polar amplitude in the H plane, (F, T); on the axis it equals that of the E plane."""
         return -self.amplitudes[:, 2, :, 1]
+
+
+def amplitudes_of(far_field: np.ndarray, radiated: np.ndarray) -> np.ndarray:
+    """Return a far field in such units that its square is directivity, the same shape.
+
+    Args:
+        far_field: Complex, peak V, (F, ...).
+        radiated: Power over the sphere, W, (F,).
+    """
+    scale = np.sqrt(2 * np.pi / (IMPEDANCE * np.maximum(radiated, np.finfo(float).tiny)))
+    return far_field * scale.reshape(-1, *[1] * (far_field.ndim - 1))
 
 
 def figures_of(solved: SolvedBoard) -> dict[str, Any]:

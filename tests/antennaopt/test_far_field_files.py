@@ -259,3 +259,81 @@ def test_power_that_returns_in_other_modes_is_not_accepted(field):
 def test_a_run_without_phase_is_refused_in_one_line():
     with pytest.raises(ConfigurationError, match="without phase; solve the antenna again with `antennaopt simulate"):
         FarField.of({"status": "ok", "s11": [[0, 0]], "older_dbi": [[[0]], [[0]]]}, title="")
+
+
+@pytest.fixture(scope="module")
+def board():
+    """A field with waves of orders -2 to 2, as no body of revolution has one, of total power 4 pi."""
+    draw = np.random.default_rng(5)
+    waves = {
+        (s, m, n): complex(*draw.normal(size=2)) / n
+        for s in (1, 2) for m in range(-2, 3) for n in range(max(abs(m), 1), 6)
+    }  # fmt: skip
+    scale = np.sqrt(8 * np.pi / sum(abs(q) ** 2 for q in waves.values()))
+    waves = {index: scale * q for index, q in waves.items()}
+    phi = np.arange(0.0, 361.0, 5.0)
+    e_theta, e_phi = np.moveaxis([summed(waves, at) for at in phi], 1, 0)
+    outcome = {
+        "status": "ok",
+        "frequency_hz": [5.8e9],
+        "s11": [[0.3, -0.1]],
+        "radiation_efficiency": [0.9],
+        "theta_deg": np.arange(-180.0, 181.0, 2.0),
+        "e_plane": np.ones((1, 181), complex),
+        "h_plane": np.ones((1, 181), complex),
+        "sphere": {"theta_deg": THETA, "phi_deg": phi, "e_theta": e_theta[None], "e_phi": e_phi[None]},
+    }
+    return waves, outcome, FarField.of(outcome, title="A board")
+
+
+def over_sphere(intensity):
+    """Power of intensities (phi, theta), 5 and 1 degrees apart, both ends of phi included."""
+    return 2 * np.pi * intensity[:-1].mean(axis=0) @ polar_weights(len(THETA))
+
+
+def test_a_board_has_its_whole_sphere_in_every_file(board, tmp_path):
+    waves, _, field = board
+    for _, theta, c, _, _, values in read_cut(written(field, "cut", tmp_path).read_text("ascii")):
+        of_theta, of_phi = summed(waves, c)
+        phi = np.radians(c)
+        co, cross = of_theta * np.cos(phi) - of_phi * np.sin(phi), of_theta * np.sin(phi) + of_phi * np.cos(phi)
+        np.testing.assert_allclose(values[180:, 0], co, atol=2e-5)
+        np.testing.assert_allclose(values[180:, 1], cross, atol=2e-5)
+        back = summed(waves, c + 180.0)  # theta < 0: the unit vectors point the other way
+        expected = -(back[0] * np.cos(phi) - back[1] * np.sin(phi))
+        np.testing.assert_allclose(values[180::-1, 0], expected, atol=5e-5)  # `wave` takes 1e-5 rad for theta = 0
+        assert len(theta) == 361
+    (powers,), (table,) = read_ffs(written(field, "ffs", tmp_path).read_text("ascii"))
+    values = table[..., 2::2] + 1j * table[..., 3::2]
+    assert over_sphere((np.abs(values) ** 2).sum(axis=-1) / (2 * ETA)) == pytest.approx(powers[0], rel=1e-6)
+    assert powers[0] == pytest.approx(0.9 * (1 - 0.1))
+    scale = np.sqrt(ETA * powers[0] / (2 * np.pi))
+    for at in (0, 13, 41):
+        np.testing.assert_allclose(values[at].T, scale * np.array(summed(waves, 5.0 * at)), atol=1e-4)
+    ((_, table),) = read_ffe(written(field, "ffe", tmp_path).read_text("ascii"))
+    gain = 10 * np.log10(0.9 * np.abs(summed(waves, 205.0)) ** 2)
+    np.testing.assert_allclose(table[41, 1:-1, 6:8].T, gain[:, 1:-1], atol=1e-2)
+    with xarray.open_dataset(written(field, "netcdf", tmp_path), engine="scipy") as data:
+        found = [data[f"{name}_real"] + 1j * data[f"{name}_imag"] for name in ("E_theta", "E_phi")]
+        found = [one.sel(frequency=5.8e9, phi=205.0).values for one in found]
+        np.testing.assert_allclose(found, scale * np.array(summed(waves, 205.0)), atol=1e-4)
+
+
+def test_a_board_for_planning_tools_has_both_sides(board, tmp_path):
+    waves, _, field = board
+    lines = written(field, "msi", tmp_path).read_text("ascii").splitlines()
+    highest = float(next(line for line in lines if line.startswith("GAIN")).split()[1])
+    for name, phi in (("HORIZONTAL 360", 90.0), ("VERTICAL 360", 0.0)):
+        at = lines.index(name) + 1
+        gain = highest - np.array([line.split()[1] for line in lines[at : at + 360]], dtype=float)
+        near, far = (10 * np.log10(0.9 * (np.abs(summed(waves, one)) ** 2).sum(axis=0)) for one in (phi, phi + 180.0))
+        np.testing.assert_allclose(gain[:181], near, atol=1e-3)
+        np.testing.assert_allclose(gain[:180:-1], far[1:180], atol=1e-3)
+
+
+def test_what_a_board_cannot_write_is_one_line(board, tmp_path):
+    _, outcome, field = board
+    with pytest.raises(ConfigurationError, match=r"--sph holds waves of bodies of revolution"):
+        written(field, "sph", tmp_path)
+    with pytest.raises(ConfigurationError, match=r"a run stores two cuts.*`antennaopt simulate RUN --individual ID"):
+        FarField.of({**outcome, "sphere": None}, title="")

@@ -181,7 +181,7 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
     ("options", "says"),
     [
         (["--extrapolate", "--quiet"], "orders of convergence are of bodies of revolution"),
-        (["--cut", "a.cut"], "--cut is of bodies of revolution, and a patch is none"),
+        (["--sph", "a.sph"], "--sph is of bodies of revolution, and a patch is none"),
         (["--meep", "a.py"], "--meep is of bodies of revolution"),
         (["--fields", "a.npz"], "--fields is of bodies of revolution"),
         (["--step", "a.step"], "--step a.step holds bodies of revolution"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from patch_files import EDGE, INSET, PROBE, STUDY, changed
+from test_far_field_files import ETA, over_sphere, read_cut, read_ffs
 
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
@@ -35,6 +36,7 @@ def solved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("patch")
     (folder / "patch.toml").write_text(PROBE)
     files = {"json": "p.json", "plot": "p.png", "touchstone": "p.s1p", "csv": "p.csv", "dxf": "p.dxf", "stl": "p.stl"}
+    files |= {"ffs": "p.ffs", "cut": "p.cut"}
     options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
@@ -58,6 +60,22 @@ def test_a_patch_radiates_as_patches_do(solved, measured):
     for name in ("power_balance", "contour_balance"):
         worst = max(abs(one[name] - 1.0) for one in data["results"])
         measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
+
+
+def test_its_far_field_for_other_programs_has_its_power(solved, measured):
+    """CST's file: radiated power of its header against its fields over the sphere, and on the axis the E plane's."""
+    data, _, folder = solved
+    powers, tables = read_ffs((folder / "p.ffs").read_text("ascii"))
+    for one, (radiated, accepted, _, hz), table in zip(data["results"], powers, tables, strict=True):
+        assert one["frequency_hz"] == hz and accepted == pytest.approx(1 - 10 ** (one["s11_db"] / 10))
+        assert radiated == pytest.approx(accepted * one["radiation_efficiency"])
+        values = table[..., 2::2] + 1j * table[..., 3::2]
+        intensity = (np.abs(values) ** 2).sum(axis=-1) / (2 * ETA)
+        measured("power of a patch's far-field file over its header's, less 1",
+                 abs(over_sphere(intensity) / radiated - 1), at_most=1e-3, frequency=hz)  # fmt: skip
+        on_axis = 10 * np.log10(4 * np.pi * intensity[0, 0] / radiated)
+        assert on_axis == pytest.approx(one["directivity_dbi"], abs=1e-3)
+    assert len(read_cut((folder / "p.cut").read_text("ascii"))) == 4 * len(BAND)
 
 
 def test_certificate_and_port(solved):
