@@ -71,7 +71,7 @@ def one_run(
     opened = antennaopt.open_run(summary.folder)
     rows = opened.rows
     solved, made = rows["cached"].tolist().count(False), len(opened.samples)
-    solving = [*rows["seconds"].tolist(), *(opened.samples["seconds"].tolist() if made else ())]
+    solving = [*rows["seconds"].dropna(), *(opened.samples["seconds"].dropna() if made else ())]  # none of a duplicate
     about = {
         "seed": seed,
         "samples": samples,
@@ -145,6 +145,8 @@ def main() -> None:
     given = parser.parse_args()
     pairs, searches = [], []
     with tempfile.TemporaryDirectory() as root, shared_farm() as farm:
+        if not given.alone:
+            one_run(given, 0, 1, 0, Path(root), farm)  # out of account: workers start and load kernels in it
         for seed in range(given.first_seed, given.first_seed + given.seeds):
             seeing = one_run(given, seed, given.generations, given.samples, Path(root), farm)
             print(json.dumps(seeing), flush=True)
