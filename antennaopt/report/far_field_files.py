@@ -173,9 +173,9 @@ def msi_text(field: FarField) -> str:
     linear = field.polarisation == LINEAR
     if field.sphere is None:
         powers = [np.abs(one[0]) ** 2 for one in (field.h_plane, field.e_plane)]
-        powers = [np.concatenate([one, one[-2:0:-1]]) for one in (powers if linear else [sum(powers) / 2] * 2)]
+        powers = [np.concatenate([one, one[-2:0:-1]]) for one in (powers if linear else [np.mean(powers, axis=0)] * 2)]
     else:  # both components, from -180 degrees on; around from 0 on
-        cuts = [sum(np.abs(one[0]) ** 2 for one in field.polar_cut(phi)) for phi in (90.0, 0.0)]
+        cuts = [np.sum([np.abs(one[0]) ** 2 for one in field.polar_cut(phi)], axis=0) for phi in (90.0, 0.0)]
         powers = [np.roll(one[:-1], -(len(one) // 2)) for one in cuts]
     dbi = [decibels(field.efficiency[0] * one) for one in powers]
     highest = max(float(one.max()) for one in dbi)
