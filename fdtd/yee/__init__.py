@@ -22,22 +22,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fdtd.yee.circuit import CircuitSolution, solve_circuit
     from fdtd.yee.grid import FACES, Grid
     from fdtd.yee.mesh import layout
+    from fdtd.yee.microstrip import LinePort
     from fdtd.yee.scene import Block, Dielectric, LumpedPort, Scene, Sheet
     from fdtd.yee.simulation import Hooks, Solution, Stepper, solve, solve_batch
 
 _HOMES = {
+    "circuit": ("CircuitSolution", "solve_circuit"),
     "grid": ("FACES", "Grid"),
     "mesh": ("layout",),
+    "microstrip": ("LinePort",),
     "scene": ("Block", "Dielectric", "LumpedPort", "Scene", "Sheet"),
     "simulation": ("Hooks", "Solution", "Stepper", "solve", "solve_batch"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "FACES", "Block", "Dielectric", "Grid", "Hooks", "LumpedPort", "Scene", "Sheet", "Solution", "Stepper", "layout",
-    "solve", "solve_batch",
+    "FACES", "Block", "CircuitSolution", "Dielectric", "Grid", "Hooks", "LinePort", "LumpedPort", "Scene", "Sheet",
+    "Solution", "Stepper", "layout", "solve", "solve_batch", "solve_circuit",
 ]  # fmt: skip
 
 

@@ -1,0 +1,120 @@
+"""Circuits of microstrip lines: a scene, a lattice and ports in; scattering parameters out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fdtd.backends import step_batch
+from fdtd.errors import ConfigError
+from fdtd.waveforms import short_pulse_for
+from fdtd.yee.grid import Grid
+from fdtd.yee.media import fill
+from fdtd.yee.microstrip import LinePort, drive, line_on_lattice, of_port
+from fdtd.yee.problem import Look, Problem, Sampling
+from fdtd.yee.scene import Scene
+from fdtd.yee.simulation import Stepper
+
+BACKENDS = ("cpu", "reference")
+"""Those that have stepped currents around strips."""
+_LOOK = 200  # steps between looks at the energy
+_PERIODS = 200  # of the lowest frequency, at most
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CircuitSolution:
+    """A circuit driven at one of its P ports, at F frequencies. Time convention exp(+jwt).
+
+    Attributes:
+        status: "ok", or "undecayed": energy above `decay_db` at the step limit.
+        steps: Steps taken.
+        decay_db: Energy at the last look over its largest at any, dB.
+        frequencies: Hz, (F,).
+        driven: Which port has the source.
+        s: Power waves that come out of each port over the one that goes into the driven one, complex, (P, F): a column
+            of the scattering matrix, each port referred to its line's own wave resistance.
+        resistance: Wave resistance of each port's line, voltage over current, ohm, complex, (P, F).
+        permittivity: Effective permittivity of each port's line, (P, F).
+        returned: Largest wave that the layer behind a port that is not driven sends back, over the one into the driven
+            port, (F,): the error of `s`. Zero with one port.
+    """
+
+    status: str
+    steps: int
+    decay_db: float
+    frequencies: np.ndarray
+    driven: int
+    s: np.ndarray
+    resistance: np.ndarray
+    permittivity: np.ndarray
+    returned: np.ndarray
+
+
+def solve_circuit(
+    scene: Scene,
+    grid: Grid,
+    ports: Sequence[LinePort],
+    frequencies: Sequence[float] | np.ndarray,
+    *,
+    driven: int = 0,
+    decay_db: float = -60.0,
+    max_steps: int | None = None,
+    stepper: Stepper | None = None,
+    progress: Look | None = None,
+) -> CircuitSolution:
+    """Solve a circuit of microstrip lines.
+
+    Args:
+        scene: What stands in space, without a port. Lines run on into the layers, so strip, ground and substrate of a
+            port have infinite ends there.
+        grid: Its lattice.
+        ports: One a line.
+        frequencies: Hz, (F,), at least 5 over the band, as the phase constant is fitted over them.
+        driven: Which port has the source.
+        decay_db: Stop once the energy has fallen to this, dB of its largest.
+        max_steps: Step limit; default is 200 periods of the lowest frequency.
+        stepper: Backend and precision; default is the CPU in float32. Nothing is extrapolated.
+        progress: Called at every look at the energy.
+
+    Raises:
+        ConfigError: The scene has a port of its own, a port does not fit lattice or scene, or the fields diverge.
+    """
+    stepper = stepper or Stepper()
+    wanted = np.asarray(frequencies, dtype=float)
+    if stepper.backend not in BACKENDS:
+        raise ConfigError(f"backend = {stepper.backend!r} steps no circuits (allowed: {', '.join(BACKENDS)})")
+    if scene.port is not None:
+        raise ConfigError("scene.port is a lumped port, and a circuit has line ports; leave it out")
+    if wanted.ndim != 1 or len(wanted) < 5:
+        raise ConfigError(f"frequencies are {wanted.size} (need 5 or more): the phase constant is fitted over them")
+    if not 0 <= driven < len(ports):
+        raise ConfigError(f"driven = {driven} is no port (there are {len(ports)}, from 0)")
+    media = fill(scene, grid)
+    lines = [line_on_lattice(port, grid, media) for port in ports]
+    waveform = short_pulse_for(wanted, 0.0).samples(grid.dt)
+    most = math.ceil(_PERIODS / (wanted.min() * grid.dt)) if max_steps is None else max_steps
+    sampling = Sampling(
+        steps=_LOOK * math.ceil(most / _LOOK), check_every=_LOOK, decay=10 ** (decay_db / 10), settled=len(waveform)
+    )
+    problem = drive(Problem(grid=grid, media=media, sampling=sampling), lines, driven, waveform)
+    (records,) = step_batch(stepper.backend, [problem], [lambda *_: None], stepper.precision, progress)
+    if not records.finite:
+        raise ConfigError(f"the fields are not finite after {records.steps} steps; check the scene's media")
+    waves = [one.waves(of_port(records.sums, at), wanted) for at, one in enumerate(lines)]
+    into = waves[driven].forward
+    others = [np.abs(one.forward / np.sqrt(one.resistance)) for at, one in enumerate(waves) if at != driven]
+    scale = np.sqrt(waves[driven].resistance)
+    return CircuitSolution(
+        status="ok" if records.decay < sampling.decay else "undecayed",
+        steps=records.steps,
+        decay_db=10 * math.log10(max(records.decay, 1e-30)),
+        frequencies=wanted,
+        driven=driven,
+        s=np.array([one.backward / np.sqrt(one.resistance) for one in waves]) * scale / into,
+        resistance=np.array([one.resistance for one in waves]),
+        permittivity=np.array([one.effective_permittivity(wanted) for one in waves]),
+        returned=np.max(others, axis=0) / np.abs(into / scale) if others else np.zeros(len(wanted)),
+    )

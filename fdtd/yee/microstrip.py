@@ -1,0 +1,358 @@
+"""Ports in microstrip lines: voltages in three planes, currents around the strip, and the waves that follow from them.
+
+The line runs along x or y above its ground, and on into the absorbing layer behind the source. A current between ground
+and strip excites it. With the voltage V below the strip in three planes that are d apart, waves F and B of the
+quasi-TEM mode have
+
+    V1 + V3 = 2 V2 cos(B d)
+
+whatever they are, so that the phase constant needs no formula for the line. Where V2 is near a node the quotient says
+nothing; so the phase constant over frequency is a polynomial of degree 2, fitted with the weight |V2|^2 sin^2(B d). F
+and B are the least squares of all three voltages. F is all that runs forwards, whatever the layer behind sends back, so
+that S11 = B / F has no error of the layer. The current through a loop around the strip's edges is that of the lattice
+exactly (Ampere), and gives the wave resistance (F - B) / I, by voltage and current.
+
+References:
+    Sheen, Ali, Abouzahra & Kong, IEEE MTT 38 (1990) 849; Taflove & Hagness, 3rd ed., sec. 14.2 (voltages and currents).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from scipy.constants import epsilon_0, mu_0, speed_of_light
+
+from fdtd.errors import ConfigError
+from fdtd.yee.grid import Grid
+from fdtd.yee.media import Media, plane_at
+from fdtd.yee.ports import transform
+from fdtd.yee.problem import Probe, Problem, Source
+
+_IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
+_EVEN = 1e-6  # largest relative difference of distances that are to be equal
+_STEEPEST = 0.2  # smallest sin(B d) of planes d apart: below it they hardly tell the waves apart
+_SUMS = 5  # of a port: three voltages, two currents
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinePort:
+    """A port in a microstrip line. All lengths in m.
+
+    Attributes:
+        axis: "x" or "y", along which the line runs.
+        into: 1 where the circuit lies towards larger coordinates, -1 where towards smaller ones.
+        strip: Both edges of the strip along the other axis.
+        z: Ground and strip, planes of the lattice.
+        source: Place along the line of the current, a plane of the lattice.
+        planes: Three places beyond it, equally far apart, planes of the lattice: a tenth to a fifth of the line's
+            wavelength apart, and a few heights of the strip from the source and from where the line ends.
+        reference: Place along the line to which S is referred.
+    """
+
+    axis: str
+    into: int
+    strip: tuple[float, float]
+    z: tuple[float, float]
+    source: float
+    planes: tuple[float, float, float]
+    reference: float
+
+    def __post_init__(self) -> None:
+        if self.axis not in ("x", "y") or self.into not in (1, -1):
+            raise ConfigError(f'port.axis = "{self.axis}", into = {self.into} are not allowed (need x or y, 1 or -1)')
+        for name in ("strip", "z"):
+            low, high = getattr(self, name)
+            if not high > low:
+                raise ConfigError(f"port.{name} = ({low:g}, {high:g}) m is empty (needs low < high)")
+        steps = self.into * np.diff([self.source, *self.planes])
+        if not (steps > 0).all():
+            raise ConfigError(
+                f"port.source = {self.source:g} m and port.planes = {self.planes} m are not one after the other "
+                f"towards {'+' if self.into > 0 else '-'}{self.axis}; put the source behind the planes"
+            )
+        if abs(steps[1] - steps[2]) > 1e-3 * steps[1]:
+            raise ConfigError(f"port.planes are {steps[1]:g} and {steps[2]:g} m apart; make the distances equal")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LineWaves:
+    """Waves of a line at F frequencies, all complex (F,) but where said.
+
+    Attributes:
+        forward: Voltage of the wave into the circuit at the reference, V s.
+        backward: The same of the wave that comes out.
+        phase_constant: rad/m, real.
+        resistance: Wave resistance, voltage over current, ohm.
+    """
+
+    forward: np.ndarray
+    backward: np.ndarray
+    phase_constant: np.ndarray
+    resistance: np.ndarray
+
+    def effective_permittivity(self, frequencies: np.ndarray) -> np.ndarray:
+        """Return the square of the phase constant over that of air, at the frequencies, Hz, (F,)."""
+        return (self.phase_constant * speed_of_light / (2 * np.pi * frequencies)) ** 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LineOnLattice:
+    """A line's port on a lattice.
+
+    Attributes:
+        port: The port.
+        driven: Edges of the source (component, k, j, i), (edges, 4).
+        gains: Of them, V/m a unit of the waveform, (edges,).
+        points: What the sums are made of, (points, 4).
+        weights: Of the three voltages, V a V/m, and the two currents half a cell before and behind the middle plane, A
+            a V/m, (5, points).
+        cell: Along the line at the middle plane, m.
+        dt: Time step, s.
+    """
+
+    port: LinePort
+    driven: np.ndarray
+    gains: np.ndarray
+    points: np.ndarray
+    weights: np.ndarray
+    cell: float
+    dt: float
+
+    def waves(self, sums: np.ndarray, frequencies: np.ndarray) -> LineWaves:
+        """Return the waves.
+
+        Args:
+            sums: Of the port after every step, (steps, 5).
+            frequencies: Hz, (F,), at least 5 of them over the band.
+
+        Raises:
+            ConfigError: The planes are too close together, or half a wavelength apart.
+        """
+        volts = np.array([transform(sums[:, at], self.dt, 1.0, frequencies) for at in range(3)])
+        amperes = np.array([transform(sums[:, at], self.dt, 0.5, frequencies) for at in (3, 4)]).mean(axis=0)
+        beta = self._phase_constant(volts, frequencies)
+        along = self.port.into * (np.array(self.port.planes) - self.port.reference)
+        phase = np.exp(-1j * np.outer(beta, along))
+        found = np.array([
+            np.linalg.lstsq(np.stack([one, 1 / one], axis=1), volts[:, at], rcond=None)[0]
+            for at, one in enumerate(phase)
+        ])  # fmt: skip
+        forward, backward = found.T
+        current = amperes * self.port.into / np.cos(beta * self.cell / 2)
+        across = forward * phase[:, 1] - backward / phase[:, 1]
+        return LineWaves(forward=forward, backward=backward, phase_constant=beta, resistance=across / current)
+
+    def _phase_constant(self, volts: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+        apart = abs(self.port.planes[1] - self.port.planes[0])
+        power = np.abs(volts[1]) ** 2
+        cosine = np.real((volts[0] + volts[2]) * np.conj(volts[1])) / (2 * power)
+        inside = np.abs(cosine) < 1
+        angle = np.arccos(np.clip(cosine, -1, 1))
+        index = angle * speed_of_light / (2 * np.pi * frequencies * apart)
+        weights = np.sqrt(power * np.sin(angle) ** 2 * inside)
+        degree = min(2, len(frequencies) - 1)
+        middle = frequencies.mean()
+        fitted = np.polynomial.Polynomial.fit(frequencies / middle, index, degree, w=weights / weights.max())
+        beta = np.asarray(fitted(frequencies / middle)) * 2 * np.pi * frequencies / speed_of_light
+        sine = np.sin(beta * apart)
+        if not (sine > _STEEPEST).all():
+            worst = int(np.argmin(sine))
+            raise ConfigError(
+                f"port.planes are {apart * 1e3:g} mm apart, which does not tell the waves apart at "
+                f"{frequencies[worst] / 1e9:g} GHz; place them 0.05 to 0.4 of the line's wavelength apart at all "
+                "frequencies"
+            )
+        return beta
+
+
+def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
+    """Return a line's port on a lattice.
+
+    Raises:
+        ConfigError: A place lies between lattice planes or in a layer, the strip or its ground is missing, metal is in
+            between, the strip reaches the lattice's end, or cells at the middle plane differ.
+    """
+    along = "xy".index(port.axis)
+    across = 1 - along
+    ground, strip = (_plane(grid, 2, place, "z") for place in port.z)
+    lines = _lines(grid.planes[across], port.strip)
+    if lines[0] == 0 or lines[-1] == grid.counts[across]:
+        raise ConfigError(
+            f"port.strip = ({port.strip[0]:g}, {port.strip[1]:g}) m reaches the end of the lattice; leave a cell on "
+            "both sides"
+        )
+    places = [_plane(grid, along, port.source, "source"), *(_plane(grid, along, one, "planes") for one in port.planes)]
+    first, last = grid.layers[2 * along : 2 * along + 2]
+    for at, place in zip(places, (port.source, *port.planes), strict=True):
+        if not first <= at <= grid.counts[along] - last:
+            raise ConfigError(f"port at {port.axis} = {place:g} m is in an absorbing layer; move it in front of it")
+        _check_line(port, media.metal, (ground, strip), lines, at)
+    before, behind = grid.spacing(along)[places[2] - 1 : places[2] + 1]
+    if abs(before - behind) > _EVEN * before:
+        raise ConfigError(
+            f"cells at port.planes[1] = {port.planes[1]:g} m are {before:g} and {behind:g} m; make them even there"
+        )
+    node = _Node(along, across)
+    driven, gains = _current(grid, media, node, (ground, strip), lines, places[0])
+    points, weights = [], []
+    middle = lines[len(lines) // 2]
+    steps = grid.spacing(2)
+    for row, at in enumerate(places[1:]):
+        for k in range(ground, strip):
+            points.append(node(2, k, at, middle))
+            weights.append((row, -steps[k]))
+    sign = (1 if port.axis == "y" else -1) / _IMPEDANCE
+    high, dual = float(grid.dual(2)[strip]), grid.dual(across)
+    for row, at in ((3, places[2] - 1), (4, places[2])):
+        for one in lines:
+            for k, way in ((strip, sign), (strip - 1, -sign)):
+                points.append(node(3 + across, k, at, one))
+                weights.append((row, way * dual[one]))
+        for one, way in ((lines[-1], -sign), (lines[0] - 1, sign)):
+            points.append(node(5, strip, at, one))
+            weights.append((row, way * high))
+    matrix = np.zeros((_SUMS, len(points)))
+    for column, (row, weight) in enumerate(weights):
+        matrix[row, column] = weight
+    return LineOnLattice(
+        port=port, driven=driven, gains=gains, points=np.array(points), weights=matrix, cell=float(before), dt=grid.dt
+    )
+
+
+def _current(
+    grid: Grid, media: Media, node: _Node, levels: tuple[int, int], lines: np.ndarray, at: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the source's edges and gains: the static field across the line, filled with air, with the strip at 1 V.
+
+    That is the current n x H of the quasi-TEM wave, and by the modes' orthogonality it excites little else.
+    """
+    low, high = (grid.layers[2 * node.across], grid.counts[node.across] - grid.layers[2 * node.across + 1])
+    top = grid.counts[2] - grid.layers[5]
+    potential = _potential(grid, node.across, (low, high), (levels[0], levels[1], top), lines)
+    driven, gains = [], []
+    for component, axis in ((node.across, 1), (2, 0)):
+        cells = grid.spacing(node.across)[low:high] if axis else grid.spacing(2)[levels[0] : top, None]
+        field = -np.diff(potential, axis=axis) / cells
+        for k, one in zip(*np.nonzero(field), strict=True):
+            place = node(component, levels[0] + k, at, low + one)
+            if not media.metal[place]:
+                driven.append(place)
+                gains.append(field[k, one] / media.permittivity[place])
+    return np.array(driven), np.array(gains)
+
+
+def _potential(
+    grid: Grid, across: int, ends: tuple[int, int], levels: tuple[int, int, int], lines: np.ndarray
+) -> np.ndarray:
+    """Return the potential at the nodes of a plane across the line, zero at its ends, 1 on the strip, [k, across]."""
+    widths, heights = grid.spacing(across)[ends[0] : ends[1]], grid.spacing(2)[levels[0] : levels[2]]
+    shape = len(heights) + 1, len(widths) + 1
+    number = np.arange(shape[0] * shape[1]).reshape(shape)
+    dual_x, dual_z = (np.convolve(one, [0.5, 0.5]) for one in (widths, heights))
+    links = [
+        (number[:, :-1], number[:, 1:], dual_z[:, None] / widths),
+        (number[:-1], number[1:], dual_x / heights[:, None]),
+    ]
+    matrix = scipy.sparse.coo_array((number.size, number.size))
+    for first, second, size in links:
+        i, j, value = first.ravel(), second.ravel(), size.ravel()
+        rows, columns = np.concatenate([i, j, i, j]), np.concatenate([j, i, i, j])
+        matrix = matrix + scipy.sparse.coo_array(
+            (np.concatenate([-value, -value, value, value]), (rows, columns)), matrix.shape
+        )
+    known = np.zeros(shape, dtype=bool)
+    known[[0, -1]] = known[:, [0, -1]] = True
+    found = np.zeros(shape)
+    strip = levels[1] - levels[0], lines - ends[0]
+    known[strip] = True
+    found[strip] = 1.0
+    free, fixed = ~known.ravel(), known.ravel()
+    matrix = scipy.sparse.csc_array(matrix)
+    answer = scipy.sparse.linalg.spsolve(matrix[free][:, free], -(matrix[free][:, fixed] @ found.ravel()[fixed]))
+    found[~known] = answer
+    return found
+
+
+def drive(problem: Problem, lines: list[LineOnLattice], driven: int, waveform: np.ndarray) -> Problem:
+    """Return a problem with the sums of all ports, five each, and the source of one.
+
+    Args:
+        problem: The same without.
+        lines: The ports.
+        driven: Which of them has the source.
+        waveform: Of the current, at (n + 1/2) dt.
+    """
+    source = Source(points=lines[driven].driven, gains=lines[driven].gains, waveform=waveform)
+    weights = np.zeros((_SUMS * len(lines), sum(len(one.points) for one in lines)))
+    column = 0
+    for at, one in enumerate(lines):
+        weights[_SUMS * at : _SUMS * (at + 1), column : column + len(one.points)] = one.weights
+        column += len(one.points)
+    return replace(
+        problem,
+        source=source,
+        probe=Probe(points=np.concatenate([one.points for one in lines]), weights=weights),
+    )
+
+
+def of_port(sums: np.ndarray, at: int) -> np.ndarray:
+    """Return the sums of one port of `drive`, (steps, 5)."""
+    return sums[:, _SUMS * at : _SUMS * (at + 1)]
+
+
+@dataclass(frozen=True)
+class _Node:
+    """Places [component, k, j, i] of what has an index along and across the line."""
+
+    along: int
+    across: int
+
+    def __call__(self, component: int, k: int, along: int, across: int) -> tuple[int, int, int, int]:
+        place = {self.along: int(along), self.across: int(across)}
+        return component, int(k), place[1], place[0]
+
+
+def _plane(grid: Grid, axis: int, place: float, name: str) -> int:
+    found = plane_at(grid.planes[axis], place)
+    if found is None:
+        near = grid.planes[axis][np.abs(grid.planes[axis] - place).argmin()]
+        raise ConfigError(
+            f"port.{name} = {place:g} m lies between lattice planes (the nearest is {near:g} m); move one of them"
+        )
+    return found
+
+
+def _lines(planes: np.ndarray, span: tuple[float, float]) -> np.ndarray:
+    """Return the lattice lines of a strip."""
+    margin = 1e-6 * float(np.diff(planes).min())
+    found = np.nonzero((planes >= span[0] - margin) & (planes <= span[1] + margin))[0]
+    if len(found) < 2:
+        raise ConfigError(
+            f"port.strip = ({span[0]:g}, {span[1]:g}) m has {len(found)} lattice lines (needs 2 or more); use smaller "
+            "cells"
+        )
+    return found
+
+
+def _check_line(port: LinePort, metal: np.ndarray, levels: tuple[int, int], lines: np.ndarray, at: int) -> None:
+    """Check that strip and ground pass through a plane, the strip as wide as the port says, with no metal between."""
+    along = "xy".index(port.axis)
+    node, place = _Node(along, 1 - along), f"{port.axis} = {port.source:g} to {port.planes[-1]:g} m"
+    sides = (at - 1, at)
+
+    def is_metal(component: int, k: int, one: int) -> bool:
+        return all(metal[node(component, k, side, one)] for side in sides)
+
+    if not all(is_metal(along, levels[1], one) for one in lines):
+        raise ConfigError(f"port.strip is no metal at z = {port.z[1]:g} m from {place}; move the port onto the strip")
+    if any(is_metal(along, levels[1], one) for one in (lines[0] - 1, lines[-1] + 1)):
+        raise ConfigError(
+            f"the metal at z = {port.z[1]:g} m is wider than port.strip from {place}; give the strip's own edges"
+        )
+    if not all(is_metal(along, levels[0], one) for one in lines):
+        raise ConfigError(f"there is no ground at z = {port.z[0]:g} m below the strip from {place}; add a sheet")
+    if any(metal[node(2, k, at, one)] for one in lines for k in range(*levels)):
+        raise ConfigError(f"port runs through metal between ground and strip from {place}; move it away")
