@@ -19,6 +19,7 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -271,7 +272,7 @@ def _potential(
     found[strip] = 1.0
     free, fixed = ~known.ravel(), known.ravel()
     matrix = scipy.sparse.csc_array(matrix)
-    answer = scipy.sparse.linalg.spsolve(matrix[free][:, free], -(matrix[free][:, fixed] @ found.ravel()[fixed]))
+    answer: Any = scipy.sparse.linalg.spsolve(matrix[free][:, free], -(matrix[free][:, fixed] @ found.ravel()[fixed]))
     found[~known] = answer
     return found
 
