@@ -90,7 +90,9 @@ def mostly_air(case: str, steps: int) -> Problem:
     ("case", "tuning"),
     [
         ("layers all round, lossy", {"warps": 6, "rows": 4}),
-        ("layers all round, lossy", {"warps": 8, "rows": 3, "held_z": 7, "keep_media": 0}),
+        pytest.param(
+            "layers all round, lossy", {"warps": 8, "rows": 3, "held_z": 7, "keep_media": 0}, marks=pytest.mark.slow
+        ),
         ("magnetic walls", {"warps": 4, "rows": 4}),
     ],
 )
