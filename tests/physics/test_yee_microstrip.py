@@ -5,10 +5,10 @@ resistance within 0.01 % of air's. A sheet on a lattice acts as if it reached a 
 lines (`fdtd.yee.mesh`), so the formula's width is that of the lines and two thirds of a cell.
 
 Measured, substrate of 2.2, h = 0.795 mm, at 3 GHz, three cells in the substrate (six): permittivity 0.28 and 0.40
-(0.12 and 0.26) % from the formula's at the two ports, wave resistance 0.19 and 0.20 (0.31 and 0.33) %. S11 of the line at
-most -66 (-64) dB, |S21| within 0.006 (0.007) of 1: that is what the source excites besides the line's wave. A current in
-the columns below the strip, in place of the static field's, excites more: the permittivity was 1.4 (2.8) % off, S11 -54
-(-47) dB.
+(0.12 and 0.26) % from the formula's at the two ports, wave resistance 0.19 and 0.20 (0.31 and 0.33) %. S11 of the line
+at most -66 (-64) dB, |S21| within 0.006 (0.007) of 1: that is what the source excites besides the line's wave. A
+current in the columns below the strip, in place of the static field's, excites more: the permittivity was 1.4 (2.8) %
+off, S11 -54 (-47) dB.
 """
 
 from __future__ import annotations
