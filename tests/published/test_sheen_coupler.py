@@ -1,12 +1,12 @@
 """The branch-line coupler of Sheen, Ali, Abouzahra and Kong (1990), four line ports.
 
 IEEE Transactions on Microwave Theory and Techniques 38 (1990) 849. A square of lines 9.75 mm from middle to middle on
-0.794 mm of permittivity 2.2: two arms as wide as the ports' lines (2.41 mm), two of 3.96 mm. On cells of 0.406 x 0.406 x
-0.265 mm these are 24, 6 and 10 cells. Port 1 is driven; 2 is isolated, 3 coupled, 4 through.
+0.794 mm of permittivity 2.2: two arms as wide as the ports' lines (2.41 mm), two of 3.96 mm. On cells of 0.406 x 0.406
+x 0.265 mm these are 24, 6 and 10 cells. Port 1 is driven; 2 is isolated, 3 coupled, 4 through.
 
-A coupler of arms a quarter of a wave long has, in its middle, no power at 1 and 2, half of it at 3 and 4, and 90 degrees
-between them (Pozar, Microwave Engineering, 4th ed., sec. 7.5). Measured at 6.45 GHz, where least comes out of 1 and 2:
--27.7 and -31.9 dB there, -3.43 and -2.88 dB at 3 and 4, 90.8 degrees apart. 3 % of the power is radiated.
+A coupler of arms a quarter of a wave long has, in its middle, no power at 1 and 2, half of it at 3 and 4, and 90
+degrees between them (Pozar, Microwave Engineering, 4th ed., sec. 7.5). Measured at 6.45 GHz, where least comes out of 1
+and 2: -27.7 and -31.9 dB there, -3.43 and -2.88 dB at 3 and 4, 90.8 degrees apart. 3 % of the power is radiated.
 """
 
 from __future__ import annotations
