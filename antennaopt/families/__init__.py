@@ -14,6 +14,7 @@ from antennaopt.families import (
     choke_ring_feed,
     conical_horn,
     corrugated_horn,
+    dielectric_resonator,
     dielectric_rod,
     dual_mode_horn,
     hemispherical_lens,
@@ -63,7 +64,9 @@ FAMILIES: dict[str, Family] = {
 
 """Bodies of revolution."""
 
-SPATIAL: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch, strip_dipole)}
+SPATIAL: dict[str, Family] = {
+    module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch, strip_dipole, dielectric_resonator)
+}
 """Antennas that are solved in three dimensions."""
 
 

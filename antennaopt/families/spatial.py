@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 Span = tuple[float, float]
 """Lower and upper end along one axis, m."""
 
@@ -60,6 +62,33 @@ class Slab:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cylinder:
+    """A dielectric cylinder about the axis.
+
+    Attributes:
+        name: For drawings and files.
+        radius: m.
+        z: Ends along z.
+        permittivity: Relative.
+        loss_tangent: At the design frequency.
+    """
+
+    name: str
+    radius: float
+    z: Span
+    permittivity: float
+    loss_tangent: float = 0.0
+
+    def strips(self, count: int) -> tuple[Rectangle, ...]:
+        """Return rectangles along x that have together the cylinder's section, each the area of its part of it."""
+        edges = self.radius * np.linspace(-1.0, 1.0, count + 1)
+        whole = (edges * np.sqrt(self.radius**2 - edges**2) + self.radius**2 * np.arcsin(edges / self.radius)) / 2
+        halves = np.diff(whole) / np.diff(edges)
+        spans = zip(edges[:-1].tolist(), edges[1:].tolist(), halves.tolist(), strict=True)
+        return tuple(Rectangle(x=(-half, half), y=(low, high)) for low, high, half in spans)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Port:
     """A source with an internal resistance between two sheets along z, or in a gap of one along x.
 
@@ -72,6 +101,7 @@ class Port:
         what: `probe` for a pin from below, `line` for the end of a line, `gap`.
         gap: Width of the gap along x; 0 without one.
         radius: Of a pin; 0 for that of a column of the lattice.
+        pin: Height to which a pin of metal goes on above it; 0 without one.
     """
 
     x: float
@@ -82,6 +112,7 @@ class Port:
     what: str = "probe"
     gap: float = 0.0
     radius: float = 0.0
+    pin: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +144,7 @@ class Board:
     Attributes:
         sheets: Metal; one named `ground` is below all others.
         slabs: Dielectrics; later ones replace earlier ones.
+        rods: Dielectric cylinders, which replace slabs.
         port: Where it is fed.
         measures: What a drawing gives the lengths of.
         gap: Name and width of the narrowest gap between metal edges; None without any.
@@ -121,6 +153,7 @@ class Board:
     sheets: tuple[Sheet, ...]
     slabs: tuple[Slab, ...]
     port: Port
+    rods: tuple[Cylinder, ...] = ()
     measures: tuple[Measure, ...] = ()
     gap: tuple[str, float] | None = None
 
@@ -133,7 +166,9 @@ class Board:
     def extent(self) -> tuple[Span, Span, Span]:
         """Ends of all of it along x, y and z."""
         faces = [one for sheet in self.sheets for one in sheet.rectangles] + [slab.face for slab in self.slabs]
-        heights = [sheet.z for sheet in self.sheets] + [end for slab in self.slabs for end in slab.z]
+        faces += [Rectangle(x=(-rod.radius, rod.radius), y=(-rod.radius, rod.radius)) for rod in self.rods]
+        heights = [sheet.z for sheet in self.sheets] + [end for one in (*self.slabs, *self.rods) for end in one.z]
+        heights.append(self.port.pin)
         spans = [[getattr(face, axis) for face in faces] for axis in ("x", "y")]
         x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in spans)
         return x, y, (min(heights), max(heights))

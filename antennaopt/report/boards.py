@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from matplotlib.patches import Rectangle as Patch
 
 from antennaopt.errors import ConfigurationError
@@ -44,8 +45,10 @@ def draw_top(axes: Axes, board: Board) -> None:
     """Draw a board from above, x to the right and y upwards, to scale, with the lengths of its measures."""
     for slab in board.slabs:
         _fill(axes, slab.face, LAMINATE)
-    for one in () if board.slabs else [face for sheet in board.sheets for face in sheet.rectangles]:
-        _fill(axes, one, "white")  # a reflector in air
+    for one in () if board.slabs and not board.rods else [face for sheet in board.sheets for face in sheet.rectangles]:
+        _fill(axes, one, "white")  # a reflector or ground in air
+    for rod in board.rods:
+        axes.add_patch(Circle((0.0, 0.0), rod.radius * MM, facecolor=LAMINATE, edgecolor=METAL_EDGE, linewidth=0.7))
     for sheet in board.metal:
         for one in sheet.rectangles:
             _fill(axes, one, METAL, edge=METAL)
@@ -67,6 +70,11 @@ def draw_section(axes: Axes, board: Board) -> None:
     scale = MM * stretch
     for slab in board.slabs:
         _fill(axes, Rectangle(x=slab.face.x, y=(slab.z[0] * stretch, slab.z[1] * stretch)), LAMINATE)
+    for rod in board.rods:
+        span = (rod.z[0] * stretch, rod.z[1] * stretch)
+        _fill(axes, Rectangle(x=(-rod.radius, rod.radius), y=span), LAMINATE)
+    if board.port.pin:
+        axes.plot([board.port.x * MM] * 2, [0.0, board.port.pin * scale], color=METAL_EDGE, lw=2.0)
     for sheet in board.sheets:
         for one in sheet.rectangles:
             if one.y[0] <= board.port.y <= one.y[1]:
@@ -76,10 +84,10 @@ def draw_section(axes: Axes, board: Board) -> None:
     wide = (high - low) * MM
     for one in board.measures:
         if one.section:
-            at = high * MM + 0.06 * wide
+            at = high * MM + 0.06 * wide if one.start[0] > 0 else low * MM - 0.06 * wide
             ends = tuple((x * MM, z * scale) for x, z in (one.start, one.stop))
             draw_dimension(axes, ends, at, f"{one.value * MM:.4g} mm", along=1)
-    axes.set(xlim=(low * MM - 0.08 * wide, high * MM + 0.14 * wide), aspect="equal")
+    axes.set(xlim=(low * MM - 0.14 * wide, high * MM + 0.14 * wide), aspect="equal")
     axes.set_ylim(ground * scale - 0.1 * wide, top * scale + 0.1 * wide)
     drawn = f", heights {stretch:g} times" if stretch > 1 else ""
     axes.set_title(
@@ -189,6 +197,12 @@ def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
         (x, right), (y, top) = ([end * MM for end in span] for span in (slab.face.x, slab.face.y))
         corners = [(x, y), (right, y), (right, top), (x, top)]
         space.add_lwpolyline(corners, close=True, dxfattribs={"layer": slab.name})
+    for rod in board.rods:
+        drawing.layers.add(rod.name, color=5).description = (
+            f"permittivity {rod.permittivity:.6g}, loss tangent {rod.loss_tangent:.6g}, "
+            f"height {(rod.z[1] - rod.z[0]) * MM:.6g} mm"
+        )
+        space.add_circle((0.0, 0.0), rod.radius * MM, dxfattribs={"layer": rod.name})
     for sheet in board.sheets:
         drawing.layers.add(sheet.name, color=8).description = f"metal at z = {sheet.z * MM:.6g} mm"
         for ring, _ in outlines_of_sheet(sheet):

@@ -205,7 +205,7 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
     Raises:
         ConfigurationError: The ending is not .stl.
     """
-    from trimesh.creation import box
+    from trimesh.creation import box, cylinder
     from trimesh.util import concatenate
 
     if path.suffix.lower() != ".stl":
@@ -219,6 +219,9 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
         spans = (slab.face.x, slab.face.y, slab.z)
         bounds = [[low * MM for low, _ in spans], [high * MM for _, high in spans]]
         found[f"dielectric_{number}"] = box(bounds=bounds)
+    for number, rod in enumerate(board.rods, start=len(board.slabs) + 1):
+        solid = cylinder(rod.radius * MM, (rod.z[1] - rod.z[0]) * MM, sections=segments(rod.radius * MM))
+        found[f"dielectric_{number}"] = solid.apply_translation([0.0, 0.0, sum(rod.z) / 2 * MM])
     files = solid_files(path, list(found))
     return {files[name]: mesh for name, mesh in found.items()}
 

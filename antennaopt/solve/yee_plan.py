@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from antennaopt.families import Family, kind
-from antennaopt.families.spatial import Board, Port
+from antennaopt.families.spatial import Board, Cylinder, Port
 from antennaopt.quantities import format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
@@ -23,6 +23,8 @@ BYTES_PER_CELL = 160
 """Fields, coefficients and layers, in single precision, about."""
 LARGEST = 3.0
 """Largest cells in the densest medium over those at edges, where `solver.cell` is given."""
+STRIPS = 40
+"""Rectangles along x that a cylinder is made of; their faces fall between lattice planes, where media are averaged."""
 PERIODS = 150
 """Step limit without `max_steps`, in periods of the lowest frequency: energy in a resonance of quality factor 80 falls
 by 50 dB in it."""
@@ -198,19 +200,25 @@ def scene_of(board: Board, design_frequency: float) -> Scene:
     def conductivity(permittivity: float, loss_tangent: float) -> float:
         return 2 * math.pi * design_frequency * epsilon_0 * permittivity * loss_tangent
 
+    parts = [(slab, slab.face) for slab in board.slabs]
+    parts += [(rod, face) for rod in board.rods for face in rod.strips(STRIPS)]
+    blocks = [
+        Block(
+            x=face.x,
+            y=face.y,
+            z=one.z,
+            material=Dielectric(
+                permittivity=one.permittivity, conductivity=conductivity(one.permittivity, one.loss_tangent)
+            ),
+            lines=not isinstance(one, Cylinder),
+        )
+        for one, face in parts
+    ]
+    port = board.port
+    if port.pin > port.z[1]:
+        blocks.append(Block(x=(port.x, port.x), y=(port.y, port.y), z=(port.z[1], port.pin)))
     return Scene(
-        blocks=tuple(
-            Block(
-                x=slab.face.x,
-                y=slab.face.y,
-                z=slab.z,
-                material=Dielectric(
-                    permittivity=slab.permittivity,
-                    conductivity=conductivity(slab.permittivity, slab.loss_tangent),
-                ),
-            )
-            for slab in board.slabs
-        ),
+        blocks=tuple(blocks),
         sheets=tuple(Sheet(z=sheet.z, x=one.x, y=one.y) for sheet in board.sheets for one in sheet.rectangles),
         port=_lumped(board.port),
         open_faces=("x-", "x+", "y-", "y+", "z-", "z+"),

@@ -136,10 +136,10 @@ def _pair(value: float | tuple[float, float]) -> tuple[float, float]:
 
 def _edge_cell(scene: Scene, cell: float) -> float:
     """Half the thinnest dielectric, and at most the cells of the densest."""
-    for block in scene.blocks:
-        if block.material is not None:
-            low, high = block.z
-            cell = min(cell, (high - low) / 2, cell / math.sqrt(block.material.permittivity))
+    solid = [(block.z, block.material.permittivity) for block in scene.blocks if block.material is not None]
+    if solid:
+        thinnest, densest = min(high - low for (low, high), _ in solid), max(one for _, one in solid)
+        return min(cell, thinnest / 2, cell / math.sqrt(densest))
     return cell
 
 
@@ -174,7 +174,7 @@ def _bounds(scene: Scene, axis: int, wishes: _Wishes) -> tuple[float, float]:
 
 
 def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
-    """Planes along z: on every sheet, face and end of the port, and at least four cells between two of them.
+    """Planes along z: on every sheet, face and end of the port, and at least four cells between sheets and faces.
 
     Where everything is in one plane the cells next to it are those of its edges.
     """
@@ -182,11 +182,19 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
     flats = _distinct([low, high, *_ends(scene, 2)], 1e-3 * wishes.cell)
     spans = wishes.spans(scene, 2)
     inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
+    faces = _faces(scene)
     for below, above in pairwise(inner):
-        spans.append(Span(low=below, high=above, cell=(above - below) / _THICKNESS))
+        count = _THICKNESS if {below, above} <= faces else 1  # a port with a pin on it is one edge, if cells allow
+        spans.append(Span(low=below, high=above, cell=(above - below) / count))
     if len(inner) == 1:
         spans.append(Span(low=inner[0] - wishes.cell, high=inner[0] + wishes.cell, cell=wishes.cell))
     return graded(flats, spans, _GROWTH)
+
+
+def _faces(scene: Scene) -> set[float]:
+    """Ends along z of what is wide: sheets and blocks, not pins."""
+    wide = [block for block in scene.blocks if block.x[0] < block.x[1] or block.y[0] < block.y[1]]
+    return {sheet.z for sheet in scene.sheets} | {end for block in wide for end in block.z}
 
 
 def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
@@ -221,7 +229,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         pairs.append(pair)
         anchors += pair
         spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
-    soft = [end for block in scene.blocks if block.material is not None for end in getattr(block, name)]
+    drawn = [block for block in scene.blocks if block.material is not None and block.lines]
+    soft = [end for block in drawn for end in getattr(block, name)]
     if scene.port is not None:
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]

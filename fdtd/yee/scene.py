@@ -45,12 +45,15 @@ class Block:
         y: The same along y.
         z: The same along z.
         material: None is perfect metal.
+        lines: Whether `layout` puts lines on its faces along x and y, where there is room; media are averaged anyway.
+            Parts of a round body have none.
     """
 
     x: Interval
     y: Interval
     z: Interval
     material: Dielectric | None = None
+    lines: bool = True
 
     def __post_init__(self) -> None:
         for name in "xyz":

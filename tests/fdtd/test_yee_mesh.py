@@ -161,3 +161,17 @@ def test_refused_without_one() -> None:
         Scene(magnetic_faces=("x-",))
     with pytest.raises(ConfigError, match="layers of 15 and 15 cells leave nothing"):
         Grid(x=np.arange(21.0), y=np.arange(40.0), z=np.arange(40.0), layers=(15,) * 6)
+
+
+def test_dielectrics_in_several_parts_have_the_cells_of_the_whole():
+    """The default cell is decided by the thinnest and the densest part; it does not shrink with every part."""
+    port = LumpedPort(x=0.0, y=0.0, z=(0.0, 8e-3))
+    sheets = tuple(Sheet(z=z, x=(-9e-3, 9e-3), y=(-9e-3, 9e-3)) for z in (0.0, 8e-3))
+    parts = [
+        Block(x=span, y=(-9e-3, 9e-3), z=(0.0, 8e-3), material=Dielectric(permittivity=4.0))
+        for span in ((-9e-3, 0.0), (0.0, 9e-3), (-9e-3, 9e-3))
+    ]
+    whole, split = (
+        layout(Scene(sheets=sheets, blocks=tuple(blocks), port=port), [5e9]) for blocks in (parts[2:], parts)
+    )
+    assert split.counts == whole.counts
