@@ -173,8 +173,9 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     """Return a line's port on a lattice.
 
     Raises:
-        ConfigError: A place lies between lattice planes or in a layer, the strip or its ground is missing, metal is in
-            between, the strip reaches the lattice's end, or cells at the middle plane differ.
+        ConfigError: A place lies between lattice planes, beyond the lattice or in a layer. Or, anywhere from the source
+            to the last plane: strip or ground is missing, the strip is wider, metal is in between, the substrate
+            changes. Or the strip reaches the lattice's end, or cells at the middle plane differ.
     """
     along = "xy".index(port.axis)
     across = 1 - along
@@ -190,7 +191,9 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     for at, place in zip(places, (port.source, *port.planes), strict=True):
         if not first <= at <= grid.counts[along] - last:
             raise ConfigError(f"port at {port.axis} = {place:g} m is in an absorbing layer; move it in front of it")
+    for at in range(min(places), max(places) + 1):  # what stands between two planes spoils the waves as well
         _check_line(port, media.metal, (ground, strip), lines, at)
+    _check_substrate(port, media, (ground, strip), lines, (min(places), max(places)))
     before, behind = grid.spacing(along)[places[2] - 1 : places[2] + 1]
     if abs(before - behind) > _EVEN * before:
         raise ConfigError(
@@ -317,7 +320,12 @@ class _Node:
 
 
 def _plane(grid: Grid, axis: int, place: float, name: str) -> int:
+    first, last = grid.planes[axis][[0, -1]]
     found = plane_at(grid.planes[axis], place)
+    if found is None and not first <= place <= last:
+        raise ConfigError(
+            f"port.{name} = {place:g} m is beyond the lattice ({first:g} to {last:g} m); move it or lengthen the line"
+        )
     if found is None:
         near = grid.planes[axis][np.abs(grid.planes[axis] - place).argmin()]
         raise ConfigError(
@@ -344,16 +352,30 @@ def _check_line(port: LinePort, metal: np.ndarray, levels: tuple[int, int], line
     node, place = _Node(along, 1 - along), f"{port.axis} = {port.source:g} to {port.planes[-1]:g} m"
     sides = (at - 1, at)
 
-    def is_metal(component: int, k: int, one: int) -> bool:
-        return all(metal[node(component, k, side, one)] for side in sides)
+    def is_metal(k: int, one: int) -> list[bool]:
+        return [bool(metal[node(along, k, side, one)]) for side in sides]
 
-    if not all(is_metal(along, levels[1], one) for one in lines):
+    if not all(all(is_metal(levels[1], one)) for one in lines):
         raise ConfigError(f"port.strip is no metal at z = {port.z[1]:g} m from {place}; move the port onto the strip")
-    if any(is_metal(along, levels[1], one) for one in (lines[0] - 1, lines[-1] + 1)):
+    if any(any(is_metal(levels[1], one)) for one in (lines[0] - 1, lines[-1] + 1)):
         raise ConfigError(
             f"the metal at z = {port.z[1]:g} m is wider than port.strip from {place}; give the strip's own edges"
         )
-    if not all(is_metal(along, levels[0], one) for one in lines):
+    if not all(all(is_metal(levels[0], one)) for one in lines):
         raise ConfigError(f"there is no ground at z = {port.z[0]:g} m below the strip from {place}; add a sheet")
     if any(metal[node(2, k, at, one)] for one in lines for k in range(*levels)):
         raise ConfigError(f"port runs through metal between ground and strip from {place}; move it away")
+
+
+def _check_substrate(
+    port: LinePort, media: Media, levels: tuple[int, int], lines: np.ndarray, ends: tuple[int, int]
+) -> None:
+    """Check that what is between ground and strip is the same from the source to the last plane."""
+    node = _Node("xy".index(port.axis), 1 - "xy".index(port.axis))
+    k, one, at = np.meshgrid(np.arange(*levels), lines, np.arange(ends[0], ends[1] + 1), indexing="ij")
+    places = np.stack([node(2, *where) for where in zip(k.ravel(), at.ravel(), one.ravel(), strict=True)], axis=1)
+    for name, values in (("permittivity", media.permittivity), ("conductivity", media.conductivity)):
+        found = values[tuple(places)].reshape(k.shape)
+        if (np.ptp(found, axis=2) > _EVEN * found.max(axis=2)).any():
+            at = f"{port.axis} = {port.source:g} to {port.planes[-1]:g} m"
+            raise ConfigError(f"the substrate's {name} below port.strip changes from {at}; move the port")

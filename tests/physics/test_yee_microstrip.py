@@ -128,12 +128,56 @@ def test_the_oracle_agrees(measured: Callable[..., float]) -> None:
         ({"z": (0.0, 0.53e-3)}, "port.strip is no metal at z = 0.00053 m"),
         ({"source": 4.6e-3}, "port.source = 0.0046 m lies between"),
         ({"source": 0.0}, "port at y = 0 m is in an absorbing layer"),
+        ({"source": -1e-3}, "port.source = -0.001 m is beyond the lattice .0 to 0.043248 m.; move it"),
+        ({"planes": (0.01, 0.03, 0.05)}, "port.planes = 0.01 m lies between"),
+        ({"planes": (0.03816, 0.0407040, 0.043248)}, "port at y = 0.040704 m is in an absorbing layer"),
+        ({"z": (0.265e-3, 0.795e-3)}, "there is no ground at z = 0.000265 m below the strip from y = 0.00445"),
     ],
 )
 def test_bad_ports_are_one_line(change: dict, message: str) -> None:
     scene, grid, ports = line(3, 6)
     with pytest.raises(ConfigError, match=message) as refused:
         yee.solve_circuit(scene, grid, [replace(ports[0], **change)], BAND)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gap", "port.strip is no metal at z = 0.000795 m from"),
+        ("wide", "the metal at z = 0.000795 m is wider than port.strip from"),
+        ("post", "port runs through metal between ground and strip from"),
+        ("other", "the substrate's permittivity below port.strip changes from"),
+        ("lossy", "the substrate's conductivity below port.strip changes from"),
+    ],
+)
+def test_what_stands_between_two_planes_is_refused(axis: str, name: str, message: str) -> None:
+    """One cell of the line, between its second and third plane; the planes themselves are those of an even line."""
+    scene, grid, ports = line(3, 6, axis)
+    port, along = ports[0], grid.x if axis == "x" else grid.y
+    low, high = (float(along[np.abs(along - port.planes[1]).argmin() + step]) for step in (3, 4))
+    across = port.strip[0] - 1e-3, port.strip[1]
+
+    def at(x: tuple[float, float], y: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]]:
+        return (y, x) if axis == "x" else (x, y)
+
+    def block(material: yee.Dielectric | None) -> yee.Scene:
+        x, y = at(port.strip, (low, high))
+        return replace(scene, blocks=(*scene.blocks, yee.Block(x=x, y=y, z=(0.0, HEIGHT), material=material)))
+
+    def strips(*pieces: tuple[tuple[float, float], tuple[float, float]]) -> yee.Scene:
+        return replace(scene, sheets=tuple(yee.Sheet(z=port.z[1], x=x, y=y) for x, y in (at(*one) for one in pieces)))
+
+    changed = {
+        "gap": lambda: strips((port.strip, (-np.inf, low)), (port.strip, (high, np.inf))),
+        "wide": lambda: strips((port.strip, EVERYWHERE), (across, (low, high))),
+        "post": lambda: block(None),
+        "other": lambda: block(yee.Dielectric(permittivity=3.0)),
+        "lossy": lambda: block(yee.Dielectric(permittivity=2.2, conductivity=0.1)),
+    }
+    with pytest.raises(ConfigError, match=message) as refused:
+        line_on_lattice(port, grid, fill(changed[name](), grid))
     assert "\n" not in str(refused.value)
 
 
