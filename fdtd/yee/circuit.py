@@ -14,7 +14,7 @@ from fdtd.waveforms import short_pulse_for
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import fill
 from fdtd.yee.microstrip import LinePort, drive, line_on_lattice, of_port
-from fdtd.yee.problem import Look, Problem, Sampling
+from fdtd.yee.problem import Problem, Sampling
 from fdtd.yee.scene import Scene
 from fdtd.yee.simulation import Stepper
 
@@ -63,7 +63,6 @@ def solve_circuit(
     decay_db: float = -60.0,
     max_steps: int | None = None,
     stepper: Stepper | None = None,
-    progress: Look | None = None,
 ) -> CircuitSolution:
     """Solve a circuit of microstrip lines.
 
@@ -77,7 +76,6 @@ def solve_circuit(
         decay_db: Stop once the energy has fallen to this, dB of its largest.
         max_steps: Step limit; default is 200 periods of the lowest frequency.
         stepper: Backend and precision; default is the CPU in float32. Nothing is extrapolated.
-        progress: Called at every look at the energy.
 
     Raises:
         ConfigError: The scene has a port of its own, a port does not fit lattice or scene, or the fields diverge.
@@ -100,7 +98,7 @@ def solve_circuit(
         steps=_LOOK * math.ceil(most / _LOOK), check_every=_LOOK, decay=10 ** (decay_db / 10), settled=len(waveform)
     )
     problem = drive(Problem(grid=grid, media=media, sampling=sampling), lines, driven, waveform)
-    (records,) = step_batch(stepper.backend, [problem], [lambda *_: None], stepper.precision, progress)
+    (records,) = step_batch(stepper.backend, [problem], [lambda *_: None], stepper.precision, None)
     if not records.finite:
         raise ConfigError(f"the fields are not finite after {records.steps} steps; check the scene's media")
     waves = [one.waves(of_port(records.sums, at), wanted) for at, one in enumerate(lines)]

@@ -35,6 +35,7 @@ from fdtd.yee.problem import Probe, Problem, Source
 _IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 _EVEN = 1e-6  # largest relative difference of distances that are to be equal
 _STEEPEST = 0.2  # smallest sin(B d) of planes d apart: below it they hardly tell the waves apart
+_MISSED = 0.05  # largest error of the fitted cos(B d), weighted with the power
 _SUMS = 5  # of a port: three voltages, two currents
 
 
@@ -154,12 +155,14 @@ class LineOnLattice:
         angle = np.arccos(np.clip(cosine, -1, 1))
         index = angle * speed_of_light / (2 * np.pi * frequencies * apart)
         weights = np.sqrt(power * np.sin(angle) ** 2 * inside)
-        degree = min(2, len(frequencies) - 1)
+        if not weights.any():
+            raise ConfigError(f"port.planes: the voltages at {self.port.axis} = {self.port.planes} m are of no line")
         middle = frequencies.mean()
-        fitted = np.polynomial.Polynomial.fit(frequencies / middle, index, degree, w=weights / weights.max())
+        fitted = np.polynomial.Polynomial.fit(frequencies / middle, index, 2, w=weights / weights.max())
         beta = np.asarray(fitted(frequencies / middle)) * 2 * np.pi * frequencies / speed_of_light
         sine = np.sin(beta * apart)
-        if not (sine > _STEEPEST).all():
+        missed = np.sqrt((power * (np.cos(beta * apart) - cosine) ** 2).sum() / power.sum())
+        if not (sine > _STEEPEST).all() or missed > _MISSED:  # beyond half a wavelength the angle folds
             worst = int(np.argmin(sine))
             raise ConfigError(
                 f"port.planes are {apart * 1e3:g} mm apart, which does not tell the waves apart at "

@@ -200,3 +200,10 @@ def test_bad_circuits_are_one_line() -> None:
         yee.solve_circuit(scene, grid, ports, BAND, driven=2)
     with pytest.raises(ConfigError, match="backend = 'cuda' steps no circuits"):
         yee.solve_circuit(scene, grid, ports, BAND, stepper=yee.Stepper(backend="cuda"))
+
+
+def test_planes_more_than_half_a_wavelength_apart_are_refused() -> None:
+    """Their cosine is that of a shorter distance: only the fit over the band tells."""
+    scene, grid, ports = line(3, 6)
+    with pytest.raises(ConfigError, match=r"4.452 mm apart, which does not tell the waves apart"):
+        yee.solve_circuit(scene, grid, ports, np.linspace(14e9, 40e9, 21))
