@@ -376,7 +376,10 @@ def _check_substrate(
     """Check that what is between ground and strip is the same from the source to the last plane."""
     node = _Node("xy".index(port.axis), 1 - "xy".index(port.axis))
     k, one, at = np.meshgrid(np.arange(*levels), lines, np.arange(ends[0], ends[1] + 1), indexing="ij")
-    places = np.stack([node(2, *where) for where in zip(k.ravel(), at.ravel(), one.ravel(), strict=True)], axis=1)
+    places = np.stack(
+        [node(2, *where) for where in zip(k.ravel().tolist(), at.ravel().tolist(), one.ravel().tolist(), strict=True)],
+        axis=1,
+    )
     for name, values in (("permittivity", media.permittivity), ("conductivity", media.conductivity)):
         found = values[tuple(places)].reshape(k.shape)
         if (np.ptp(found, axis=2) > _EVEN * found.max(axis=2)).any():
