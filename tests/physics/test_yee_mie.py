@@ -1,4 +1,4 @@
-"""A dipole beside a dielectric sphere, against Mie's series.
+"""A dipole next to a dielectric sphere, against Mie's series.
 
 A current element points at the centre of a sphere of permittivity 4 and radius a, from the distance b = 1.5 a. By
 reciprocity its far field in the direction t is the radial field there of a plane wave from t. The radial field has the
