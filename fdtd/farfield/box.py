@@ -51,13 +51,17 @@ class HuygensBox:
     Args:
         grid: The lattice.
         box: First and last plane along x, y, z. There is no face at a wall.
+        hole: First and last plane along x and y of a guide of metal that comes through the face z-; what is in it
+            does not count. The currents on its outside beyond the face are neglected.
 
     Attributes:
         indices: Flat indices into the state (6, nz + 1, ny + 1, nx + 1) of all samples, (size,).
         magnetic: Which samples are H, (size,).
     """
 
-    def __init__(self, grid: Grid, box: tuple[tuple[int, int], ...]) -> None:
+    def __init__(
+        self, grid: Grid, box: tuple[tuple[int, int], ...], hole: tuple[tuple[int, int], tuple[int, int]] | None = None
+    ) -> None:
         self.grid = grid
         self._patches: list[_Patch] = []
         parts: list[np.ndarray] = []
@@ -75,6 +79,11 @@ class HuygensBox:
                 if not grid.layers[2 * axis + side]:
                     continue
                 for patch, flat in _face(grid, box, axis, side, size):
+                    if hole is not None and (axis, side) == (2, 0):
+                        (left, right), (front, back) = hole  # E on the walls is zero, so the ends may count as inside
+                        patch.weights[
+                            left - box[0][0] : right - box[0][0] + 1, front - box[1][0] : back - box[1][0] + 1
+                        ] = 0
                     self._patches.append(patch)
                     parts += flat
                     size += sum(len(one) for one in flat)

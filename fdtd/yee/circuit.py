@@ -85,7 +85,7 @@ def solve_circuit(
     if stepper.backend not in BACKENDS:
         raise ConfigError(f"backend = {stepper.backend!r} steps no circuits (allowed: {', '.join(BACKENDS)})")
     if scene.port is not None:
-        raise ConfigError("scene.port is a lumped port, and a circuit has line ports; leave it out")
+        raise ConfigError(f"scene.port is a {type(scene.port).__name__}, and a circuit has line ports; leave it out")
     if wanted.ndim != 1 or len(wanted) < 5:
         raise ConfigError(f"frequencies are {wanted.size} (need 5 or more): the phase constant is fitted over them")
     if not 0 <= driven < len(ports):

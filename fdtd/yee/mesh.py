@@ -21,7 +21,7 @@ from scipy.constants import speed_of_light
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded
-from fdtd.yee.scene import Scene, Sheet
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Sheet
 
 _INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
 _GROWTH = 1.3  # largest ratio of neighbouring cells, where they can keep to it
@@ -79,8 +79,10 @@ def layout(
         between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
 
     Raises:
-        ConfigError: The scene is empty, or edges stand too close together for the cell.
+        ConfigError: The scene is empty or has a port in a guide, or edges stand too close together for the cell.
     """
+    if isinstance(scene.port, GuidePort):
+        raise ConfigError("scene.port is a GuidePort, for which no lattice is laid out; make a Grid with its planes")
     low, high = float(np.min(frequencies)), float(np.max(frequencies))
     if not 0 < low <= high:
         raise ConfigError(f"frequencies = {low:g} to {high:g} Hz are not allowed (need > 0)")
@@ -114,6 +116,8 @@ def huygens_box(grid: Grid) -> tuple[tuple[int, int], ...]:
 def check_inside(scene: Scene, grid: Grid) -> None:
     """Check that the Huygens box holds the whole scene, or its far field would miss what is outside.
 
+    Metal may come through the face z- where the port is in a guide.
+
     Raises:
         ConfigError: Something reaches through an open face of the box.
     """
@@ -122,6 +126,8 @@ def check_inside(scene: Scene, grid: Grid) -> None:
         ends = [end for thing in (*scene.blocks, *scene.sheets) for end in _pair(getattr(thing, name))]
         for side, cells in enumerate(grid.layers[2 * axis : 2 * axis + 2]):
             limit = float(grid.planes[axis][box[axis][side]])
+            if axis == 2 and side == 0 and isinstance(scene.port, GuidePort):
+                ends = [block.z[0] for block in scene.blocks if block.material] + [one.z for one in scene.sheets]
             reach = (max if side else min)(ends, default=limit)
             if cells and (reach > limit if side else reach < limit):
                 raise ConfigError(
@@ -157,7 +163,7 @@ def _ends(scene: Scene, axis: int) -> list[float]:
     for thing in (*scene.blocks, *scene.sheets):
         value = getattr(thing, name)
         found += value if isinstance(value, tuple) else (value,)
-    if scene.port is not None:
+    if isinstance(scene.port, LumpedPort):
         found += scene.port.span(name)
     found = [one for one in found if math.isfinite(one)]
     if not found:
@@ -203,7 +209,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
-    if scene.port is not None and scene.port.axis == name:
+    if isinstance(scene.port, LumpedPort) and scene.port.axis == name:
         faces += scene.port.span(name)  # the port ends on the metal's last line
     faces = [one for one in faces if low < one < high]
     hard = _distinct([low, high, *faces], 1e-3 * wishes.cell)
@@ -231,7 +237,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
     drawn = [block for block in scene.blocks if block.material is not None and block.lines]
     soft = [end for block in drawn for end in getattr(block, name)]
-    if scene.port is not None:
+    if isinstance(scene.port, LumpedPort):
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
         cell = min(wishes.cell, (span[1] - span[0]) / 2) if scene.port.axis == name else wishes.cell

@@ -120,6 +120,38 @@ class LumpedPort:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GuidePort:
+    """A TE10 port of an air-filled guide along z. All lengths in m.
+
+    The guide is metal of the scene that comes through the face z-, which is open, and ends in its absorbing layer.
+
+    Attributes:
+        x: The broad side: its two walls. One may be a magnetic wall of the lattice, which halves the guide.
+        y: The narrow side, along E. One or both may be walls of the lattice.
+        source: Plane z of the current, a plane of the lattice.
+        planes: Two planes z of the lattice beyond the source, about a quarter of a guide's wavelength apart.
+        reference: z to which S11 is referred; it need not be a plane of the lattice.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    source: float
+    planes: tuple[float, float]
+    reference: float
+
+    def __post_init__(self) -> None:
+        for name in "xy":
+            low, high = getattr(self, name)
+            if not high > low:
+                raise ConfigError(f"port.{name} = ({low:g}, {high:g}) m is empty (needs low < high)")
+        if not self.source < self.planes[0] < self.planes[1]:
+            raise ConfigError(
+                f"port.planes = ({self.planes[0]:g}, {self.planes[1]:g}) m are not allowed (need to increase, beyond "
+                f"source = {self.source:g} m)"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """One antenna.
 
@@ -134,7 +166,7 @@ class Scene:
 
     blocks: tuple[Block, ...] = ()
     sheets: tuple[Sheet, ...] = ()
-    port: LumpedPort | None = None
+    port: LumpedPort | GuidePort | None = None
     open_faces: tuple[str, ...] = FACES
     magnetic_faces: tuple[str, ...] = ()
 
@@ -144,5 +176,5 @@ class Scene:
                 raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
         if both := [face for face in self.magnetic_faces if face in self.open_faces]:
             raise ConfigError(f"face {both[0]} is both open and magnetic; take it out of open_faces")
-        if self.port is not None and not isinstance(self.port, LumpedPort):
-            raise ConfigError(f"port is a {type(self.port).__name__}; a scene takes a LumpedPort")
+        if isinstance(self.port, GuidePort) and "z-" not in self.open_faces:
+            raise ConfigError("open_faces has no z-, where the guide of port ends in the layer; add it")

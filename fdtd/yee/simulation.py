@@ -14,15 +14,16 @@ from scipy.constants import epsilon_0, mu_0
 from fdtd.backends import YEE_BACKENDS, step_batch
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
-from fdtd.waveforms import Pulse, short_pulse_for
+from fdtd.waveforms import GaussianPulse, Pulse, short_pulse_for
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, fill
 from fdtd.yee.mesh import check_inside, huygens_box
 from fdtd.yee.ports import PortColumns, port_columns, transform
 from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, ringing_rates
-from fdtd.yee.scene import Scene
+from fdtd.yee.scene import GuidePort, Scene
 from fdtd.yee.spectrum import FITTED, Accumulator
+from fdtd.yee.waveguide import GuideMode, guide_mode
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
 _SAMPLES_PER_PERIOD = 1.1  # of the sum of the highest frequencies of pulse and transform
@@ -75,7 +76,7 @@ class Solution:
         decay_db: Energy at the last look over its largest at any, dB.
         frequencies: Hz, (F,).
         s11: (F,).
-        impedance: Of the antenna at the port, ohm, (F,).
+        impedance: Of the antenna at the port, ohm, (F,); E over H of the mode at the reference plane of a guide.
         accepted_power: 1 - |S11|^2, W, (F,).
         radiated_power: Far field integrated over the sphere, W, (F,).
         box_power: Flux of the fields through the Huygens box, W, (F,).
@@ -84,7 +85,7 @@ class Solution:
         far_field: E_theta and E_phi of the cuts phi = 0, 45 and 90 degrees, (F, 3, T, 2), peak V: |E|^2 / (2 eta0) is
             W/sr. The phase's origin is that of the coordinates.
         voltage: Across the port's columns after every step, V for a pulse of 1 V, (steps,); longer where it is
-            extrapolated.
+            extrapolated. Of a port in a guide the mode's field in its two planes, (steps, 2), V/m.
     """
 
     status: str
@@ -102,12 +103,15 @@ class Solution:
     far_field: np.ndarray
     voltage: np.ndarray
     _spectrum: _Spectrum = field(repr=False)
-    _port: PortColumns = field(repr=False)
+    _port: PortColumns | GuideMode = field(repr=False)
     _pulse: np.ndarray = field(repr=False)
 
     def reflection(self, frequencies: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return S11 at any frequencies of the pulse, Hz, complex, same shape."""
-        return self._port.reflection(self.voltage, self._pulse, self._spectrum.dt, np.asarray(frequencies, dtype=float))
+        wanted = np.asarray(frequencies, dtype=float)
+        if isinstance(self._port, GuideMode):
+            return self._port.reflection(self.voltage, wanted)
+        return self._port.reflection(self.voltage, self._pulse, self._spectrum.dt, wanted)
 
     def field_towards(self, theta_deg: np.ndarray, phi_deg: np.ndarray) -> np.ndarray:
         """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
@@ -167,8 +171,8 @@ def solve(
         progress: Called at every look at the energy.
 
     Raises:
-        ConfigError: There is no port, it touches no metal, a sheet lies between lattice planes, or the scene reaches
-            through the Huygens box.
+        ConfigError: There is no port, it touches no metal, its mode is not alone in the guide, a sheet lies between
+            lattice planes, or the scene reaches through the Huygens box.
     """
     return solve_batch(
         [scene],
@@ -216,6 +220,8 @@ def solve_batch(
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
+    if stepper.backend == "cuda" and any(isinstance(scene.port, GuidePort) for scene in scenes):
+        raise ConfigError('scene.port is a GuidePort, which no device has stepped; use backend = "cpu" or "reference"')
     with _timed(spent, "rasterise"):
         ready = [_Ready.of(pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
     with _timed(spent, "step"):
@@ -238,7 +244,7 @@ class _Ready:
 
     grid: Grid
     media: Media
-    port: PortColumns
+    port: PortColumns | GuideMode
     waveform: np.ndarray
     box: HuygensBox
     lossy: np.ndarray
@@ -251,17 +257,21 @@ class _Ready:
         """Rasterise a scene on a lattice; `limits` are the decay in dB and the step limit."""
         scene, grid = placed
         if scene.port is None:
-            raise ConfigError("scene.port is missing; give the scene a LumpedPort")
+            raise ConfigError("scene.port is missing; give the scene a LumpedPort or a GuidePort")
         check_inside(scene, grid)
         media = fill(scene, grid)
-        port = port_columns(scene.port, grid, media)
+        port = (
+            guide_mode(scene.port, grid, media)
+            if isinstance(scene.port, GuidePort)
+            else port_columns(scene.port, grid, media)
+        )
         lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
-        pulse = pulse_of(frequencies)
+        pulse = port.pulse(frequencies) if isinstance(port, GuideMode) else pulse_of(frequencies)
         waveform = pulse.samples(grid.dt)
-        box = HuygensBox(grid, huygens_box(grid))
+        box = HuygensBox(grid, huygens_box(grid), port.hole if isinstance(port, GuideMode) else None)
         problem = Problem(
             grid=grid,
-            media=port.loaded(media),
+            media=media if isinstance(port, GuideMode) else port.loaded(media),
             sampling=_sampling(grid, frequencies, pulse, limits),
             box=np.concatenate([box.indices, lossy]),
         )
@@ -281,18 +291,24 @@ class _Ready:
     def solution(self, records: Records, theta: np.ndarray, decay_db: float, stepper: Stepper) -> Solution:
         """Return what the records say; `theta` are the angles of the cuts, degrees."""
         grid, port, box, wanted, gather = self.grid, self.port, self.box, self.frequencies, self.gather
-        voltage = records.sums[:, 0]
-        if stepper.extrapolate and records.finite:
-            voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
-        incident = transform(self.waveform, grid.dt, 0.5, wanted)
-        s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
-        scale = np.sqrt(8 * port.resistance) / incident
-        values = gather.values * (scale * port.current(s11, wanted) if port.inductance else scale)[:, None]
+        images = 2 ** len(grid.magnetic)
+        if isinstance(port, GuideMode):
+            voltage = records.sums
+            s11, scale = port.reflection(voltage, wanted), port.for_one_watt(voltage, wanted, images)
+            impedance = port.impedance(s11, wanted)
+        else:
+            voltage = records.sums[:, 0]
+            if stepper.extrapolate and records.finite:
+                voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
+            s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
+            impedance = port.resistance * (1 + s11) / (1 - s11)
+            scale = np.sqrt(8 * port.resistance) / transform(self.waveform, grid.dt, 0.5, wanted)
+            scale = scale * port.current(s11, wanted) if port.inductance else scale
+        values = gather.values * scale[:, None]
         losses = _losses(grid, self.media, self.lossy, values[:, len(box.indices) :])
         values = values[:, : len(box.indices)]
         values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
         spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
-        images = 2 ** len(grid.magnetic)
         return Solution(
             status=_status(records, decay_db),
             steps=records.steps,
@@ -300,7 +316,7 @@ class _Ready:
             decay_db=10 * math.log10(max(records.decay, 1e-30)) if records.finite else math.nan,
             frequencies=wanted,
             s11=s11,
-            impedance=port.resistance * (1 + s11) / (1 - s11),
+            impedance=impedance,
             accepted_power=1 - np.abs(s11) ** 2,
             radiated_power=_sphere_power(spectrum),
             box_power=images * box.flux(values) / (2 * _ETA),
@@ -316,7 +332,8 @@ class _Ready:
 
 def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[float, int | None]) -> Sampling:
     decay_db, most = limits
-    highest = pulse.centre + pulse.width + float(frequencies.max())
+    reach = 4 * pulse.deviation if isinstance(pulse, GaussianPulse) else pulse.width
+    highest = pulse.centre + reach + float(frequencies.max())
     record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * grid.dt)))
     check_every = record_every * math.ceil(_LOOK / record_every)
     if most is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.constants import speed_of_light
+from scipy.constants import epsilon_0, mu_0, speed_of_light
 from scipy.linalg import eigh_tridiagonal
 
 from fdtd.errors import ConfigError
@@ -28,41 +28,11 @@ from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, plane_at
 from fdtd.yee.ports import transform
 from fdtd.yee.problem import Probe, Problem, Source
+from fdtd.yee.scene import GuidePort
 
+_ETA = float(np.sqrt(mu_0 / epsilon_0))
 _EVEN = 1e-6  # largest relative difference of the cells along the guide
 _STEEPEST = 0.2  # smallest |sin(B L)| of two planes L apart: below it they hardly tell the waves apart
-
-
-@dataclass(frozen=True, kw_only=True)
-class GuidePort:
-    """A TE10 port of an air-filled guide along z. All lengths in m.
-
-    It drives a `fdtd.yee.problem.Problem` (see `guide_mode`); `fdtd.yee.solve` takes lumped ports only.
-
-    Attributes:
-        x: The broad side: its two walls. One may be a magnetic wall of the lattice, which halves the guide.
-        y: The narrow side, along E. One or both may be walls of the lattice.
-        source: Plane z of the current, a plane of the lattice.
-        planes: Two planes z of the lattice beyond the source, about a quarter of a guide's wavelength apart.
-        reference: z to which S11 is referred; it need not be a plane of the lattice.
-    """
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    source: float
-    planes: tuple[float, float]
-    reference: float
-
-    def __post_init__(self) -> None:
-        for name in "xy":
-            low, high = getattr(self, name)
-            if not high > low:
-                raise ConfigError(f"port.{name} = ({low:g}, {high:g}) m is empty (needs low < high)")
-        if not self.source < self.planes[0] < self.planes[1]:
-            raise ConfigError(
-                f"port.planes = ({self.planes[0]:g}, {self.planes[1]:g}) m are not allowed (need to increase, beyond "
-                f"source = {self.source:g} m)"
-            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +49,8 @@ class GuideMode:
         dt: Time step, s.
         width: Broad side of the whole guide, m.
         height: Narrow side, m; what is given, where a wall of the lattice is one of symmetry.
+        area: Integral of the profile squared over the part of the guide in the lattice, m^2.
+        hole: First and last plane of the guide along x and along y.
     """
 
     port: GuidePort
@@ -90,6 +62,8 @@ class GuideMode:
     dt: float
     width: float
     height: float
+    area: float
+    hole: tuple[tuple[int, int], tuple[int, int]]
 
     def pulse(self, frequencies: np.ndarray) -> GaussianPulse:
         """Return a pulse that covers frequencies, Hz.
@@ -164,6 +138,27 @@ class GuideMode:
         forward, backward = self.waves(sums, frequencies)
         return backward / forward
 
+    def for_one_watt(self, sums: np.ndarray, frequencies: np.ndarray, images: int) -> np.ndarray:
+        """Return what makes the wave towards +z one of 1 W and phase 0 at the reference, complex, (F,).
+
+        The power is that of the lattice, Re sum E x H* / 2 with H half a cell further: |A|^2 sin(B d) / (d w') for a
+        profile of unit area, w' = 2 / (c dt) sin(w dt / 2). It is conserved exactly.
+
+        Args:
+            sums: See `waves`.
+            frequencies: Hz, (F,).
+            images: How many times the power in the lattice counts.
+        """
+        forward = self.waves(sums, frequencies)[0]
+        time = 2 / (speed_of_light * self.dt) * np.sin(np.pi * frequencies * self.dt)
+        admittance = np.sin(self.phase_constant(frequencies) * self.cell) / (self.cell * time)
+        return 1 / (forward * np.sqrt(images * admittance * self.area / (2 * _ETA)))
+
+    def impedance(self, s11: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+        """Return E over H at the reference plane, ohm, complex, (F,)."""
+        wave = _ETA * 2 * np.pi * frequencies / speed_of_light / self.phase_constant(frequencies)
+        return wave * (1 + s11) / (1 - s11)
+
 
 def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
     """Return a port's mode on a lattice.
@@ -206,6 +201,8 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
         dt=grid.dt,
         width=doubled * (port.x[1] - port.x[0]),
         height=port.y[1] - port.y[0],
+        area=float(weights @ profile),
+        hole=(x, y),
     )
 
 

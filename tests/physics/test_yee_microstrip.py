@@ -189,7 +189,7 @@ def test_bad_circuits_are_one_line() -> None:
     cases = [
         (scene, [narrow], BAND, "the metal at z = 0.000795 m is wider than port.strip"),
         (replace(scene, blocks=(*scene.blocks, block)), ports, BAND, "port runs through metal|wider than port.strip"),
-        (replace(scene, port=lumped), ports, BAND, "scene.port is a lumped port"),
+        (replace(scene, port=lumped), ports, BAND, "scene.port is a LumpedPort"),
         (scene, ports, BAND[:3], "frequencies are 3 .need 5 or more"),
         (scene, ports[:1], BAND / 4, "mm apart, which does not tell the waves apart at 0.75 GHz"),
     ]

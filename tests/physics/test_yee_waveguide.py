@@ -21,8 +21,8 @@ from fdtd.errors import ConfigError
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import empty, fill
 from fdtd.yee.problem import Problem, Sampling
-from fdtd.yee.scene import Block, Scene
-from fdtd.yee.waveguide import GuideMode, GuidePort, guide_mode
+from fdtd.yee.scene import Block, GuidePort, Scene
+from fdtd.yee.waveguide import GuideMode, guide_mode
 
 A, B, CELL = 22.86e-3, 10.16e-3, 1.2e-3
 BAND = np.linspace(9e9, 12e9, 13)
@@ -148,11 +148,6 @@ def test_bad_ports_are_refused(change: dict, message: str) -> None:
     grid, port = guide(cells=40, layers=8, far=0)
     with pytest.raises(ConfigError, match=message):
         guide_mode(replace(port, **change), grid, empty(grid))
-
-
-def test_a_scene_takes_no_guide_port() -> None:
-    with pytest.raises(ConfigError, match="port is a GuidePort; a scene takes a LumpedPort"):
-        Scene(port=guide(cells=40, layers=8, far=0)[1])  # pyright: ignore[reportArgumentType]
 
 
 def test_planes_half_a_wavelength_apart_are_refused() -> None:
