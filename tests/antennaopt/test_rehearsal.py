@@ -96,7 +96,8 @@ def test_batches_compile_and_build_nothing(experiment: Experiment, device: Notin
     assert {place for _, place in texts} == {0, 1}
     assert tables == 1 + certificates
     for one in plans:
-        stepped(experiment, one, 1.0, losses=certificates, device=device)
+        for gene in (1.0, 0.5, 0.0):  # narrower lenses too: certificates are of a few antennas
+            stepped(experiment, one, gene, losses=certificates, device=device)
         layout = SolverPlan.from_dict(one).layout
         farfield.transform(layout.grid, layout.contour, layout.frequencies, layout.theta_intervals)
     assert device.compiled == texts

@@ -209,6 +209,8 @@ def _fitted(
         numbered = False
     if numbered:
         cut = wanted if as_numbers + 3 * wanted * lane_bytes <= free else 0
+    elif staged:  # all that fit: batches of narrower antennas have the same text
+        staged = min((free - 3 * cut * lane_bytes) // (6 * lane_bytes), _LANES - first_lane)
     media = as_numbers if numbered else 6 * staged * lane_bytes
     return WavefrontPlan(
         cells=cells,
