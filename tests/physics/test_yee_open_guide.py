@@ -4,7 +4,7 @@ At 9, 10, 11 and 12 GHz, cells of 1.143 x 1.27 x 1.2 mm, walls of one cell. The 
 which leaves the box outside the guide: accepted and box power agree within 1e-4 (the rest is what has not decayed). The
 far field neglects the currents on the guide's outside behind the box: its power is up to 0.8 % lower. The gain, in
 reference to the accepted power, is 6.36, 6.81, 7.23, 7.61 dB, 0.12 dB below the fit 21.6 f a (f in GHz, a in m) for
-unflanged guides, said to hold to about 0.5 dB (Kanda & Orr, IEEE AP 35 (1987) 33; citation unchecked). Aperture
+unflanged guides, said to hold to about 0.5 dB (Kanda & Orr, IEEE AP 35 (1987) 33). Aperture
 integration of the mode with its reflection says 1.6 to 2.5 dB less: it neglects the edges' currents, and is for large
 apertures.
 
