@@ -260,9 +260,12 @@ def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
             worse.append(f"{metric.label} ({change})")
     lines = []
     if worse:
+        lowered = "the weighted sum of what all goals miss"
+        if best.fitness < 0.0:
+            lowered = "which below 0 is that of the secondary aim, as all goals are met"
         lines.append(
-            f"Worse than in the first: {', '.join(worse)}. The search lowers fitness, the weighted sum of what all "
-            "goals miss; a single figure may get worse."
+            f"Worse than in the first: {', '.join(worse)}. The search lowers fitness, {lowered}; a single figure may "
+            "get worse."
         )
     if best.fitness > first.fitness:
         lines.append("Fitness is worse than in the first: the certificate says why that one was not taken.")

@@ -115,7 +115,7 @@ def _tables(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _check_secondary(experiment: Experiment) -> None:
-    """Refuse a secondary aim beside what it would never count with."""
+    """Refuse a secondary aim with a stop or with samples that leave it no effect."""
     if experiment.secondary is None:
         return
     fitness = experiment.evolution.stop.fitness

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,10 +40,13 @@ RESISTANCE = Parameter(
     highest=1000.0,
 )
 OFFSET = length("feed.offset", "Distance of the probe from the patch's centre, towards +x.", example='"3.6 mm"')
-RADIUS = length_left_out(
-    "feed.radius",
-    "Radius of the probe's pin. Left out, it is a fifth of a cell, and the reactance depends on the cell.",
-    example='"0.65 mm"',
+RADIUS = replace(
+    length_left_out(
+        "feed.radius",
+        "Radius of the probe's pin. Left out, it is a fifth of a cell, and the reactance depends on the cell.",
+        example='"0.65 mm"',
+    ),
+    above=True,  # a gene that reached 0 would be a fifth of a cell there
 )
 LINE = (
     length("feed.line_width", "Width of the line.", example='"4.8 mm"'),

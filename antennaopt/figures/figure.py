@@ -39,7 +39,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 RESERVED = frozenset((
     "status", "error", "steps", "cells", "seconds", "stepping_seconds", "batch_seconds", "decay_db", "frequency_hz",
     "s11", "s11_re", "s11_im", "theta_deg", "e_plane", "h_plane", "e_plane_dbi", "h_plane_dbi", "older_dbi", "worker",
-    "device", "attempt", "origin", "identity", "field", "sweep", "film", "figures", "metrics", "modes",
+    "device", "attempt", "origin", "identity", "field", "sweep", "sphere", "film", "figures", "metrics", "modes",
 ))  # fmt: skip
 """Names that other data of an outcome have."""
 

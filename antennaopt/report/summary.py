@@ -85,7 +85,9 @@ def headline(record: RunRecord) -> list[HeadlineRow]:
     change = signed(best["fitness"] - old, 3) if old is not None else "–"
     rows.append(
         HeadlineRow(
-            title="Fitness (weighted sum of what is missed, dB)",
+            title="Fitness (below 0: all goals are met, by the secondary aim)"
+            if any(goal.secondary for goal in record.goals)
+            else "Fitness (weighted sum of what is missed, dB)",
             goal="as low as possible",
             before="–" if old is None else number(old, 3),
             best=number(best["fitness"], 3),

@@ -1,4 +1,4 @@
-"""What a run lets its workers prepare before they need it, where they have devices."""
+"""What workers with devices prepare before they need it."""
 
 from __future__ import annotations
 

@@ -180,6 +180,7 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        (["--set", 'antenna.feed.radius="0 mm"'], 'antenna.feed.radius = "0 mm" is out of bounds (must be > 0'),
         (["--extrapolate", "--quiet"], "orders of convergence are of bodies of revolution"),
         (["--sph", "a.sph"], "--sph is of bodies of revolution, and a patch is none"),
         (["--meep", "a.py"], "--meep is of bodies of revolution"),

@@ -32,6 +32,29 @@ def test_it_counts_only_once_all_goals_are_met():
     assert -1.0 < fitness(18.6, -30.0) < fitness(25.0, -29.9) < fitness(18.6, -1.0) < 0.0
 
 
+def test_largest_and_least_are_opposite_and_weights_count_before():
+    goals = build(
+        [GAIN, {"metric": "s11_db", "at_most": -20.0, "weight": 3.0}],
+        secondary={"metric": "directivity_dbi", "aim": "largest"},
+    )
+    order = Ranking.of(goals)
+
+    def ranked(directivity, s11):
+        return order.fitness("ok", shortfalls(outcome([directivity] * 2, [s11] * 2), goals))
+
+    assert ranked(20.0, -25.0) < ranked(19.0, -25.0) < 0.0
+    assert ranked(18.0, -19.0) == pytest.approx(0.6 + 3.0)
+
+
+def test_constraints_come_before_it():
+    goals = build(
+        [GAIN], constraints=[{"metric": "s11_db", "at_most": -20.0}], secondary={"metric": "s11_db", "aim": "least"}
+    )
+    order = Ranking.of(goals)
+    met, missed = (order.fitness("ok", shortfalls(outcome([19.0] * 2, [s11] * 2), goals)) for s11 in (-21.0, -19.0))
+    assert met < 0.0 < order.worst < missed
+
+
 @pytest.mark.parametrize("algorithm", SINGLE)
 def test_a_search_goes_on_beyond_its_goals(algorithm):
     """Without the aim the first antenna that meets them ends the search."""
@@ -50,7 +73,7 @@ def test_a_search_goes_on_beyond_its_goals(algorithm):
 
 
 def test_from_a_file_to_a_resumed_run(tmp_path):
-    """Interrupted after two generations and resumed it has the rows of the run that was not."""
+    """Two generations, and two more after a resume, find the antenna of four generations, of largest directivity."""
     file = tmp_path / "second.toml"
     easy = TOML.replace("at_least = 20.0", "at_least = 12.0").replace("at_most = -20.0", "at_most = -18.0")
     file.write_text('secondary = { metric = "directivity_dbi", aim = "largest" }\n' + easy)
