@@ -29,8 +29,9 @@ def check_objectives(experiment: Experiment) -> None:
     """
     _check_front(experiment)
     solved = experiment.solver.frequencies
-    entries = entries_of(experiment)
-    for entry, objective in zip(entries, _tables(experiment), strict=True):
+    tables = _tables(experiment)
+    entries = list(tables)
+    for entry, objective in tables.items():
         for hz in objective.frequencies:
             if hz not in solved:
                 refuse(
@@ -99,19 +100,17 @@ def _check_front(experiment: Experiment) -> None:
 
 
 def entries_of(experiment: Experiment) -> list[str]:
-    """Return the name of each goal's table: `objective.0`, ... `constraint.0`, ..."""
-    objectives, constraints = len(experiment.objectives), len(experiment.constraints)
-    secondary = [] if experiment.secondary is None else ["secondary"]
-    return [
-        *(f"objective.{place}" for place in range(objectives)), *secondary,
-        *(f"constraint.{place}" for place in range(constraints)),
-    ]  # fmt: skip
+    """Return the name of each goal's table: `objective.0`, ... `secondary`, `constraint.0`, ..."""
+    return list(_tables(experiment))
 
 
-def _tables(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the tables of all goals, in the order of `entries_of`."""
-    secondary = () if experiment.secondary is None else (experiment.secondary,)
-    return (*experiment.objectives, *secondary, *experiment.constraints)
+def _tables(experiment: Experiment) -> dict[str, Any]:
+    """Return the tables of all goals by name, in the order of `Experiment.goals`."""
+    return (
+        {f"objective.{place}": one for place, one in enumerate(experiment.objectives)}
+        | ({} if experiment.secondary is None else {"secondary": experiment.secondary})
+        | {f"constraint.{place}": one for place, one in enumerate(experiment.constraints)}
+    )
 
 
 def _check_secondary(experiment: Experiment) -> None:

@@ -40,11 +40,12 @@ def cut_text(field: FarField) -> str:
     """
     theta = field.theta_deg
     lines = []
+    cuts = {phi: field.polar_cut(phi) for phi in CUT_ANGLES_DEG} if field.polarisation == LINEAR else {}
     for place, hz in enumerate(field.frequency_hz):
         for phi in CUT_ANGLES_DEG:
             c, s = np.cos(np.radians(phi)), np.sin(np.radians(phi))
             if field.polarisation == LINEAR:
-                of_theta, of_phi = (one[place] for one in field.polar_cut(phi))
+                of_theta, of_phi = (one[place] for one in cuts[phi])
                 parts, icomp = (of_theta * c - of_phi * s, of_theta * s + of_phi * c), 3
             else:  # (E_theta +- j E_phi) exp(+-j phi) / sqrt(2)
                 e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))

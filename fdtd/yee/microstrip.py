@@ -28,8 +28,8 @@ from scipy.constants import epsilon_0, mu_0, speed_of_light
 
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import Grid
-from fdtd.yee.media import Media, plane_at
-from fdtd.yee.ports import transform
+from fdtd.yee.media import Media
+from fdtd.yee.ports import plane_of, transform
 from fdtd.yee.problem import Probe, Problem, Source
 
 _IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
@@ -182,14 +182,17 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     """
     along = "xy".index(port.axis)
     across = 1 - along
-    ground, strip = (_plane(grid, 2, place, "z") for place in port.z)
+    ground, strip = (plane_of(grid, 2, place, "z") for place in port.z)
     lines = _lines(grid.planes[across], port.strip)
     if lines[0] == 0 or lines[-1] == grid.counts[across]:
         raise ConfigError(
             f"port.strip = ({port.strip[0]:g}, {port.strip[1]:g}) m reaches the end of the lattice; leave a cell on "
             "both sides"
         )
-    places = [_plane(grid, along, port.source, "source"), *(_plane(grid, along, one, "planes") for one in port.planes)]
+    places = [
+        plane_of(grid, along, port.source, "source"),
+        *(plane_of(grid, along, one, "planes") for one in port.planes),
+    ]
     first, last = grid.layers[2 * along : 2 * along + 2]
     for at, place in zip(places, (port.source, *port.planes), strict=True):
         if not first <= at <= grid.counts[along] - last:
@@ -320,21 +323,6 @@ class _Node:
     def __call__(self, component: int, k: int, along: int, across: int) -> tuple[int, int, int, int]:
         place = {self.along: int(along), self.across: int(across)}
         return component, int(k), place[1], place[0]
-
-
-def _plane(grid: Grid, axis: int, place: float, name: str) -> int:
-    first, last = grid.planes[axis][[0, -1]]
-    found = plane_at(grid.planes[axis], place)
-    if found is None and not first <= place <= last:
-        raise ConfigError(
-            f"port.{name} = {place:g} m is beyond the lattice ({first:g} to {last:g} m); move it or lengthen the line"
-        )
-    if found is None:
-        near = grid.planes[axis][np.abs(grid.planes[axis] - place).argmin()]
-        raise ConfigError(
-            f"port.{name} = {place:g} m lies between lattice planes (the nearest is {near:g} m); move one of them"
-        )
-    return found
 
 
 def _lines(planes: np.ndarray, span: tuple[float, float]) -> np.ndarray:

@@ -118,6 +118,26 @@ def transform(samples: np.ndarray, dt: float, offset: float, frequencies: np.nda
     return found
 
 
+def plane_of(grid: Grid, axis: int, place: float, name: str) -> int:
+    """Return the lattice plane along an axis that a port's entry of some name stands on, m.
+
+    Raises:
+        ConfigError: It is beyond the lattice or between planes.
+    """
+    first, last = grid.planes[axis][[0, -1]]
+    found = plane_at(grid.planes[axis], place)
+    if found is None and not first <= place <= last:
+        raise ConfigError(
+            f"port.{name} = {place:g} m is beyond the lattice ({first:g} to {last:g} m); move it or enlarge the lattice"
+        )
+    if found is None:
+        near = grid.planes[axis][np.abs(grid.planes[axis] - place).argmin()]
+        raise ConfigError(
+            f"port.{name} = {place:g} m lies between lattice planes (the nearest is {near:g} m); move one of them"
+        )
+    return found
+
+
 def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     """Return a port's edges on a lattice.
 

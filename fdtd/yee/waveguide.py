@@ -25,8 +25,8 @@ from scipy.linalg import eigh_tridiagonal
 from fdtd.errors import ConfigError
 from fdtd.waveforms import GaussianPulse, pulse_for
 from fdtd.yee.grid import Grid
-from fdtd.yee.media import Media, plane_at
-from fdtd.yee.ports import transform
+from fdtd.yee.media import Media
+from fdtd.yee.ports import plane_of, transform
 from fdtd.yee.problem import Probe, Problem, Source
 from fdtd.yee.scene import GuidePort
 
@@ -168,7 +168,7 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
             along the guide are not even, or something stands in the guide.
     """
     x, y = (_sides(port, grid, axis) for axis in (0, 1))
-    levels = [_plane(grid, 2, place, name) for place, name in _upright(port)]
+    levels = [plane_of(grid, 2, place, name) for place, name in _upright(port)]
     for level, (place, name) in zip(levels, _upright(port), strict=True):
         if not grid.layers[4] <= level <= grid.counts[2] - grid.layers[5]:
             raise ConfigError(f"port.{name} = {place:g} m is in an absorbing layer; move it in front of the layer")
@@ -210,19 +210,9 @@ def _upright(port: GuidePort) -> list[tuple[float, str]]:
     return [(port.source, "source"), (port.planes[0], "planes"), (port.planes[1], "planes")]
 
 
-def _plane(grid: Grid, axis: int, place: float, name: str) -> int:
-    found = plane_at(grid.planes[axis], place)
-    if found is None:
-        near = grid.planes[axis][np.abs(grid.planes[axis] - place).argmin()]
-        raise ConfigError(
-            f"port.{name} = {place:g} m lies between lattice planes (the nearest is {near:g} m); move one of them"
-        )
-    return found
-
-
 def _sides(port: GuidePort, grid: Grid, axis: int) -> tuple[int, int]:
     low, high = getattr(port, "xy"[axis])
-    return _plane(grid, axis, low, "xy"[axis]), _plane(grid, axis, high, "xy"[axis])
+    return plane_of(grid, axis, low, "xy"[axis]), plane_of(grid, axis, high, "xy"[axis])
 
 
 def _is_magnetic(grid: Grid, axis: int, sides: tuple[int, int]) -> bool:

@@ -108,7 +108,7 @@ def radiated(grid: Grid, media: Media) -> np.ndarray:
 
 
 def solved(cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """F at `FREQUENCIES` and `THETA` and the same of E_phi, with so many cells a radius."""
+    """Return F of E_theta and of E_phi at `FREQUENCIES` and `THETA`, (frequencies, angles) each."""
     d = RADIUS / cells
     outside = round(ROOM * cells) + cells
     outwards = d * np.arange(cells + outside + 1)

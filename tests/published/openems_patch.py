@@ -3,18 +3,10 @@
 Run with the system's Python: `/usr/bin/python3 openems_patch.py patch.json result.json`.
 """
 
-import json
-import sys
 import tempfile
 
 import numpy as np
-
-for name in ("float", "int", "complex", "bool"):  # openEMS 0.0.35 uses names that NumPy 1.24 removed
-    if name not in np.__dict__:
-        setattr(np, name, __builtins__.__dict__[name])
-
-from CSXCAD import ContinuousStructure  # noqa: E402
-from openEMS import openEMS  # noqa: E402
+from openems_program import ContinuousStructure, main, openEMS
 
 
 def solve(given):
@@ -50,7 +42,4 @@ def solve(given):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1]) as file:
-        read = json.load(file)
-    with open(sys.argv[2], "w") as file:
-        json.dump(solve(read), file)
+    main(solve)
