@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fdtd.backends import step_batch
+from fdtd.backends import YEE_BACKENDS, step_batch
 from fdtd.errors import ConfigError
 from fdtd.waveforms import short_pulse_for
 from fdtd.yee.grid import Grid
@@ -18,8 +18,6 @@ from fdtd.yee.problem import Problem, Sampling
 from fdtd.yee.scene import Scene
 from fdtd.yee.simulation import Stepper
 
-BACKENDS = ("cpu", "reference")
-"""Those that have stepped currents around strips."""
 _LOOK = 200  # steps between looks at the energy
 _PERIODS = 200  # of the lowest frequency, at most
 
@@ -82,8 +80,8 @@ def solve_circuit(
     """
     stepper = stepper or Stepper()
     wanted = np.asarray(frequencies, dtype=float)
-    if stepper.backend not in BACKENDS:
-        raise ConfigError(f"backend = {stepper.backend!r} steps no circuits (allowed: {', '.join(BACKENDS)})")
+    if stepper.backend not in YEE_BACKENDS:
+        raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
     if scene.port is not None:
         raise ConfigError(f"scene.port is a {type(scene.port).__name__}, and a circuit has line ports; leave it out")
     if wanted.ndim != 1 or len(wanted) < 5:

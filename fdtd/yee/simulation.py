@@ -220,8 +220,6 @@ def solve_batch(
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
-    if stepper.backend == "cuda" and any(isinstance(scene.port, GuidePort) for scene in scenes):
-        raise ConfigError('scene.port is a GuidePort, which no device has stepped; use backend = "cpu" or "reference"')
     with _timed(spent, "rasterise"):
         ready = [_Ready.of(pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
     with _timed(spent, "step"):

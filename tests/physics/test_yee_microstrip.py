@@ -198,8 +198,8 @@ def test_bad_circuits_are_one_line() -> None:
             yee.solve_circuit(at, grid, lines, band, max_steps=400)
     with pytest.raises(ConfigError, match=r"driven = 2 is no port .there are 2, from 0"):
         yee.solve_circuit(scene, grid, ports, BAND, driven=2)
-    with pytest.raises(ConfigError, match="backend = 'cuda' steps no circuits"):
-        yee.solve_circuit(scene, grid, ports, BAND, stepper=yee.Stepper(backend="cuda"))
+    with pytest.raises(ConfigError, match=r"backend = 'gpu' is unknown .allowed: cpu, cuda, reference"):
+        yee.solve_circuit(scene, grid, ports, BAND, stepper=yee.Stepper(backend="gpu"))
 
 
 def test_planes_more_than_half_a_wavelength_apart_are_refused() -> None:

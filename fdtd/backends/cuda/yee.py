@@ -37,12 +37,14 @@ from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
 _REALS = {"float32": "float", "float64": "double"}
-_AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 128, 256, 64  # as in after.cuh and looks.cu
+_AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 256, 256, 64  # as in after.cuh and looks.cu
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
 # Steps that are started at a time. Clusters fetch an antenna's fields once in as many, and stop by themselves.
 _CHUNK = {"one_step": 160, "resident": 640}
 BUSY_CELLS = 8_000_000
 """Cells of all antennas that keep a device busy, about."""
+PORT_BYTES = 1 << 20
+"""Of the edges of an antenna's port, in a guide at most, with their weights and their values at 32 steps."""
 
 
 class Batch:
@@ -308,7 +310,7 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
     if nx <= 66:  # clusters keep places for all planes, whole warps of rows and 64 columns
         memories += 4 * 64 * (nz + 2) * (ny + 14)
-    return (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + 16 * steps
+    return (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
 
 
 def _march(

@@ -31,8 +31,8 @@ STARTS = enumerators(PARAMETERS, "Start")[:-1]
 ARRAYS = {
     "FIELDS": "fields", "MEDIA": "media", "FACTORS": "factors", "PERMITTIVITY": "permittivity", "AXES_AT": "axes",
     "LENGTHS": "lengths", "PSI_X": "psi_x", "PSI_Y": "psi_y", "PSI_Z": "psi_z", "SOURCES_AT": "sources",
-    "GAINS": "gains", "WAVEFORM_AT": "waveform", "PROBES_AT": "probes", "WEIGHTS": "weights", "SUMS_AT": "sums",
-    "TRACE_AT": "trace", "BOX_AT": "box", "RECORD": "record", "ENERGY": "energy",
+    "GAINS": "gains", "WAVEFORM_AT": "waveform", "PROBES_AT": "probes", "WEIGHTS": "weights", "SPANS": "spans",
+    "SUMS_AT": "sums", "TRACE_AT": "trace", "BOX_AT": "box", "RECORD": "record", "ENERGY": "energy",
 }  # fmt: skip
 EMPTY = ("fields", "psi_x", "psi_y", "psi_z", "sums", "trace", "record", "energy")
 """Arrays that are zero at first, unless start fields are given."""
@@ -192,7 +192,7 @@ def _lengths(grid: Grid, longest: int) -> np.ndarray:
 
 
 def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[str, np.ndarray]:
-    """Return sources, waveform, probes and weights."""
+    """Return sources, waveform, probes, weights and spans."""
     source, probe = problem.source, problem.probe
     none = np.zeros(0, np.int32)
     sources = none if source is None else _flat(source.points, shape)
@@ -204,7 +204,14 @@ def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[st
         "waveform": none.astype(real) if source is None else source.waveform.astype(real),
         "probes": none if probe is None else _flat(probe.points, shape),
         "weights": none.astype(float) if probe is None else probe.weights.astype(float).ravel(),
+        "spans": none if probe is None else _spans(probe.weights),
     }
+
+
+def _spans(weights: np.ndarray) -> np.ndarray:
+    """Return the first point of each sum that has a weight, and the one after the last, one axis."""
+    some = [np.flatnonzero(row) for row in weights]
+    return np.array([(at[0], at[-1] + 1) if len(at) else (0, 0) for at in some], np.int32).ravel()
 
 
 def _flat(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,12 +8,13 @@
 #define LOOK_THREADS 256
 
 extern "C" __global__ void after(int n) {
-    __shared__ double partial[AFTER_THREADS];
     const int antenna = P.stepped[blockIdx.x];
     if (!steps(antenna, n)) return;
     drive(antenna, n, threadIdx.x);
     __syncthreads();  // the sums are of driven fields
-    add_sums(antenna, n, threadIdx.x, partial);
+    const real *fields = P.fields + start(antenna, FIELDS);
+    const int *places = P.probes + start(antenna, PROBES_AT);
+    add_sums(antenna, n, threadIdx.x, [&](int p) { return fields[__ldg(places + p)]; });
 }
 
 extern "C" __global__ void record(int n) {

@@ -50,9 +50,11 @@ struct Parameters {
     const real *gains;
     // Values at (n + 1/2) dt [waveform]
     const real *waveform;
-    // Edges of the sums, places in `fields` [probes], weights [sums, probes], and sums of each step [steps, sums]
+    // Edges of the sums, places in `fields` [probes], of any component; weights [sums, probes]; the first edge of a sum
+    // and the one after its last [sums, 2]; and sums of each step [steps, sums]
     const int *probes;
     const double *weights;
+    const int *spans;
     double *sums;
     // Edges of the sums at the steps whose sums are not formed yet [TRACE, probes]
     real *trace;
@@ -88,7 +90,7 @@ enum Count {
 
 enum Start {
     FIELDS, MEDIA, FACTORS, PERMITTIVITY, AXES_AT, LENGTHS, PSI_X, PSI_Y, PSI_Z,
-    SOURCES_AT, GAINS, WAVEFORM_AT, PROBES_AT, WEIGHTS, SUMS_AT, TRACE_AT, BOX_AT, RECORD, ENERGY,
+    SOURCES_AT, GAINS, WAVEFORM_AT, PROBES_AT, WEIGHTS, SPANS, SUMS_AT, TRACE_AT, BOX_AT, RECORD, ENERGY,
     STARTS
 };
 

@@ -17,6 +17,7 @@
 #include "kernels/intrinsics.cuh"
 #include "kernels/signals.cuh"
 #include "kernels/yee/energy.cuh"
+#include "kernels/yee/sums.cuh"
 
 #define THREADS (32 * WARPS)
 #define CELLS (PLANES * ROWS)  // of a lane, in pairs

@@ -15,7 +15,8 @@ _LANES = 32
 _MOST_BLOCKS = 16
 _RESERVED = 1024  # bytes of shared memory that clusters need for themselves
 _MOST_MEDIA = 512  # in the table in shared memory
-_EVEN, _TABLE, _TAPS = 2, 64, 32  # warps, media and taps are multiples: fewer texts to compile, a few seconds each
+_EVEN, _TABLE = 2, 64  # warps and media are multiples: fewer texts to compile, a few seconds each
+_TAPS = 32  # at least; a power of two, for the same reason: a port in a guide has hundreds, which vary with its cells
 # Warps, and most rows times planes of a warp, by bytes of a number: fields take 96 of 128 registers, or up to 216 of
 # 255.
 _SHAPES = {4: ((16, 8), (8, 18)), 8: ((8, 8), (8, 9))}
@@ -111,6 +112,10 @@ def _up(count: int, unit: int) -> int:
     return -(-count // unit) * unit
 
 
+def _power_of_two(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
 def _lanes_in_layers(counts: Mapping[str, int]) -> int:
     low = (counts["LOW_X"] + 1) // 2
     if not counts["HIGH_X"]:
@@ -191,7 +196,7 @@ def plan_yee(
                 held_z=0,
                 table=_up(kinds, _TABLE) if kinds <= _MOST_MEDIA else 0,
                 keep_media=False,
-                taps=_up(max(one["SOURCES"] + one["PROBES"] for one in antennas), _TAPS),
+                taps=_power_of_two(max(_TAPS, *(one["SOURCES"] + one["PROBES"] for one in antennas))),
                 size=size,
                 number=number,
                 shared_bytes=limits.shared_bytes - _RESERVED,

@@ -208,19 +208,13 @@ __device__ __noinline__ int next_pause(int antenna, int n, int last) {
     return check ? min(at, n / check * check + check - 1) : at;
 }
 
-// Sums of the steps from `since` to n, in the order of kernels/yee/after.cuh; a warp a step.
+// Sums of the steps from `since` to n; a warp a step.
 __device__ inline void add_up(int antenna, int n, int since) {
     const int probes = count(antenna, PROBES), sums = count(antenna, SUMS), lane = threadIdx.x % 32;
     for (int t = since + cluster_rank() * WARPS + warp_index(); t <= n; t += CLUSTER * WARPS) {
         const real *trace = P.trace + start(antenna, TRACE_AT) + (t - since) * probes;
         for (int sum = 0; sum < sums; ++sum) {
-            double part[4] = {};
-#pragma unroll
-            for (int of = 0; of < 4; ++of)
-                for (int p = 32 * of + lane; p < probes; p += 128)
-                    part[of] += P.weights[start(antenna, WEIGHTS) + (place)sum * probes + p] * (double)trace[p];
-            double total = (part[0] + part[2]) + (part[1] + part[3]);
-            for (int half = 16; half > 0; half /= 2) total += __shfl_down_sync(ALL_LANES, total, half);
+            const double total = weighted_sum(antenna, sum, lane, [&](int p) { return trace[p]; });
             if (lane == 0) P.sums[start(antenna, SUMS_AT) + (place)t * sums + sum] = total;
         }
     }
