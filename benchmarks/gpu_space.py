@@ -67,7 +67,7 @@ def patch(
     from fdtd.yee.ports import port_columns
     from fdtd.yee.problem import Problem, Sampling
     from fdtd.yee.scene import Block, Dielectric, LumpedPort, Scene, Sheet
-    from fdtd.yee.simulation import HuygensBox, huygens_box, pulse_of
+    from fdtd.yee.simulation import HuygensBox, huygens_box
 
     bottom = layers + 4
     x, y = (
@@ -98,7 +98,7 @@ def patch(
         box=np.concatenate([HuygensBox(grid, huygens_box(grid)).indices, lossy]),
         sampling=Sampling(steps=steps, record_every=every, check_every=check, decay=0.0),
     )
-    return port.drive(problem, pulse_of(np.linspace(4e9, 7e9, 7)).samples(grid.dt))
+    return port.drive(problem, port.pulse(np.linspace(4e9, 7e9, 7)).samples(grid.dt))
 
 
 def timed(batch: Any, cell_steps: float, steps: int) -> float:

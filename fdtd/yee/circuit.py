@@ -92,9 +92,7 @@ def solve_circuit(
     lines = [line_on_lattice(port, grid, media) for port in ports]
     waveform = short_pulse_for(wanted, 0.0).samples(grid.dt)
     most = math.ceil(_PERIODS / (wanted.min() * grid.dt)) if max_steps is None else max_steps
-    sampling = Sampling(
-        steps=_LOOK * math.ceil(most / _LOOK), check_every=_LOOK, decay=10 ** (decay_db / 10), settled=len(waveform)
-    )
+    sampling = Sampling.until(decay_db, most, settled=len(waveform), look=_LOOK)
     problem = drive(Problem(grid=grid, media=media, sampling=sampling), lines, driven, waveform)
     (records,) = step_batch(stepper.backend, [problem], [lambda *_: None], stepper.precision, None)
     if not records.finite:

@@ -21,11 +21,13 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.errors import ConfigError
+from fdtd.waveforms import Pulse, short_pulse_for
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, plane_at
 from fdtd.yee.problem import Probe, Problem, Source, factors
@@ -34,6 +36,57 @@ from fdtd.yee.scene import Interval, LumpedPort
 _IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 _COLUMN = float(np.exp(-np.euler_gamma) / 4)  # radius of a column over the diagonal of the cells about it
 _REACH = 2  # lattice lines to either side that a port may move to reach metal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """What a port's records say at F frequencies, complex, (F,).
+
+    Attributes:
+        s11: Reflection.
+        impedance: Of the antenna, ohm.
+        scale: Factor from spectra of the run to fields for 1 W available from the port.
+    """
+
+    s11: np.ndarray
+    impedance: np.ndarray
+    scale: np.ndarray
+
+
+class Feed(Protocol):
+    """An antenna's port on a lattice: what `fdtd.yee.solve` needs of it, whatever the kind."""
+
+    @property
+    def hole(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """First and last plane along x and along y of a guide that the Huygens box leaves out."""
+        ...
+
+    @property
+    def continued(self) -> bool:
+        """Whether the antenna's damped waves are found in the voltage, to continue the records with."""
+        ...
+
+    def pulse(self, frequencies: np.ndarray) -> Pulse:
+        """Return what drives the port, for frequencies in Hz."""
+        ...
+
+    def loaded(self, media: Media) -> Media:
+        """Return media with what the port adds to them."""
+        ...
+
+    def drive(self, problem: Problem, waveform: np.ndarray) -> Problem:
+        """Return a problem with the port's source and its sums; `waveform` at (n + 1/2) dt."""
+        ...
+
+    def voltage(self, sums: np.ndarray) -> np.ndarray:
+        """Return the record that `read` takes, from the sums of `drive`, (steps, sums)."""
+        ...
+
+    def read(
+        self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray, images: int = 1
+    ) -> Reading:
+        """Return what the records say; `images` is how many times the power in the lattice counts."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +110,20 @@ class PortColumns:
     resistance: float
     axis: int = 2
     inductance: float = 0.0
+
+    @property
+    def hole(self) -> None:
+        """None: the Huygens box is closed."""
+        return
+
+    @property
+    def continued(self) -> bool:
+        """True."""
+        return True
+
+    def pulse(self, frequencies: np.ndarray) -> Pulse:
+        """Return the source's pulse for frequencies, Hz."""
+        return short_pulse_for(frequencies, 0.0)
 
     def loaded(self, media: Media) -> Media:
         """Return media with the port's resistance in them."""
@@ -82,6 +149,21 @@ class PortColumns:
         weights = -(self.weights * self.lengths)[None]
         source = Source(points=self.points, gains=gains, waveform=waveform)
         return replace(problem, source=source, probe=Probe(points=self.points, weights=weights))
+
+    def voltage(self, sums: np.ndarray) -> np.ndarray:
+        """Return the voltage after every step, V, (steps,), from the sums of `drive`."""
+        return sums[:, 0]
+
+    def read(
+        self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray, images: int = 1
+    ) -> Reading:
+        """Return what the voltage says; arguments as for `reflection`, and `images` changes nothing."""
+        del images  # the resistance is that of the whole port
+        s11 = self.reflection(voltage, waveform, dt, frequencies)
+        scale = np.sqrt(8 * self.resistance) / transform(waveform, dt, 0.5, frequencies)
+        if self.inductance:
+            scale = scale * self.current(s11, frequencies)
+        return Reading(s11=s11, impedance=self.resistance * (1 + s11) / (1 - s11), scale=scale)
 
     def reflection(self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
         """Return S11, complex, (frequencies,), time convention exp(+jwt).

@@ -81,6 +81,26 @@ class Sampling:
     decay: float = 0.0
     settled: int = 0
 
+    @classmethod
+    def until(cls, decay_db: float, most: int, *, settled: int, look: int, record_every: int = 1) -> Sampling:
+        """Return when to stop a run that is stepped until its energy has decayed.
+
+        Args:
+            decay_db: Energy to stop at, dB of its largest.
+            most: Step limit; the run ends at the next look.
+            settled: See the class.
+            look: Steps between looks, at least.
+            record_every: See the class.
+        """
+        check_every = record_every * math.ceil(look / record_every)
+        return cls(
+            steps=check_every * math.ceil(most / check_every),
+            record_every=record_every,
+            check_every=check_every,
+            decay=10 ** (decay_db / 10),
+            settled=settled,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:

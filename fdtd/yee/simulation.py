@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
@@ -14,22 +15,23 @@ from scipy.constants import epsilon_0, mu_0
 from fdtd.backends import YEE_BACKENDS, step_batch
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
-from fdtd.waveforms import GaussianPulse, Pulse, short_pulse_for
+from fdtd.waveforms import GaussianPulse, Pulse
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media, fill
 from fdtd.yee.mesh import check_inside, huygens_box
-from fdtd.yee.ports import PortColumns, port_columns, transform
+from fdtd.yee.ports import Feed, port_columns
 from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, ringing_rates
-from fdtd.yee.scene import GuidePort, Scene
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene
 from fdtd.yee.spectrum import FITTED, Accumulator
-from fdtd.yee.waveguide import GuideMode, guide_mode
+from fdtd.yee.waveguide import guide_mode
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
 _SAMPLES_PER_PERIOD = 1.1  # of the sum of the highest frequencies of pulse and transform
 _LOOK = 160  # steps between looks at the energy, at least
 _FINER = 4  # times as many samples of the port's voltage, for the rates
 _PERIODS = 400  # of the lowest frequency, at most
+_ON_LATTICE: dict[type, Callable[[Any, Grid, Media], Feed]] = {LumpedPort: port_columns, GuidePort: guide_mode}
 CUTS_DEG = (0.0, 45.0, 90.0)
 """Planes phi of the far-field cuts, degrees."""
 _CUT_THETA_DEG = np.arange(-180.0, 181.0, 2.0)
@@ -103,15 +105,13 @@ class Solution:
     far_field: np.ndarray
     voltage: np.ndarray
     _spectrum: _Spectrum = field(repr=False)
-    _port: PortColumns | GuideMode = field(repr=False)
+    _port: Feed = field(repr=False)
     _pulse: np.ndarray = field(repr=False)
 
     def reflection(self, frequencies: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return S11 at any frequencies of the pulse, Hz, complex, same shape."""
         wanted = np.asarray(frequencies, dtype=float)
-        if isinstance(self._port, GuideMode):
-            return self._port.reflection(self.voltage, wanted)
-        return self._port.reflection(self.voltage, self._pulse, self._spectrum.dt, wanted)
+        return self._port.read(self.voltage, self._pulse, self._spectrum.dt, wanted).s11
 
     def field_towards(self, theta_deg: np.ndarray, phi_deg: np.ndarray) -> np.ndarray:
         """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
@@ -140,11 +140,6 @@ class _Spectrum:
                 for values, frequency in zip(self.values, self.frequencies, strict=True)
             ]
         )
-
-
-def pulse_of(frequencies: np.ndarray) -> Pulse:
-    """Return the pulse that `solve` drives the port with."""
-    return short_pulse_for(frequencies, 0.0)
 
 
 def solve(
@@ -242,7 +237,7 @@ class _Ready:
 
     grid: Grid
     media: Media
-    port: PortColumns | GuideMode
+    port: Feed
     waveform: np.ndarray
     box: HuygensBox
     lossy: np.ndarray
@@ -258,18 +253,14 @@ class _Ready:
             raise ConfigError("scene.port is missing; give the scene a LumpedPort or a GuidePort")
         check_inside(scene, grid)
         media = fill(scene, grid)
-        port = (
-            guide_mode(scene.port, grid, media)
-            if isinstance(scene.port, GuidePort)
-            else port_columns(scene.port, grid, media)
-        )
+        port = _ON_LATTICE[type(scene.port)](scene.port, grid, media)
         lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
-        pulse = port.pulse(frequencies) if isinstance(port, GuideMode) else pulse_of(frequencies)
+        pulse = port.pulse(frequencies)
         waveform = pulse.samples(grid.dt)
-        box = HuygensBox(grid, huygens_box(grid), port.hole if isinstance(port, GuideMode) else None)
+        box = HuygensBox(grid, huygens_box(grid), port.hole)
         problem = Problem(
             grid=grid,
-            media=media if isinstance(port, GuideMode) else port.loaded(media),
+            media=port.loaded(media),
             sampling=_sampling(grid, frequencies, pulse, limits),
             box=np.concatenate([box.indices, lossy]),
         )
@@ -290,19 +281,11 @@ class _Ready:
         """Return what the records say; `theta` are the angles of the cuts, degrees."""
         grid, port, box, wanted, gather = self.grid, self.port, self.box, self.frequencies, self.gather
         images = 2 ** len(grid.magnetic)
-        if isinstance(port, GuideMode):
-            voltage = records.sums
-            s11, scale = port.reflection(voltage, wanted), port.for_one_watt(voltage, wanted, images)
-            impedance = port.impedance(s11, wanted)
-        else:
-            voltage = records.sums[:, 0]
-            if stepper.extrapolate and records.finite:
-                voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
-            s11 = port.reflection(voltage, self.waveform, grid.dt, wanted)
-            impedance = port.resistance * (1 + s11) / (1 - s11)
-            scale = np.sqrt(8 * port.resistance) / transform(self.waveform, grid.dt, 0.5, wanted)
-            scale = scale * port.current(s11, wanted) if port.inductance else scale
-        values = gather.values * scale[:, None]
+        voltage = port.voltage(records.sums)
+        if port.continued and stepper.extrapolate and records.finite:
+            voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
+        reading = port.read(voltage, self.waveform, grid.dt, wanted, images)
+        values = gather.values * reading.scale[:, None]
         losses = _losses(grid, self.media, self.lossy, values[:, len(box.indices) :])
         values = values[:, : len(box.indices)]
         values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
@@ -313,9 +296,9 @@ class _Ready:
             seconds=records.seconds,
             decay_db=10 * math.log10(max(records.decay, 1e-30)) if records.finite else math.nan,
             frequencies=wanted,
-            s11=s11,
-            impedance=impedance,
-            accepted_power=1 - np.abs(s11) ** 2,
+            s11=reading.s11,
+            impedance=reading.impedance,
+            accepted_power=1 - np.abs(reading.s11) ** 2,
             radiated_power=_sphere_power(spectrum),
             box_power=images * box.flux(values) / (2 * _ETA),
             dissipated_power=images * losses,
@@ -332,16 +315,14 @@ def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[f
     decay_db, most = limits
     reach = 4 * pulse.deviation if isinstance(pulse, GaussianPulse) else pulse.width
     highest = pulse.centre + reach + float(frequencies.max())
-    record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * grid.dt)))
-    check_every = record_every * math.ceil(_LOOK / record_every)
     if most is None:
         most = math.ceil(_PERIODS / (float(frequencies.min()) * grid.dt))
-    return Sampling(
-        steps=check_every * math.ceil(most / check_every),
-        record_every=record_every,
-        check_every=check_every,
-        decay=10 ** (decay_db / 10),
+    return Sampling.until(
+        decay_db,
+        most,
         settled=math.ceil(pulse.duration / grid.dt),
+        look=_LOOK,
+        record_every=max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * grid.dt))),
     )
 
 

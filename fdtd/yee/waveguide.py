@@ -26,7 +26,7 @@ from fdtd.errors import ConfigError
 from fdtd.waveforms import GaussianPulse, pulse_for
 from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media
-from fdtd.yee.ports import plane_of, transform
+from fdtd.yee.ports import Reading, plane_of, transform
 from fdtd.yee.problem import Probe, Problem, Source
 from fdtd.yee.scene import GuidePort
 
@@ -64,6 +64,15 @@ class GuideMode:
     height: float
     area: float
     hole: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def continued(self) -> bool:
+        """False: a guide's records are not continued."""
+        return False
+
+    def loaded(self, media: Media) -> Media:
+        """Return the media as they are."""
+        return media
 
     def pulse(self, frequencies: np.ndarray) -> GaussianPulse:
         """Return a pulse that covers frequencies, Hz.
@@ -132,6 +141,30 @@ class GuideMode:
         forward, backward = (near * turn - far) / (2j * sine), (far - near / turn) / (2j * sine)
         shift = np.exp(1j * beta * (self.port.reference - self.port.planes[0]))
         return np.stack([forward / shift, backward * shift])
+
+    def voltage(self, sums: np.ndarray) -> np.ndarray:
+        """Return the sums of `drive`, the mode's field in the two planes, V/m, (steps, 2)."""
+        return sums
+
+    def read(
+        self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray, images: int = 1
+    ) -> Reading:
+        """Return what the sums `voltage` say; the impedance is E over H of the mode at the reference plane.
+
+        Args:
+            voltage: See `waves`.
+            waveform: Not used: the wave into the antenna is measured.
+            dt: Not used: that of the lattice.
+            frequencies: Hz, (F,).
+            images: How many times the power in the lattice counts.
+
+        Raises:
+            ConfigError: See `waves`.
+        """
+        del waveform, dt
+        s11 = self.reflection(voltage, frequencies)
+        scale = self.for_one_watt(voltage, frequencies, images)
+        return Reading(s11=s11, impedance=self.impedance(s11, frequencies), scale=scale)
 
     def reflection(self, sums: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
         """Return S11 of TE10 at the reference plane, complex, (F,), time convention exp(+jwt); see `waves`."""
