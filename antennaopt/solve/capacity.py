@@ -62,7 +62,7 @@ def capacity_of(
     if plan.get("solver") == "yee":
         return _capacity_in_space(YeePlan.from_dict(plan), limits, free_bytes)
     solver = SolverPlan.from_dict(plan)
-    problem = outline(solver.layout, losses=solver.losses or bool(solver.modes))
+    problem = outline(solver.layout, losses=solver.losses or bool(solver.modes), few=solver.losses)
     scheme, reason = choose(problem, solver.precision, limits, measured_paces(identity) if identity else None)
     made = SCHEMES[scheme](problem, solver.precision, limits)
     each = antenna_bytes(problem, solver.precision, made.doubled)
@@ -84,10 +84,10 @@ def _capacity_in_space(plan: YeePlan, limits: Limits, free_bytes: int) -> dict[s
     return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
 
 
-def outline(layout: Layout, *, losses: bool = True) -> Problem:
+def outline(layout: Layout, *, losses: bool = True, few: bool = False) -> Problem:
     """Return a study's problem without an antenna: what planning needs.
 
-    Its field map is as large as any can be; without `losses` there is none.
+    Its field map is as large as any can be; without `losses` there is none. `few` is as in `Problem`.
     """
     grid = layout.grid
     ones = np.broadcast_to(1.0, (1, 3, grid.nz, grid.nr))
@@ -111,6 +111,7 @@ def outline(layout: Layout, *, losses: bool = True) -> Problem:
         )
         if losses
         else None,
+        few=few,
     )
 
 

@@ -28,6 +28,7 @@ from antennaopt.store.generations import (
     first_generation,
     generation_file,
     generation_of,
+    read_columns,
 )
 from antennaopt.store.levels import cell_steps
 from antennaopt.store.made import made_table
@@ -351,26 +352,32 @@ def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) 
 
     level = [LEVEL] if folder.columns.fidelity else []
     names = [*(gene.column for gene in folder.columns.genes), *level]
-
-    def genes(row: Mapping[str, Any]) -> tuple[float, ...]:
-        return tuple(row[name] for name in names)
-
     cells: dict[tuple[float, ...], dict[str, Any]] = {}
     for number in {generation_of(name) for name in certificates}:
         for row in folder.read_generation(number, certificates.keys()):
-            cells[genes(row)] = certificate_cells(certificates[row["individual"]])
-    for number, table in folder.generation_tables():
-        designs = zip(*(table[name].to_pylist() for name in names), strict=True)
-        if not any(design in cells for design in designs):
+            cells[tuple(row[name] for name in names)] = certificate_cells(certificates[row["individual"]])
+    for path in files(folder.evals_folder):
+        if not _places(read_columns(path, [*names, "status"]), names, cells):
             continue
-        rows = table.to_pylist()
-        marked = [row | cells.get(genes(row), {}) if row["status"] == "ok" else row for row in rows]
-        if any(_verdict(one) != _verdict(row) for one, row in zip(marked, rows, strict=True)):
-            folder.write_generation(number, marked)
+        for number, table in by_generation(path, folder.whole_table("evals", path)):
+            found = _places(table, names, cells)
+            columns = {name: table[name].combine_chunks() for name in table.column_names}
+            for name, _ in CERTIFICATE:
+                values = table[name].to_pylist()
+                for place, cell in found.items():
+                    values[place] = cell[name]
+                columns[name] = pa.array(values, table.schema.field(name).type)
+            if any(not columns[name].equals(table[name].combine_chunks()) for name, _ in CERTIFICATE):
+                folder.write_columns("evals", number, columns)
 
 
-def _verdict(row: Mapping[str, Any]) -> list[Any]:
-    return [row[name] for name, _ in CERTIFICATE]
+def _places(
+    table: pa.Table, names: Sequence[str], cells: Mapping[tuple[float, ...], dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """Return the rows that have a certified antenna's genes and are `ok`, each with its cells."""
+    designs = zip(*(table[name].to_pylist() for name in names), strict=True)
+    each = zip(designs, table["status"].to_pylist(), strict=True)
+    return {place: cells[design] for place, (design, status) in enumerate(each) if status == "ok" and design in cells}
 
 
 def certified(folder: RunFolder, best: str) -> Certificates:

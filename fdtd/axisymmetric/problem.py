@@ -59,6 +59,8 @@ class Problem:
 
     Attributes:
         initial: Start fields (batch, 6, nz, nr) in the order above, or None for zero. For tests of the update.
+        few: Whether few antennas are stepped at a time, as for a certificate. A device then takes the scheme that is
+            fast for these.
     """
 
     grid: AxisymmetricGrid
@@ -72,6 +74,7 @@ class Problem:
     field_map: FieldMap | None = None
     snapshots: Snapshots | None = None
     initial: np.ndarray | None = None
+    few: bool = False
 
     def __post_init__(self) -> None:
         if self.media.spans.cut_columns[self.grid.nr - self.radial_layer.cells :].any():

@@ -97,11 +97,16 @@ def _free(open_length: np.ndarray) -> np.ndarray:
 
 
 def pose(
-    layout: Layout, media: Media, field_map: FieldMap | None = None, snapshots: Snapshots | None = None
+    layout: Layout,
+    media: Media,
+    field_map: FieldMap | None = None,
+    snapshots: Snapshots | None = None,
+    *,
+    few: bool = False,
 ) -> tuple[Problem, tuple[GuideMode, ...]]:
     """Return the initial-value problem of a batch, and the mode that drives each antenna.
 
-    Where the feed is the same for the whole batch, the first antenna's shows it.
+    Where the feed is the same for the whole batch, the first antenna's shows it. `few` is as in `Problem`.
     """
     grid, plane = layout.grid, layout.source_plane
     modes = _feed_modes(layout, media)
@@ -130,6 +135,7 @@ def pose(
         contour=layout.contour,
         field_map=field_map,
         snapshots=snapshots,
+        few=few,
     )
     return problem, modes
 
@@ -178,6 +184,11 @@ class Keep:
     sweep: int = 0
     snapshots: Snapshots | None = None
     modes: tuple[ModePlane, ...] = ()
+
+    @property
+    def few(self) -> bool:
+        """Whether antennas are solved alone or as certificates: a search keeps neither losses nor fields."""
+        return self.losses or self.fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,13 +245,12 @@ def solve(
                 media, guides = media.of(places), guides and guides.chosen(places)
                 if media.batch == 0:
                     return []
-            problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots)
+            problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots, few=keep.few)
         marks.append(time.perf_counter())
         records = BACKENDS[backend](problem, precision, threads, hooks.watch)
         marks.append(time.perf_counter())
-        losses = keep.losses or keep.fields
         solved = solutions(
-            layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=losses, guides=guides
+            layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=keep.few, guides=guides
         )
         marks.append(time.perf_counter())
         if hooks.stages is not None:

@@ -107,6 +107,17 @@ def test_all_batches_of_a_study_go_one_way():
     assert choose(tilted, "float32", HOPPER)[0] == "wavefront"
 
 
+def test_few_antennas_take_a_scheme_that_spreads_each_over_the_device():
+    """Certificates: `wavefront` steps an antenna on one multiprocessor, and ten of them leave the others idle."""
+    lens = reference_problem((124, 210), 8, 1)
+    tilted = replace(lens, media=replace(lens.media, coupling=np.zeros((1, 210, 124))))
+    assert choose(lens, "float32", HOPPER)[0] == "wavefront"
+    assert choose(replace(lens, few=True), "float32", HOPPER)[0] == "resident"
+    assert choose(replace(tilted, few=True), "float32", HOPPER)[0] == "one_step"
+    wide = reference_problem((400, 300), 8, 1)
+    assert choose(replace(wide, few=True), "float32", HOPPER)[0] == "trapezoidal"
+
+
 def test_memory_grows_with_cells_and_record():
     small, large = (reference_problem(grid, 8, 1) for grid in ((128, 160), (128, 320)))
     assert antenna_bytes(large, "float32") > 1.9 * antenna_bytes(small, "float32")
@@ -122,7 +133,8 @@ def test_memory_of_two_buffers():
 
 
 def test_room_of_a_study():
-    found = capacity_of(plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), HOPPER, 100 * 10**9)
+    table = {**plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), "losses": False}
+    found = capacity_of(table, HOPPER, 100 * 10**9)
     assert found["scheme"] == "wavefront"
     assert found["wave"] == 132
     assert found["antennas"] % 132 == 0

@@ -80,7 +80,7 @@ def stepped(experiment: Experiment, plan: dict[str, Any], gene: float, *, losses
     design = experiment.design(decode(experiment.genes, [gene]))
     media = simulation.fill(solver.layout, scene_of(solver, experiment.kind, [design] * 3), np)
     box = simulation.field_map_of(solver.layout, media, simulation.Keep(losses=losses))
-    problem, _ = simulation.pose(solver.layout, media, box)
+    problem, _ = simulation.pose(solver.layout, media, box, few=losses)
     name = cuda.choose(problem, solver.precision, device.limits)[0]
     Batch(device, problem, cuda.SCHEMES[name](problem, solver.precision, device.limits), solver.precision, place=1)
 
