@@ -14,7 +14,7 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,10 +61,9 @@ def fill(scene: Scene, grid: Grid) -> Media:
     media = empty(grid)
     if any(block.material for block in scene.blocks):
         permittivity, conductivity = _means(scene.blocks, grid)
-        media.permittivity[...] = permittivity
-        media.conductivity[...] = conductivity
+        media = replace(media, permittivity=permittivity, conductivity=conductivity)
     tolerance = _TOLERANCE * min(float(grid.spacing(axis).min()) for axis in range(3))
-    for at, name in enumerate(_E):
+    for at, name in enumerate(_E if any(block.material is None for block in scene.blocks) else ()):
         places = [places_of(grid, name, axis) for axis in range(3)]
         metal = np.zeros(grid.shape, dtype=bool)
         for block in scene.blocks:
@@ -121,14 +120,13 @@ def plane_at(planes: np.ndarray, place: float) -> int | None:
 def _means(blocks: tuple[Block, ...], grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """Return mean permittivity and conductivity of all edges, (3, nz + 1, ny + 1, nx + 1) each.
 
-    The blocks are painted on a finer lattice whose planes are the planes, the cells' centres and the blocks' faces;
-    sums over it are exact. It ends one cell beyond the blocks: the rest is air.
+    The ends of blocks divide each axis into segments, and the lattice into boxes of one medium. A cell's mean along an
+    axis is that of the segments by their shares in it. Most cells lie within one segment: means are computed once for
+    cells with equal shares, and the values of a medium alone are exact.
     """
     solid = [block for block in blocks if block.material is not None]  # metal needs no permittivity
-    near = [_around(grid.planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]
-    planes = [grid.planes[axis][near[axis]] for axis in range(3)]
-    fine = [_finer(planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]
-    middles = [(one[1:] + one[:-1]) / 2 for one in fine]
+    cuts = [_segments(grid.planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]
+    middles = [(one[1:] + one[:-1]) / 2 for one in cuts]
     permittivity = np.ones([len(middle) for middle in middles[::-1]])
     conductivity = np.zeros_like(permittivity)
     for block in solid:
@@ -136,40 +134,42 @@ def _means(blocks: tuple[Block, ...], grid: Grid) -> tuple[np.ndarray, np.ndarra
         at = _inside(block, middles, 0.0)
         permittivity[at] = block.material.permittivity
         conductivity[at] = block.material.conductivity
+    shares = [[_shares(grid.planes[axis], cuts[axis], half=half) for half in (False, True)] for axis in range(3)]
     found = np.ones((3, *grid.shape)), np.zeros((3, *grid.shape))
     for along in range(3):
-        own = [slice(one.start, one.stop - (axis == along)) for axis, one in enumerate(near)]
+        distinct, cells = zip(*(shares[axis][axis == along] for axis in range(3)), strict=True)
         for which, values in enumerate((permittivity, conductivity)):
             mean = values
             for axis in sorted(range(3), key=lambda one: one == along):  # along the edge last
                 if axis == along and which == 0:
-                    mean = 1 / _mean(1 / mean, fine[axis], planes[axis], axis, half=True)
+                    mean = 1 / _mixed(1 / mean, distinct[axis], axis)
                 else:
-                    mean = _mean(mean, fine[axis], planes[axis], axis, half=axis == along)
-            found[which][along][own[2], own[1], own[0]] = mean
+                    mean = _mixed(mean, distinct[axis], axis)
+            own = tuple(slice(len(one)) for one in cells[::-1])  # padding along the edge stays air
+            z, y, x = cells[::-1]
+            found[which][along][own] = mean.take(z, 0).take(y, 1).take(x, 2)
     return found
 
 
-def _around(planes: np.ndarray, intervals: list[tuple[float, float]]) -> slice:
-    """Return the planes from one cell before to one cell after all intervals, at least two planes."""
-    first = int(np.searchsorted(planes, min(low for low, _ in intervals), side="right")) - 2
-    last = int(np.searchsorted(planes, max(high for _, high in intervals))) + 1
-    return slice(max(first, 0), min(last, len(planes) - 1) + 1)
-
-
-def _finer(planes: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarray:
-    """Return planes, middles and the ends of the intervals that lie between them, sorted, without slivers."""
+def _segments(planes: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarray:
+    """Return the lattice's ends and the ends of the intervals between them, m, sorted, each once."""
     ends = np.array([end for interval in intervals for end in interval])
-    ends = ends[(ends > planes[0]) & (ends < planes[-1])]
-    every = np.sort(np.concatenate([planes, (planes[1:] + planes[:-1]) / 2, ends]))
-    return every[np.concatenate([[True], np.diff(every) > 0])]
+    return np.unique([planes[0], *ends[(ends > planes[0]) & (ends < planes[-1])], planes[-1]])
 
 
-def _mean(values: np.ndarray, fine: np.ndarray, planes: np.ndarray, axis: int, *, half: bool) -> np.ndarray:
-    """Mean along one axis over primal cells (`half`) or over dual cells (halved at the ends)."""
-    at = 2 - axis
+def _shares(planes: np.ndarray, cuts: np.ndarray, *, half: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct shares of segments in cells, (distinct, segments), and which are each cell's, (cells,).
+
+    Cells are the primal ones (`half`) or the dual ones, halved at the ends.
+    """
     bounds = planes if half else np.concatenate([planes[:1], (planes[1:] + planes[:-1]) / 2, planes[-1:]])
-    starts = np.searchsorted(fine, bounds)
-    weighted = values * np.expand_dims(np.diff(fine), tuple(other for other in range(3) if other != at))
-    sums = np.add.reduceat(weighted, starts[:-1], axis=at)
-    return sums / np.expand_dims(np.diff(bounds), tuple(other for other in range(3) if other != at))
+    low, high = np.maximum(bounds[:-1, None], cuts[:-1]), np.minimum(bounds[1:, None], cuts[1:])
+    distinct, which = np.unique(np.maximum(high - low, 0.0) / np.diff(bounds)[:, None], axis=0, return_inverse=True)
+    return distinct, which.reshape(-1)
+
+
+def _mixed(values: np.ndarray, shares: np.ndarray, axis: int) -> np.ndarray:
+    """Mean along one axis of boxes, (z, y, x), by the shares of its segments."""
+    boxes = np.moveaxis(values, 2 - axis, 0)
+    mean = sum(share[:, None, None] * box for share, box in zip(shares.T, boxes, strict=True))
+    return np.moveaxis(np.asarray(mean), 0, 2 - axis)

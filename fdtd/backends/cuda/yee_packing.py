@@ -195,14 +195,14 @@ def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[st
     """Return sources, waveform, probes, weights and spans."""
     source, probe = problem.source, problem.probe
     none = np.zeros(0, np.int32)
-    sources = none if source is None else _flat(source.points, shape)
+    sources = none if source is None else _flat(source.points.T, shape)
     if len(np.unique(sources)) < len(sources):
         raise Unsuitable("an edge is driven twice; add up its gains")
     return {
         "sources": sources,
         "gains": none.astype(real) if source is None else source.gains.astype(real),
         "waveform": none.astype(real) if source is None else source.waveform.astype(real),
-        "probes": none if probe is None else _flat(probe.points, shape),
+        "probes": none if probe is None else _flat(probe.points.T, shape),
         "weights": none.astype(float) if probe is None else probe.weights.astype(float).ravel(),
         "spans": none if probe is None else _spans(probe.weights),
     }
@@ -214,10 +214,10 @@ def _spans(weights: np.ndarray) -> np.ndarray:
     return np.array([(at[0], at[-1] + 1) if len(at) else (0, 0) for at in some], np.int32).ravel()
 
 
-def _flat(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.array(np.ravel_multi_index(tuple(points.T), shape), np.int32)
+def _flat(points: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(np.ravel_multi_index(tuple(points), shape), np.int32)
 
 
 def _places(state: np.ndarray, grid: Grid, shape: tuple[int, ...]) -> np.ndarray:
     """Return places in the stored fields of flat indices into the state."""
-    return _flat(np.stack(np.unravel_index(state, (6, *grid.shape)), axis=-1), shape)
+    return _flat(np.unravel_index(state, (6, *grid.shape)), shape)
