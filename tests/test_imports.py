@@ -32,7 +32,8 @@ RANKS = {
         ("stencils",),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
-        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors", "yee.media", "yee.layers"),
+        ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
+        ("yee.media", "yee.layers", "yee.stairs"),
         ("axisymmetric.rim_media",),
         (
             "axisymmetric.rims",

@@ -80,10 +80,11 @@ class HuygensBox:
                     continue
                 for patch, flat in _face(grid, box, axis, side, size):
                     if hole is not None and (axis, side) == (2, 0):
-                        (left, right), (front, back) = hole  # E on the walls is zero, so the ends may count as inside
-                        patch.weights[
-                            left - box[0][0] : right - box[0][0] + 1, front - box[1][0] : back - box[1][0] + 1
-                        ] = 0
+                        inner = [  # E on the walls is zero; half a cell beyond the second one it is outside
+                            slice(low - box[along][0], high - box[along][0] + (along != patch.j[0]))
+                            for along, (low, high) in enumerate(hole)
+                        ]
+                        patch.weights[tuple(inner)] = 0
                     self._patches.append(patch)
                     parts += flat
                     size += sum(len(one) for one in flat)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fdtd.yee.grid import FACES, Grid
     from fdtd.yee.mesh import layout
     from fdtd.yee.microstrip import LinePort
-    from fdtd.yee.scene import Block, Dielectric, GuidePort, LumpedPort, Scene, Sheet
+    from fdtd.yee.scene import Block, Dielectric, GuidePort, LumpedPort, Scene, Sheet, Tube
     from fdtd.yee.simulation import Hooks, Solution, Stepper, solve, solve_batch
 
 _HOMES = {
@@ -34,14 +34,14 @@ _HOMES = {
     "grid": ("FACES", "Grid"),
     "mesh": ("layout",),
     "microstrip": ("LinePort",),
-    "scene": ("Block", "Dielectric", "GuidePort", "LumpedPort", "Scene", "Sheet"),
+    "scene": ("Block", "Dielectric", "GuidePort", "LumpedPort", "Scene", "Sheet", "Tube"),
     "simulation": ("Hooks", "Solution", "Stepper", "solve", "solve_batch"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "FACES", "Block", "CircuitSolution", "Dielectric", "Grid", "GuidePort", "Hooks", "LinePort", "LumpedPort", "Scene",
-    "Sheet", "Solution", "Stepper", "layout", "solve", "solve_batch", "solve_circuit",
+    "Sheet", "Solution", "Stepper", "Tube", "layout", "solve", "solve_batch", "solve_circuit",
 ]  # fmt: skip
 
 

@@ -4,6 +4,8 @@ An edge sees the mean permittivity over the cell of the dual lattice around it: 
 parallel to an interface are continuous), harmonic along it (there the displacement is). Interfaces parallel to the axes
 then keep the second order wherever they fall.
 
+A tube's walls are the faces between cells inside and cells outside: closed wherever they run.
+
 Metal is on an edge whose middle lies in a block of metal or on a sheet. A sheet reaches beyond its outermost lattice
 line by about a third of a cell, since fields at its edge are singular; `fdtd.yee.mesh` places the lines accordingly.
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import Grid, half_node
-from fdtd.yee.scene import Block, Scene, Sheet
+from fdtd.yee.scene import Block, Scene, Sheet, Tube
 
 _TOLERANCE = 1e-6  # of the smallest cell: places that are equal
 _E = ("e_x", "e_y", "e_z")
@@ -72,6 +74,8 @@ def fill(scene: Scene, grid: Grid) -> Media:
         media.metal[at] |= metal
     for sheet in scene.sheets:
         _put_sheet(sheet, grid, media.metal, tolerance)
+    for tube in scene.tubes:
+        _put_tube(tube, grid, media.metal, tolerance)
     return media
 
 
@@ -115,6 +119,53 @@ def plane_at(planes: np.ndarray, place: float) -> int | None:
     index = int(np.abs(planes - place).argmin())
     cell = float(np.diff(planes).min())
     return index if abs(planes[index] - place) <= 1e-3 * cell else None
+
+
+def _put_tube(tube: Tube, grid: Grid, metal: np.ndarray, tolerance: float) -> None:
+    """Put metal on the faces between the cells in a tube and those around it, and on the edges of cells in its walls.
+
+    A cell is where its centre is, so a slanted wall is a staircase whose mean place is the wall's own.
+    """
+    x, y, z = ((planes[1:] + planes[:-1]) / 2 for planes in grid.planes)
+    slabs = np.flatnonzero((z > tube.z[0]) & (z < tube.z[-1]))
+    if not len(slabs):
+        return
+    z = z[slabs][:, None, None]
+    wide, high = tube.half_width(0, z) + tolerance, tube.half_width(1, z) + tolerance
+    away = np.abs(x) - wide, np.abs(y)[:, None] - high  # m, beyond the inner walls
+    inside = (away[0] < 0) & (away[1] < 0)
+    solid = (away[0] < tube.wall) & (away[1] < tube.wall) & ~inside
+    first, last = int(slabs[0]), int(slabs[-1]) + 1
+    for axis in range(3):
+        at = 2 - axis
+        changes = np.diff(inside, axis=at)  # between each cell and the next one along the axis
+        low = [first, 0, 0]
+        low[at] += 1
+        _close_faces(metal[:, : last + 1], changes, axis, low)
+        for side in (0, 1):
+            low = [first, 0, 0]
+            low[at] += side
+            _close_faces(metal[:, : last + 1], solid, axis, low)
+
+
+def _close_faces(metal: np.ndarray, faces: np.ndarray, axis: int, low: list[int]) -> None:
+    """Put metal on the four edges of faces across an axis.
+
+    Args:
+        metal: Of the edges, (3, nz + 1, ny + 1, nx + 1).
+        faces: Which faces, [k, j, i].
+        axis: Normal of the faces.
+        low: Indices [k, j, i] of the first face.
+    """
+    for along in range(3):
+        if along == axis:
+            continue
+        across = 3 - axis - along
+        for side in (0, 1):
+            start = list(low)
+            start[2 - across] += side
+            k, j, i = (slice(one, one + count) for one, count in zip(start, faces.shape, strict=True))
+            metal[along, k, j, i] |= faces
 
 
 def _means(blocks: tuple[Block, ...], grid: Grid) -> tuple[np.ndarray, np.ndarray]:

@@ -21,20 +21,26 @@ from scipy.constants import speed_of_light
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded
-from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Sheet
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Sheet, Tube
+from fdtd.yee.stairs import Pair, stairs
 
 _INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
 _GROWTH = 1.3  # largest ratio of neighbouring cells, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
 _THICKNESS = 4  # cells between two planes of metal or dielectric
 _CLEAR = 2  # cells between the Huygens box and the layers
+_BEHIND = 3  # cells between the Huygens box and the source of a guide
+_ACROSS = 4  # cells across a guide, at least
+_ROOM = 0.7  # of a cell, from other lines to those that need not be there
+_FINEST = 8  # times as many cells along a guide as asked for, to find even ones
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Wishes:
     """What `layout` is asked for, lengths in m: cells at edges, wavelength at the highest frequency, margin.
 
-    `between` is how many cells of an edge there are between two edges, at least.
+    `between` is how many cells of an edge there are between two edges, at least; `stairs` are neighbouring planes along
+    x, y and z at slanted walls.
     """
 
     cell: float
@@ -42,6 +48,7 @@ class _Wishes:
     cells_per_wavelength: float
     margin: float
     between: float
+    stairs: tuple[list[Pair], list[Pair], list[Pair]]
 
     def spans(self, scene: Scene, axis: int) -> list[Span]:
         """Largest cells in the dielectrics and in air."""
@@ -51,6 +58,12 @@ class _Wishes:
                 low, high = getattr(block, "xyz"[axis])
                 cell = found[0].cell / math.sqrt(block.material.permittivity)
                 found.append(Span(low=low, high=high, cell=cell))
+        for tube in scene.tubes:
+            low, high = _ends_of_tube(tube, axis)
+            found.append(Span(low=low, high=high, cell=self.cell))
+        if isinstance(scene.port, GuidePort) and axis < 2:
+            low, high = getattr(scene.port, "xy"[axis])
+            found.append(Span(low=low, high=high, cell=(high - low) / _ACROSS))
         return found
 
 
@@ -66,35 +79,40 @@ def layout(
 ) -> Grid:
     """Return a lattice for a scene.
 
-    On a closed face the lattice ends where the scene does. On an open one a margin and the absorbing layers follow.
+    On a closed face the lattice ends where the scene does, and cuts tubes along the axis. On an open one a margin and
+    the absorbing layers follow. Where the port is in a guide, the layers of z- follow five cells behind its source, and
+    cells are even from there to the second plane of the port. Slanted walls of tubes get lines, see
+    `fdtd.yee.stairs`.
 
     Args:
         scene: What stands in space.
         frequencies: Hz; the highest one decides the cells, the lowest one the margin.
         cells_per_wavelength: Cells a wavelength, at least, in each medium.
-        cell: Cells across the edges of sheets, m; default is half the thinnest dielectric, and at most the cells of the
-            densest one.
+        cell: Cells across the edges of sheets, and largest cells within the extent of tubes, m; default is half the
+            thinnest dielectric, and at most the cells of the densest one.
         margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency.
         layers: Cells of the absorbing layers.
         between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
 
     Raises:
-        ConfigError: The scene is empty or has a port in a guide, or edges stand too close together for the cell.
+        ConfigError: The scene is empty, edges stand too close together for the cell, or source and planes of a port
+            in a guide do not fit even cells.
     """
-    if isinstance(scene.port, GuidePort):
-        raise ConfigError("scene.port is a GuidePort, for which no lattice is laid out; make a Grid with its planes")
     low, high = float(np.min(frequencies)), float(np.max(frequencies))
     if not 0 < low <= high:
         raise ConfigError(f"frequencies = {low:g} to {high:g} Hz are not allowed (need > 0)")
     if not cells_per_wavelength >= 8:
         raise ConfigError(f"cells_per_wavelength = {cells_per_wavelength} is too coarse (needs >= 8); raise it")
     wavelength = speed_of_light / high
+    cell = cell or _edge_cell(scene, wavelength / cells_per_wavelength)
+    steps = [stairs(tube, min(cell, wavelength / cells_per_wavelength)) for tube in scene.tubes]
     wishes = _Wishes(
-        cell=cell or _edge_cell(scene, wavelength / cells_per_wavelength),
+        cell=cell,
         wavelength=wavelength,
         cells_per_wavelength=cells_per_wavelength,
         margin=speed_of_light / low / 5 if margin is None else margin,
         between=between,
+        stairs=tuple([pair for one in steps for pair in one[axis]] for axis in range(3)),  # type: ignore[arg-type]
     )
     planes = [_flat(scene, 0, wishes), _flat(scene, 1, wishes), _upright(scene, wishes)]
     counts = tuple(layers if face in scene.open_faces else 0 for face in FACES)
@@ -123,9 +141,11 @@ def check_inside(scene: Scene, grid: Grid) -> None:
     """
     box = huygens_box(grid)
     for axis, name in enumerate("xyz"):
-        ends = [end for thing in (*scene.blocks, *scene.sheets) for end in _pair(getattr(thing, name))]
+        every = [end for thing in (*scene.blocks, *scene.sheets) for end in _pair(getattr(thing, name))]
+        every += [end for tube in scene.tubes for end in _ends_of_tube(tube, axis)]
         for side, cells in enumerate(grid.layers[2 * axis : 2 * axis + 2]):
             limit = float(grid.planes[axis][box[axis][side]])
+            ends = every
             if axis == 2 and side == 0 and isinstance(scene.port, GuidePort):
                 ends = [block.z[0] for block in scene.blocks if block.material] + [one.z for one in scene.sheets]
             reach = (max if side else min)(ends, default=limit)
@@ -138,6 +158,14 @@ def check_inside(scene: Scene, grid: Grid) -> None:
 
 def _pair(value: float | tuple[float, float]) -> tuple[float, float]:
     return value if isinstance(value, tuple) else (value, value)
+
+
+def _ends_of_tube(tube: Tube, axis: int) -> tuple[float, float]:
+    """Lowest and highest place of a tube along an axis, its walls included, m."""
+    if axis == 2:
+        return tube.z[0], tube.z[-1]
+    reach = max((tube.x, tube.y)[axis]) + tube.wall
+    return -reach, reach
 
 
 def _edge_cell(scene: Scene, cell: float) -> float:
@@ -163,8 +191,15 @@ def _ends(scene: Scene, axis: int) -> list[float]:
     for thing in (*scene.blocks, *scene.sheets):
         value = getattr(thing, name)
         found += value if isinstance(value, tuple) else (value,)
+    for tube in scene.tubes:
+        closed = [f"{name}{side}" not in scene.open_faces and axis < 2 for side in "-+"]  # planes of symmetry
+        found += [0.0 if wall else end for wall, end in zip(closed, _ends_of_tube(tube, axis), strict=True)]
+    if axis == 2:
+        found += [place for tube in scene.tubes for place in tube.z]
     if isinstance(scene.port, LumpedPort):
         found += scene.port.span(name)
+    if isinstance(scene.port, GuidePort) and axis < 2:
+        found += getattr(scene.port, name)
     found = [one for one in found if math.isfinite(one)]
     if not found:
         raise ConfigError(f"the scene has no end along {name}; give a block, sheet or port one")
@@ -185,7 +220,14 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
     Where everything is in one plane the cells next to it are those of its edges.
     """
     low, high = _bounds(scene, 2, wishes)
-    flats = _distinct([low, high, *_ends(scene, 2)], 1e-3 * wishes.cell)
+    spans, ends = _spans_upright(scene, wishes), [low, high, *_ends(scene, 2)]
+    if isinstance(scene.port, GuidePort):
+        return _from_guide(scene.port, ends, spans, wishes.stairs[2])
+    return _through(ends, spans, wishes.stairs[2], 1e-3 * wishes.cell)
+
+
+def _spans_upright(scene: Scene, wishes: _Wishes) -> list[Span]:
+    """Return the largest cells along z."""
     spans = wishes.spans(scene, 2)
     inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
     faces = _faces(scene)
@@ -194,7 +236,38 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
         spans.append(Span(low=below, high=above, cell=(above - below) / count))
     if len(inner) == 1:
         spans.append(Span(low=inner[0] - wishes.cell, high=inner[0] + wishes.cell, cell=wishes.cell))
-    return graded(flats, spans, _GROWTH)
+    return spans
+
+
+def _through(places: list[float], spans: list[Span], whole: list[Pair], same: float) -> np.ndarray:
+    """Return planes through places, m, those closer than `same` taken as one; pairs of `whole` stay one cell."""
+    anchors = np.array(_distinct([*places, *(end for pair in whole for end in pair)], same))
+    kept = {tuple(float(anchors[np.abs(anchors - end).argmin()]) for end in pair) for pair in whole}
+    return graded(anchors.tolist(), spans, _GROWTH, tuple(sorted(kept)))  # type: ignore[arg-type]
+
+
+def _from_guide(port: GuidePort, ends: list[float], spans: list[Span], whole: list[Pair]) -> np.ndarray:
+    """Return planes along z: even ones from behind the port's source to its second plane, then up to the last end.
+
+    Raises:
+        ConfigError: No even cells have planes on the port's three, or the cells beyond would be much smaller.
+    """
+    (near, far), lead = port.planes, port.planes[0] - port.source
+    largest = min(span.cell for span in spans if span.low < far and span.high > port.source)
+    fewest = math.ceil((far - near) / largest - 1e-6)
+    for count in range(fewest, _FINEST * fewest + 1):
+        cell = (far - near) / count
+        if abs(lead / cell - round(lead / cell)) > 1e-6:
+            continue
+        beyond = [far, *(end for end in ends if end > far)]
+        above = _through(beyond, [*spans, Span(low=-math.inf, high=far, cell=cell)], whole, 1e-3 * cell)
+        if above[1] - above[0] > cell / _GROWTH:
+            behind = round(lead / cell) + count + _BEHIND + _CLEAR
+            return np.concatenate([far - cell * np.arange(behind, 0, -1), above])
+    raise ConfigError(
+        f"port.source = {port.source:g} m and port.planes = ({near:g}, {far:g}) m are on no even cells of at most "
+        f"{largest:g} m; make the distances a ratio of small whole numbers, and keep other ends away from the planes"
+    )
 
 
 def _faces(scene: Scene) -> set[float]:
@@ -211,11 +284,14 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
     if isinstance(scene.port, LumpedPort) and scene.port.axis == name:
         faces += scene.port.span(name)  # the port ends on the metal's last line
+    if isinstance(scene.port, GuidePort):
+        faces += getattr(scene.port, name)
     faces = [one for one in faces if low < one < high]
     hard = _distinct([low, high, *faces], 1e-3 * wishes.cell)
     edges = [edge for edge in _edges(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
     edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
-    pairs, anchors = [], list(hard)
+    pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
+    anchors = _distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
     places = sorted([*hard, *(place for place, _ in edges)])
     for place, side in edges:
         gap = min(abs(place - other) for other in places if other != place)
@@ -237,6 +313,10 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
     drawn = [block for block in scene.blocks if block.material is not None and block.lines]
     soft = [end for block in drawn for end in getattr(block, name)]
+    for tube in scene.tubes:
+        insides = (tube.x, tube.y)[axis]
+        rim = insides[-1] + tube.wall
+        soft += [side * half for half in (*insides, rim) for side in (-1, 1)]
     if isinstance(scene.port, LumpedPort):
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
@@ -244,9 +324,9 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in soft:  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
-        if low < place < high and near > 0.7 * wishes.cell:
+        if low < place < high and near > _ROOM * wishes.cell:
             anchors.append(place)
-    return graded(_distinct(anchors, 1e-9 * wishes.cell), spans, _GROWTH, tuple(pairs))
+    return _through(anchors, spans, pairs, 1e-9 * wishes.cell)
 
 
 def _edges(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:

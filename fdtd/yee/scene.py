@@ -1,14 +1,18 @@
-"""What stands in space: dielectric and metal blocks, metal sheets, a port. Lengths in m."""
+"""What stands in space: dielectric and metal blocks, metal sheets and tubes, a port. Lengths in m."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES
 
 Interval = tuple[float, float]
+_FAR = 1e6  # m, in place of infinity
 
 
 def _check_interval(name: str, interval: Interval, *, empty: bool = False) -> None:
@@ -80,6 +84,45 @@ class Sheet:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tube:
+    """A tube of perfect metal about the z axis with a rectangular section, open at both ends: a guide, a horn.
+
+    Its walls run straight from each section to the next. On a lattice they are staircases of the faces between cells,
+    see `fdtd.yee.media`. A tube comes through the lattice's face z- where it ends beyond it.
+
+    Attributes:
+        z: Places of the sections, m, increasing, (sections,); the first may be minus infinity.
+        x: Half the inside width along x in each, m, (sections,).
+        y: The same along y.
+        wall: Thickness of the walls along x and y, m; 0 for sheets.
+    """
+
+    z: tuple[float, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    wall: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not len(self.z) == len(self.x) == len(self.y) >= 2:
+            raise ConfigError(
+                f"tube has {len(self.z)} places z, {len(self.x)} x and {len(self.y)} y (needs as many, at least 2)"
+            )
+        if not all(low < high for low, high in pairwise(self.z)):
+            raise ConfigError(f"tube.z = {self.z} m does not increase; sort the sections")
+        for name in "xy":
+            if not min(getattr(self, name)) > 0:
+                raise ConfigError(f"tube.{name} = {min(getattr(self, name)):g} m is not allowed (needs > 0)")
+        if math.isinf(self.z[0]) and (self.x[0] != self.x[1] or self.y[0] != self.y[1]):
+            raise ConfigError("a tube from z = -inf has another section at its second place; make them equal")
+        if not self.wall >= 0:
+            raise ConfigError(f"tube.wall = {self.wall:g} m is not allowed (needs >= 0)")
+
+    def half_width(self, axis: int, places: np.ndarray) -> np.ndarray:
+        """Return half the inside width along an axis (0, 1 for x, y) at places z, m, same shape."""
+        return np.interp(places, np.maximum(self.z, -_FAR), (self.x, self.y)[axis])
+
+
+@dataclass(frozen=True, kw_only=True)
 class LumpedPort:
     """A voltage source with an internal resistance between two conductors, one beyond the other along an axis.
 
@@ -126,11 +169,12 @@ class GuidePort:
     The guide is metal of the scene that comes through the face z-, which is open, and ends in its absorbing layer.
 
     Attributes:
-        x: The broad side: its two walls. One may be a magnetic wall of the lattice, which halves the guide.
-        y: The narrow side, along E. One or both may be walls of the lattice.
+        x: Walls along x. One of the broad side may be a magnetic wall of the lattice, which halves the guide.
+        y: Walls along y. One or both of the narrow side, along E, may be walls of the lattice.
         source: Plane z of the current, a plane of the lattice.
         planes: Two planes z of the lattice beyond the source, about a quarter of a guide's wavelength apart.
         reference: z to which S11 is referred; it need not be a plane of the lattice.
+        field: Axis of E, "y" or "x"; the broad side is along the other.
     """
 
     x: tuple[float, float]
@@ -138,8 +182,11 @@ class GuidePort:
     source: float
     planes: tuple[float, float]
     reference: float
+    field: str = "y"
 
     def __post_init__(self) -> None:
+        if self.field not in ("x", "y"):
+            raise ConfigError(f"port.field = {self.field!r} is not allowed (use x or y)")
         for name in "xy":
             low, high = getattr(self, name)
             if not high > low:
@@ -158,6 +205,7 @@ class Scene:
     Attributes:
         blocks: Later ones count.
         sheets: Metal rectangles; those that touch are one piece.
+        tubes: Metal tubes.
         port: Feed; None for problems without one.
         open_faces: Faces with an absorbing layer; the others are walls.
         magnetic_faces: Walls that are perfect magnetic conductors: symmetry planes with no normal E. All other walls
@@ -169,6 +217,7 @@ class Scene:
     port: LumpedPort | GuidePort | None = None
     open_faces: tuple[str, ...] = FACES
     magnetic_faces: tuple[str, ...] = ()
+    tubes: tuple[Tube, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("open_faces", "magnetic_faces"):

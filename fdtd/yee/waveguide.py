@@ -1,7 +1,7 @@
 """Ports in a rectangular guide: a TE10 wave from an impressed current, and S11 from its amplitudes at two planes.
 
-The guide runs along z, with the field along y, and what it feeds lies towards +z. The current stands in one plane of E
-and has the profile of the mode on the lattice, so it excites no other mode; it radiates towards both ends, and an
+The guide runs along z, with the field along y or x, and what it feeds lies towards +z. The current stands in one plane
+of E and has the profile of the mode on the lattice, so it excites no other mode; it radiates towards both ends, and an
 absorbing layer has to stand behind it. The field at two planes in front of it is projected on the profile, in which all
 other modes of the guide drop out exactly. In between, the lattice carries A exp(-jBz) + R exp(+jBz) with
 
@@ -41,8 +41,8 @@ class GuideMode:
 
     Attributes:
         port: The port.
-        points: E_y in the plane of the source, and in the two planes, (component, k, j, i), (3, points, 4).
-        profile: E_y of the mode at the points of one plane, largest value about 1, (points,).
+        points: E in the plane of the source, and in the two planes, (component, k, j, i), (3, points, 4).
+        profile: E of the mode at the points of one plane, largest value about 1, (points,).
         weights: Of the projection on the mode: their product with `profile` is 1, (points,).
         eigenvalue: K^2, 1/m^2.
         cell: Along z, m.
@@ -116,7 +116,7 @@ class GuideMode:
         return replace(problem, source=source, probe=Probe(points=self.points[1:].reshape(-1, 4), weights=weights))
 
     def waves(self, sums: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-        """Return the amplitudes of E_y that run towards +z and -z at the reference plane, complex, (2, F), V/m s.
+        """Return the amplitudes of E that run towards +z and -z at the reference plane, complex, (2, F), V/m s.
 
         Args:
             sums: Of the probe after every step, (steps, 2).
@@ -211,19 +211,24 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
             f"cells along z between port.source and port.planes are {steps.min():g} to {steps.max():g} m; make them "
             "even there, as the port needs"
         )
-    inner, values, eigenvalue = _profile(grid, x)
-    rows = np.arange(y[0], y[1])
+    along = "xy".index(port.field)
+    broad = 1 - along
+    sides = (x, y)
+    inner, values, eigenvalue = _profile(grid, broad, sides[broad])
+    rows = np.arange(*sides[along])
+    j, i = (one.ravel() for one in np.meshgrid(*((rows, inner) if along else (inner, rows)), indexing="ij"))
     for k in levels:
-        _check_walls(grid, media.metal, k, x, y)
-        filled = media.permittivity[1, k][np.ix_(rows, inner)] != 1
-        lossy = media.conductivity[1, k][np.ix_(rows, inner)] != 0
-        if (media.metal[1, k][np.ix_(rows, inner)] | filled | lossy).any():
+        _check_walls(grid, media.metal, k, sides, along)
+        filled = media.permittivity[along, k, j, i] != 1
+        lossy = media.conductivity[along, k, j, i] != 0
+        if (media.metal[along, k, j, i] | filled | lossy).any():
             raise ConfigError(f"the guide is not empty at z = {grid.z[k]:g} m; move port.source or port.planes")
-    j, i = (one.ravel() for one in np.meshgrid(rows, inner, indexing="ij"))
-    points = np.stack([np.stack([np.ones_like(i), np.full_like(i, k), j, i], axis=1) for k in levels])
-    profile = np.tile(values, len(rows))
-    weights = profile * grid.dual(0)[i] * grid.spacing(1)[j]
-    doubled = 2 if _is_magnetic(grid, 0, x) else 1
+    points = np.stack([np.stack([np.full_like(i, along), np.full_like(i, k), j, i], axis=1) for k in levels])
+    profile = np.tile(values, len(rows)) if along else np.repeat(values, len(rows))
+    across, down = (i, j) if along else (j, i)
+    weights = profile * grid.dual(broad)[across] * grid.spacing(along)[down]
+    doubled = 2 if _is_magnetic(grid, broad, sides[broad]) else 1
+    width, height = (float(np.ptp(getattr(port, "xy"[axis]))) for axis in (broad, along))
     return GuideMode(
         port=port,
         points=points,
@@ -232,8 +237,8 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
         eigenvalue=eigenvalue,
         cell=float(steps.mean()),
         dt=grid.dt,
-        width=doubled * (port.x[1] - port.x[0]),
-        height=port.y[1] - port.y[0],
+        width=doubled * width,
+        height=height,
         area=float(weights @ profile),
         hole=(x, y),
     )
@@ -256,13 +261,13 @@ def _ends(grid: Grid, axis: int) -> tuple[tuple[str, int], tuple[str, int]]:
     return ("-", 0), ("+", grid.counts[axis])
 
 
-def _profile(grid: Grid, sides: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the columns where the mode is not zero, its E_y there, and K^2: the lowest of -d2/dx2 on the lattice."""
-    magnetic = [f"x{side}" in grid.magnetic and at in sides for side, at in _ends(grid, 0)]
+def _profile(grid: Grid, axis: int, sides: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return where along the broad side the mode is not zero, its E there, and K^2: the lowest of -d2/dx2."""
+    magnetic = [f"{'xy'[axis]}{side}" in grid.magnetic and at in sides for side, at in _ends(grid, axis)]
     inner = np.arange(sides[0] + (not magnetic[0]), sides[1] + magnetic[1])
-    dual = grid.dual(0)[inner]
-    inverse = np.zeros(grid.counts[0] + 2)
-    inverse[1:-1] = 1 / grid.spacing(0)  # entry i is of the cell in front of plane i
+    dual = grid.dual(axis)[inner]
+    inverse = np.zeros(grid.counts[axis] + 2)
+    inverse[1:-1] = 1 / grid.spacing(axis)  # entry i is of the cell in front of plane i
     before, after = inverse[inner], inverse[inner + 1]
     values, vectors = eigh_tridiagonal(
         (before + after) / dual, -after[:-1] / np.sqrt(dual[:-1] * dual[1:]), select="i", select_range=(0, 0)
@@ -271,12 +276,15 @@ def _profile(grid: Grid, sides: tuple[int, int]) -> tuple[np.ndarray, np.ndarray
     return inner, profile / profile[np.abs(profile).argmax()], float(values[0])
 
 
-def _check_walls(grid: Grid, metal: np.ndarray, k: int, x: tuple[int, int], y: tuple[int, int]) -> None:
-    """Check that each side of the guide is metal or a wall of the lattice that TE10 has."""
-    for axis, sides, across in ((0, x, y), (1, y, x)):
-        for at in sides:
-            wall = metal[1, k, across[0] : across[1], at] if axis == 0 else metal[0, k, at, across[0] : across[1]]
-            if not wall.all() and not (axis == 0 and _is_magnetic(grid, 0, (at, at))):
+def _check_walls(
+    grid: Grid, metal: np.ndarray, k: int, sides: tuple[tuple[int, int], tuple[int, int]], field: int
+) -> None:
+    """Check that each side of the guide is metal or a wall of the lattice that TE10 has; E is along axis `field`."""
+    for axis in (0, 1):
+        across = slice(*sides[1 - axis])
+        for at in sides[axis]:
+            wall = metal[1, k, across, at] if axis == 0 else metal[0, k, at, across]
+            if not wall.all() and not (axis != field and _is_magnetic(grid, axis, (at, at))):
                 name, place = "xy"[axis], grid.planes[axis][at]
                 raise ConfigError(
                     f"the guide has no wall at {name} = {place:g} m, z = {grid.z[k]:g} m; put metal on that plane"
