@@ -41,8 +41,8 @@ from antennaopt.store.run_folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "experiments/ten_thousand.toml"
-LATTICES = ("256x320", "124x210")
-"""Of the reference lens, and of the study."""
+LATTICES = ("256x320", "124x210", "115x192")
+"""Of the reference lens, and of the study with layers as thick as they are by default, and as its file asks."""
 
 KEPT = ("antenna.toml", "result.json", "certificates.json")
 SHOWN = ("directivity_dbi", "s11_db", "sidelobe_db")

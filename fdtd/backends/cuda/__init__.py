@@ -209,9 +209,9 @@ def paces_of(where: Device) -> Mapping[str, float]:
 
 
 FOR_FEW = ("resident", "trapezoidal", "one_step")
-"""Schemes for up to some ten antennas, the fastest first: each uses more than a multiprocessor an antenna. Ten lenses of
-124 x 210 cells on an H200: 13, 30 and 54 ms, `wavefront` 121 ms; with coupled nodes on 237 x 398 cells `one_step` 0.27 s,
-`wavefront` 1.81 s."""
+"""Schemes for some ten antennas, the fastest first: they use more than one multiprocessor an antenna. Ten lenses of
+124 x 210 cells on an H200 took 13, 30 and 54 ms, 121 by `wavefront`; with coupled nodes on 237 x 398 cells 0.27 s by
+`one_step`, 1.81 by `wavefront`."""
 
 
 def choose(
