@@ -24,6 +24,7 @@ from antennaopt.families import (
     patch,
     pixel_patch,
     profile_horn,
+    pyramidal_horn,
     reflector,
     ring_focus,
     shaped_lens,
@@ -65,7 +66,8 @@ FAMILIES: dict[str, Family] = {
 """Bodies of revolution."""
 
 SPATIAL: dict[str, Family] = {
-    module.FAMILY.name: module.FAMILY for module in (patch, pixel_patch, strip_dipole, dielectric_resonator)
+    module.FAMILY.name: module.FAMILY
+    for module in (patch, pixel_patch, strip_dipole, dielectric_resonator, pyramidal_horn)
 }
 """Antennas that are solved in three dimensions."""
 

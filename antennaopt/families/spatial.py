@@ -1,6 +1,6 @@
-"""Boards: antennas of metal sheets, dielectric slabs and a port, which are no bodies of revolution.
+"""Boards: antennas of metal sheets and tubes, dielectric slabs and a port, which are no bodies of revolution.
 
-Lengths are in m. The ground is in the plane z = 0, and the antenna radiates towards +z.
+Lengths are in m. A ground is in the plane z = 0, and the antenna radiates towards +z.
 """
 
 from __future__ import annotations
@@ -116,6 +116,46 @@ class Port:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tube:
+    """A tube of metal about the z axis with a rectangular section: a guide, a horn.
+
+    Attributes:
+        name: For drawings and files.
+        z: Places of its sections, increasing.
+        x: Half the inside width along x in each.
+        y: The same along y.
+        wall: Thickness of its walls along x and y.
+    """
+
+    name: str
+    z: tuple[float, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    wall: float
+
+    def walls(self, axis: int) -> tuple[tuple[tuple[float, float], ...], ...]:
+        """Return both walls in the section through the axis along x or y (0, 1): corners (across, z) of polygons."""
+        inside = list(zip((self.x, self.y)[axis], self.z, strict=True))
+        upper = (*inside, *((half + self.wall, z) for half, z in reversed(inside)))
+        return upper, tuple((-half, z) for half, z in upper)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guide:
+    """A TE10 wave, E along x, in an air-filled rectangular guide about the z axis that comes from below to z = 0.
+
+    Attributes:
+        width: Its broad side, along y.
+        height: Its narrow side, along x.
+        what: For drawings.
+    """
+
+    width: float
+    height: float
+    what: str = "TE10"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A length of a drawing.
 
@@ -139,12 +179,13 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """One antenna as sheets, slabs and a port.
+    """One antenna as sheets, slabs, tubes and a port.
 
     Attributes:
         sheets: Metal; one named `ground` is below all others.
         slabs: Dielectrics; later ones replace earlier ones.
         rods: Dielectric cylinders, which replace slabs.
+        tubes: Of metal.
         port: Where it is fed.
         measures: What a drawing gives the lengths of.
         gap: Name and width of the narrowest gap between metal edges; None without any.
@@ -152,8 +193,9 @@ class Board:
 
     sheets: tuple[Sheet, ...]
     slabs: tuple[Slab, ...]
-    port: Port
+    port: Port | Guide
     rods: tuple[Cylinder, ...] = ()
+    tubes: tuple[Tube, ...] = ()
     measures: tuple[Measure, ...] = ()
     gap: tuple[str, float] | None = None
 
@@ -167,8 +209,11 @@ class Board:
         """Ends of all of it along x, y and z."""
         faces = [one for sheet in self.sheets for one in sheet.rectangles] + [slab.face for slab in self.slabs]
         faces += [Rectangle(x=(-rod.radius, rod.radius), y=(-rod.radius, rod.radius)) for rod in self.rods]
-        heights = [sheet.z for sheet in self.sheets] + [end for one in (*self.slabs, *self.rods) for end in one.z]
-        heights.append(self.port.pin)
+        reaches = [[max(half) + tube.wall for half in (tube.x, tube.y)] for tube in self.tubes]
+        faces += [Rectangle(x=(-x, x), y=(-y, y)) for x, y in reaches]
+        heights = [sheet.z for sheet in self.sheets]
+        heights += [end for one in (*self.slabs, *self.rods, *self.tubes) for end in one.z]
+        heights.append(self.port.pin if isinstance(self.port, Port) else 0.0)
         spans = [[getattr(face, axis) for face in faces] for axis in ("x", "y")]
         x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in spans)
         return x, y, (min(heights), max(heights))

@@ -1,4 +1,4 @@
-"""Drawings of boards: top view with dimensions and section, as figures and as DXF; lengths in mm."""
+"""Drawings of boards and horns: top view with dimensions and section, as figures and as DXF; lengths in mm."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, Polygon
 from matplotlib.patches import Rectangle as Patch
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families.spatial import Board, Measure, Rectangle
+from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Tube
 from antennaopt.report.canvas import GREY, INK, METAL, METAL_EDGE, SECOND, new_figure
 from antennaopt.store.files import write_text
 from antennaopt.terminal import visible
@@ -52,14 +52,19 @@ def draw_top(axes: Axes, board: Board) -> None:
     for sheet in board.metal:
         for one in sheet.rectangles:
             _fill(axes, one, METAL, edge=METAL)
-    axes.plot(board.port.x * MM, board.port.y * MM, marker="o", ms=4.0, color=SECOND)
+    for tube in board.tubes:
+        for face, colour in zip(frames(tube), (METAL, "white", "white"), strict=True):
+            _fill(axes, face, colour)
+    if isinstance(board.port, Port):
+        axes.plot(board.port.x * MM, board.port.y * MM, marker="o", ms=4.0, color=SECOND)
     for one, at in placed(board):
         along = 0 if one.start[1] == one.stop[1] else 1
         ends = tuple((x * MM, y * MM) for x, y in (one.start, one.stop))
         draw_dimension(axes, ends, at, f"{one.value * MM:.4g} mm", along=along)
     left, right, bottom, top = _frame(board)
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
-    axes.set_title("top view; dot: port", fontsize=9, color=INK, loc="left")
+    port = "dot: port" if isinstance(board.port, Port) else f"port: {board.port.what} of the guide, E along x"
+    axes.set_title(f"top view; {port}", fontsize=9, color=INK, loc="left")
     axes.axis("off")
 
 
@@ -68,19 +73,27 @@ def draw_section(axes: Axes, board: Board) -> None:
     (low, high), _, (ground, top) = board.extent
     stretch = max(1.0, round(0.25 * (high - low) / (top - ground))) if top > ground else 1.0
     scale = MM * stretch
+    middle = board.port.y if isinstance(board.port, Port) else 0.0
     for slab in board.slabs:
         _fill(axes, Rectangle(x=slab.face.x, y=(slab.z[0] * stretch, slab.z[1] * stretch)), LAMINATE)
     for rod in board.rods:
         span = (rod.z[0] * stretch, rod.z[1] * stretch)
         _fill(axes, Rectangle(x=(-rod.radius, rod.radius), y=span), LAMINATE)
-    if board.port.pin:
+    for tube in board.tubes:
+        for wall in tube.walls(0):
+            corners = [(x * MM, z * scale) for x, z in wall]
+            axes.add_patch(Polygon(corners, facecolor=METAL, edgecolor=METAL_EDGE, linewidth=0.7))
+    if isinstance(board.port, Port) and board.port.pin:
         axes.plot([board.port.x * MM] * 2, [0.0, board.port.pin * scale], color=METAL_EDGE, lw=2.0)
     for sheet in board.sheets:
         for one in sheet.rectangles:
-            if one.y[0] <= board.port.y <= one.y[1]:
+            if one.y[0] <= middle <= one.y[1]:
                 axes.plot([end * MM for end in one.x], [sheet.z * scale] * 2, color=METAL_EDGE, lw=2.4)
-    ends = [(board.port.x + side * board.port.gap / 2) * MM for side in (-1, 1)]
-    axes.plot(ends, [end * scale for end in board.port.z], color=SECOND, lw=2.0)
+    if isinstance(board.port, Port):
+        ends = [(board.port.x + side * board.port.gap / 2) * MM for side in (-1, 1)]
+        axes.plot(ends, [end * scale for end in board.port.z], color=SECOND, lw=2.0)
+    else:  # the plane to which S11 is referred
+        axes.plot([side * board.port.height / 2 * MM for side in (-1, 1)], [0.0, 0.0], color=SECOND, lw=1.2, ls="--")
     wide = (high - low) * MM
     for one in board.measures:
         if one.section:
@@ -90,10 +103,18 @@ def draw_section(axes: Axes, board: Board) -> None:
     axes.set(xlim=(low * MM - 0.14 * wide, high * MM + 0.14 * wide), aspect="equal")
     axes.set_ylim(ground * scale - 0.1 * wide, top * scale + 0.1 * wide)
     drawn = f", heights {stretch:g} times" if stretch > 1 else ""
-    axes.set_title(
-        f"section y = {board.port.y * MM:.4g}{' mm' if board.port.y else ''}{drawn}", fontsize=9, color=INK, loc="left"
-    )
+    axes.set_title(f"section y = {middle * MM:.4g}{' mm' if middle else ''}{drawn}", fontsize=9, color=INK, loc="left")
     axes.axis("off")
+
+
+def frames(tube: Tube) -> tuple[Rectangle, Rectangle, Rectangle]:
+    """Return a tube from above: the outside of its last section, the inside of it, the inside of its first one."""
+    sizes = (
+        (tube.x[-1] + tube.wall, tube.y[-1] + tube.wall),
+        (tube.x[-1], tube.y[-1]),
+        (tube.x[0], tube.y[0]),
+    )
+    return tuple(Rectangle(x=(-x, x), y=(-y, y)) for x, y in sizes)  # type: ignore[return-value]
 
 
 def _fill(axes: Axes, face: Rectangle, colour: str, edge: str = METAL_EDGE) -> None:
@@ -207,13 +228,35 @@ def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
         drawing.layers.add(sheet.name, color=8).description = f"metal at z = {sheet.z * MM:.6g} mm"
         for ring, _ in outlines_of_sheet(sheet):
             space.add_lwpolyline(ring.tolist(), close=True, dxfattribs={"layer": sheet.name})
-    drawing.layers.add("port", color=1).description = f"{board.port.what}, {board.port.resistance:g} ohm"
-    space.add_point((board.port.x * MM, board.port.y * MM), dxfattribs={"layer": "port"})
+    for tube in board.tubes:
+        _add_tube(drawing, board, tube)
+    if isinstance(board.port, Port):
+        drawing.layers.add("port", color=1).description = f"{board.port.what}, {board.port.resistance:g} ohm"
+        space.add_point((board.port.x * MM, board.port.y * MM), dxfattribs={"layer": "port"})
     _add_dimensions(drawing, board, title)
     buffer = io.StringIO()
     drawing.write(buffer)
     write_text(path, buffer.getvalue())
     return path
+
+
+def _add_tube(drawing: Any, board: Board, tube: Tube) -> None:
+    """Add a tube from above, and to the right of it its sections y = 0 and x = 0, z upwards, each on its own layer."""
+    space = drawing.modelspace()
+    drawing.layers.add(tube.name, color=8).description = f"metal, walls of {tube.wall * MM:.6g} mm along x and y"
+    for face in frames(tube):
+        corners = [(x * MM, y * MM) for x, y in zip(np.repeat(face.x, 2), (*face.y, *face.y[::-1]), strict=True)]
+        space.add_lwpolyline(corners, close=True, dxfattribs={"layer": tube.name})
+    _, right, *_ = _frame(board)
+    for axis, name in enumerate(("e_plane", "h_plane")):
+        layer = f"{tube.name}_{name}"
+        drawing.layers.add(layer, color=(3, 4)[axis]).description = f"section {'yx'[axis]} = 0, z upwards"
+        reach = (max((tube.x, tube.y)[axis]) + tube.wall) * MM
+        right += reach + 3.0 * text_height(board)
+        for wall in tube.walls(axis):
+            corners = [(right + across * MM, z * MM) for across, z in wall]
+            space.add_lwpolyline(corners, close=True, dxfattribs={"layer": layer})
+        right += reach
 
 
 def _add_dimensions(drawing: Any, board: Board, title: str) -> None:

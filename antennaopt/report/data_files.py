@@ -112,6 +112,11 @@ S11 of the TE11 mode of the circular waveguide, reference plane z = 0 (aperture)
 The waves are normalised to the mode's own wave impedance, which varies with frequency;
 R in the option line is the format's formality and does not enter the numbers."""
 
+GUIDE_HEADER = """\
+S11 of the TE10 mode of the rectangular guide, reference plane z = 0 (where the guide ends), time convention exp(+jwt).
+The waves are normalised to the mode's own wave impedance, which varies with frequency;
+R in the option line is the format's formality and does not enter the numbers."""
+
 PORT_HEADER = """\
 S11 of a lumped port, time convention exp(+jwt); the reference is the port's resistance, R in the option line."""
 
@@ -123,6 +128,7 @@ def write_touchstone(
     title: str = "",
     feed_radius: float | None = None,
     resistance: float | None = None,
+    feed_width: float | None = None,
 ) -> Path:
     """Write S11 as a one-port Touchstone 1.1 file, real and imaginary parts, frequencies in Hz and ascending.
 
@@ -133,6 +139,7 @@ def write_touchstone(
         feed_radius: Inner radius of the waveguide, m; when given, the TE11 wave impedance that the reference stands
             for is listed in the comments.
         resistance: Of a port that is no waveguide, ohm: the reference of S11.
+        feed_width: Broad side of a rectangular waveguide, m; when given, the TE10 wave impedance is listed.
 
     Returns:
         The file written.
@@ -147,17 +154,18 @@ def write_touchstone(
     path = touchstone_file(Path(path))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    text = touchstone_text(points, title=title, feed_radius=feed_radius, resistance=resistance)
+    text = touchstone_text(points, title=title, feed_radius=feed_radius, resistance=resistance, feed_width=feed_width)
     write_text(path, text + "".join(f"{line}\n" for line in mode_lines(outcome)))
     return path
 
 
 def reference_of(design: Mapping[str, float]) -> dict[str, float | None]:
-    """Return what `write_touchstone` needs of a design: the radius of an air-filled guide, or a port's resistance."""
+    """Return what `write_touchstone` needs of a design: radius or width of an air-filled guide, or a resistance."""
     filled = design.get("feed.permittivity", 1.0) != 1.0
     return {
         "feed_radius": None if filled else design.get("feed.inner_radius"),
         "resistance": design.get("feed.resistance"),
+        "feed_width": design.get("feed.width"),
     }
 
 
@@ -205,6 +213,7 @@ def touchstone_text(
     title: str = "",
     feed_radius: float | None = None,
     resistance: float | None = None,
+    feed_width: float | None = None,
 ) -> str:
     """Return the text of a one-port file.
 
@@ -213,16 +222,22 @@ def touchstone_text(
         title: First comment.
         feed_radius: See `write_touchstone`, m.
         resistance: See `write_touchstone`, ohm.
+        feed_width: See `write_touchstone`, m.
 
     References:
         EIA/IBIS Open Forum, Touchstone File Format Specification 1.1: option line, order of frequencies.
     """
-    header = HEADER if resistance is None else PORT_HEADER
+    header = GUIDE_HEADER if feed_width is not None else HEADER if resistance is None else PORT_HEADER
     comments = [line for line in title.splitlines() if line.strip()] + header.splitlines()
+    ends = sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
+    cutoffs = {}
     if feed_radius is not None:
-        ends = sorted({points[0][0], points[len(points) // 2][0], points[-1][0]})
+        cutoffs["TE11"] = cutoff_frequency(feed_radius, 1, "TE")
+    if feed_width is not None:
+        cutoffs["TE10"] = constants.c / (2 * feed_width)
+    for mode, cutoff in cutoffs.items():
         comments += [
-            f"TE11 wave impedance at {hz / 1e9:.6g} GHz: {wave_impedance(hz, feed_radius):.2f} ohm" for hz in ends
+            f"{mode} wave impedance at {hz / 1e9:.6g} GHz: {wave_impedance(hz, mode, cutoff):.2f} ohm" for hz in ends
         ]
     lines = [f"! {_ascii(line)}" for line in comments]
     lines += [f"# Hz S RI R {50 if resistance is None else resistance:g}", "! frequency_hz  s11_re  s11_im"]
@@ -230,16 +245,15 @@ def touchstone_text(
     return "\n".join(lines) + "\n"
 
 
-def wave_impedance(frequency_hz: float, feed_radius: float) -> float:
-    """Return the TE11 wave impedance of an air-filled circular waveguide above cutoff, ohm.
+def wave_impedance(frequency_hz: float, mode: str, cutoff_hz: float) -> float:
+    """Return the wave impedance of a TE mode in an air-filled waveguide above its cutoff, ohm.
 
     References:
-        Pozar, Microwave Engineering, 4th ed., section 3.4: Z_TE = k eta / beta.
+        Pozar, Microwave Engineering, 4th ed., sections 3.3 and 3.4: Z_TE = k eta / beta.
     """
-    cutoff_hz = cutoff_frequency(feed_radius, 1, "TE")
     if frequency_hz <= cutoff_hz:
         raise ValueError(
-            f"{frequency_hz / 1e9:g} GHz does not propagate: TE11 is cut off below {cutoff_hz / 1e9:.4g} GHz"
+            f"{frequency_hz / 1e9:g} GHz does not propagate: {mode} is cut off below {cutoff_hz / 1e9:.4g} GHz"
         )
     return VACUUM_IMPEDANCE / math.sqrt(1.0 - (cutoff_hz / frequency_hz) ** 2)
 

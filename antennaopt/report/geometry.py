@@ -13,7 +13,7 @@ import numpy as np
 from antennaopt.errors import ConfigurationError
 from antennaopt.families.sections import SectionError, cleaned
 from antennaopt.families.shapes import Outline
-from antennaopt.families.spatial import Board, Sheet
+from antennaopt.families.spatial import Board, Sheet, Tube
 from antennaopt.report.data_files import csv_text
 from antennaopt.store.files import write_atomically, write_text
 
@@ -200,7 +200,8 @@ def outlines_of_sheet(sheet: Sheet) -> list[tuple[np.ndarray, bool]]:
 def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
     """Return a watertight mesh, mm, for each file that `--stl` writes of a board: all metal, and each slab.
 
-    Sheets are `SHEET_MM` thick, the ground below its plane, the others above theirs. The port is left out.
+    Sheets are `SHEET_MM` thick, the ground below its plane, the others above theirs. Tubes have their own walls. The
+    port is left out.
 
     Raises:
         ConfigurationError: The ending is not .stl.
@@ -214,6 +215,7 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
     for sheet in board.sheets:
         bottom = sheet.z * MM - (SHEET_MM if sheet.name == "ground" else 0.0)
         metal.append(_plate(sheet, bottom, bottom + SHEET_MM))
+    metal += [_tube(tube) for tube in board.tubes]
     found: dict[str, Any] = {"metal": concatenate(metal)}
     for number, slab in enumerate(board.slabs, start=1):
         spans = (slab.face.x, slab.face.y, slab.z)
@@ -224,6 +226,27 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
         found[f"dielectric_{number}"] = solid.apply_translation([0.0, 0.0, sum(rod.z) / 2 * MM])
     files = solid_files(path, list(found))
     return {files[name]: mesh for name, mesh in found.items()}
+
+
+def _tube(tube: Tube) -> Trimesh:
+    """Return a tube's walls, mm: rings of four corners, outside from the first section to the last, and back inside."""
+    from trimesh import Trimesh
+
+    halves = np.array([tube.x, tube.y]).T * MM
+    heights = np.array(tube.z) * MM
+    rings = np.concatenate([halves + tube.wall * MM, halves[::-1]])
+    corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    count = len(rings)
+    points = np.empty((count, 4, 3))
+    points[..., :2] = rings[:, None] * corners
+    points[..., 2] = np.concatenate([heights, heights[::-1]])[:, None]
+    here = np.arange(4 * count).reshape(count, 4)
+    up, beside = np.roll(here, -1, axis=0), np.roll(here, -1, axis=1)
+    across = np.roll(up, -1, axis=1)
+    faces = np.concatenate(
+        [np.stack(one, axis=-1).reshape(-1, 3) for one in ((here, beside, across), (here, across, up))]
+    )
+    return Trimesh(points.reshape(-1, 3), faces, process=False)
 
 
 def _plate(sheet: Sheet, bottom: float, top: float) -> Trimesh:

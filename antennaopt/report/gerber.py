@@ -33,12 +33,14 @@ def gerber_layers(path: Path, board: Board) -> dict[Path, DataLayer]:
     laminate, `patch_outline.gbr`, where there is one. The port is no metal of a layer and is left out.
 
     Raises:
-        ConfigurationError: The ending is not .gbr.
+        ConfigurationError: The ending is not .gbr, or nothing of the board is flat.
     """
     from gerber_writer import DataLayer, set_generation_software
 
     if path.suffix.lower() != ".gbr":
         raise ConfigurationError(f"--gerber {path} has no known ending; use .gbr")
+    if not board.sheets:
+        raise ConfigurationError(f"--gerber {path} holds flat metal, and the antenna has none; use --dxf or --stl")
     set_generation_software("antennaopt", "antennaopt", __version__)
     found = {}
     sheets = sorted(board.sheets, key=lambda sheet: sheet.z, reverse=True)

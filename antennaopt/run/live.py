@@ -32,8 +32,9 @@ def best_event(
 
     Returns:
         `individual`; `bodies`, each with `metal` and the section's `r_mm` and `z_mm`, or of a board its half y >= 0
-        from above, x as `z_mm` and y as `r_mm`; `frequency_hz`, the middle one, with `theta_deg`, `e_plane_dbi`,
-        `h_plane_dbi`; `goals`, each with `metric`, `goal`, `value`, `at`, `verdict`, `met`.
+        from above, x as `z_mm` and y as `r_mm`, of a horn with flat walls its section y = 0, x as `r_mm`;
+        `frequency_hz`, the middle one, with `theta_deg`, `e_plane_dbi`, `h_plane_dbi`; `goals`, each with `metric`,
+        `goal`, `value`, `at`, `verdict`, `met`.
     """
     frequencies = outcome.frequency_hz or ()
     middle = len(frequencies) // 2
@@ -66,7 +67,8 @@ def _bodies(family: Family, design: Mapping[str, float]) -> list[dict[str, Any]]
         return metal + [_body(False, solid.corners) for solid in outline.dielectrics]
     top = [one for sheet in board.metal for one in sheet.rectangles if one.y[1] > 0.0]
     faces = [(True, one) for one in top] + [(False, slab.face) for slab in board.slabs]
-    return [_body(metal, _half(face)) for metal, face in faces]
+    walls = [_body(True, np.array(tube.walls(0)[0])) for tube in board.tubes]  # E plane, the half x >= 0
+    return walls + [_body(metal, _half(face)) for metal, face in faces]
 
 
 def _half(face: Rectangle) -> np.ndarray:

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from antennaopt.families import Family, kind
-from antennaopt.families.spatial import Board, Cylinder, Port
+from antennaopt.families.spatial import Board, Cylinder, Guide, Port
+from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
-from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout
+from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, layout
 from fdtd.yee.mesh import check_inside
 
 BYTES_PER_CELL = 160
@@ -25,6 +26,8 @@ LARGEST = 3.0
 """Largest cells in the densest medium over those at edges, where `solver.cell` is given."""
 STRIPS = 40
 """Rectangles along x that a cylinder is made of; their faces fall between lattice planes, where media are averaged."""
+_STEEPEST = 0.25
+"""Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
 PERIODS = 150
 """Step limit without `max_steps`, in periods of the lowest frequency: energy in a resonance of quality factor 80 falls
 by 50 dB in it."""
@@ -162,7 +165,7 @@ def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid
     fault = next(iter(family.faults(design)), None) or (board and misfit(plan, board))
     if board is None or fault:
         raise ConfigError(fault or f"a {family.name} is a body of revolution")
-    return grid_of(plan, scene_of(board, plan.design_frequency))
+    return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies))
 
 
 def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, float]]) -> list[Grid]:
@@ -183,7 +186,9 @@ def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, flo
 
 
 def misfit(plan: YeePlan, board: Board) -> str | None:
-    """Return why a board cannot be solved with the plan's cells, and what would do; None for one that can."""
+    """Return why a board cannot be solved with the plan's cells and frequencies, and what would do; None if it can."""
+    if isinstance(board.port, Guide):
+        return _unfit(board.port, plan.frequencies)
     if board.gap is not None and board.gap[1] < plan.cell * (1 - 1e-9):
         name, width = board.gap
         return (
@@ -193,8 +198,48 @@ def misfit(plan: YeePlan, board: Board) -> str | None:
     return None
 
 
-def scene_of(board: Board, design_frequency: float) -> Scene:
-    """Return a board as the solver takes it: all faces open, loss as conductivity at the design frequency, Hz."""
+def _unfit(guide: Guide, frequencies: Sequence[float]) -> str | None:
+    """Return why a port in a guide cannot be at frequencies, Hz, and what would do; None if it can."""
+    from scipy.constants import c
+
+    first = c / (2 * guide.width)
+    second = min(2 * first, c / (2 * guide.height))
+    alone = f"TE10 is alone from {first / 1e9:.4g} to {second / 1e9:.4g} GHz in a guide of "
+    alone += f"{format_length(guide.width)} x {format_length(guide.height)}"
+    for one in frequencies:
+        if not first < one < second:
+            return f"frequencies have {one / 1e9:g} GHz, but {alone}; change the frequencies or feed.width"
+    sine = math.sin(_apart(guide, frequencies) * _phase_constant(guide, min(frequencies)))
+    if sine < _STEEPEST:
+        return (
+            f"frequencies from {min(frequencies) / 1e9:g} to {max(frequencies) / 1e9:g} GHz begin too close to the "
+            f"cutoff for one port ({alone}); raise the lowest one or widen feed.width"
+        )
+    return None
+
+
+def _phase_constant(guide: Guide, frequency: float) -> float:
+    """Return that of TE10, rad/m."""
+    from scipy.constants import c
+
+    return math.sqrt((2 * math.pi * frequency / c) ** 2 - (math.pi / guide.width) ** 2)
+
+
+def _apart(guide: Guide, frequencies: Sequence[float]) -> float:
+    """Return the distance of two planes a quarter of a guide's wavelength apart in the middle of a band, m."""
+    return math.pi / sum(_phase_constant(guide, one) for one in (min(frequencies), max(frequencies)))
+
+
+def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float] = ()) -> Scene:
+    """Return a board as the solver takes it: all faces open, loss as conductivity at the design frequency.
+
+    A board fed by a guide is symmetric: the half y >= 0 stands next to a magnetic wall.
+
+    Args:
+        board: One antenna.
+        design_frequency: Hz.
+        frequencies: Hz, for which a port in a guide has its planes; default is the design frequency alone.
+    """
     from scipy.constants import epsilon_0
 
     def conductivity(permittivity: float, loss_tangent: float) -> float:
@@ -215,13 +260,41 @@ def scene_of(board: Board, design_frequency: float) -> Scene:
         for one, face in parts
     ]
     port = board.port
+    if isinstance(port, Guide):
+        return Scene(
+            blocks=tuple(blocks),
+            tubes=tuple(_endless(tube) for tube in board.tubes),
+            port=_in_guide(port, frequencies or (design_frequency,)),
+            open_faces=tuple(face for face in FACES if face != "y-"),
+            magnetic_faces=("y-",),
+        )
     if port.pin > port.z[1]:
         blocks.append(Block(x=(port.x, port.x), y=(port.y, port.y), z=(port.z[1], port.pin)))
     return Scene(
         blocks=tuple(blocks),
         sheets=tuple(Sheet(z=sheet.z, x=one.x, y=one.y) for sheet in board.sheets for one in sheet.rectangles),
-        port=_lumped(board.port),
-        open_faces=("x-", "x+", "y-", "y+", "z-", "z+"),
+        port=_lumped(port),
+        open_faces=FACES,
+    )
+
+
+def _endless(tube: Walls) -> Tube:
+    """Return a tube whose guide, up to z = 0, comes from infinity."""
+    kept = [at for at, z in enumerate(tube.z) if z >= 0]
+    x, y = (tuple(half[at] for at in (kept[0], *kept)) for half in (tube.x, tube.y))
+    return Tube(z=(-math.inf, *(tube.z[at] for at in kept)), x=x, y=y, wall=tube.wall)
+
+
+def _in_guide(guide: Guide, frequencies: Sequence[float]) -> GuidePort:
+    """Return a port half a distance of its planes in front of z = 0, its source another whole one behind them."""
+    apart = _apart(guide, frequencies)
+    return GuidePort(
+        x=(-guide.height / 2, guide.height / 2),
+        y=(0.0, guide.width / 2),
+        source=-2.5 * apart,
+        planes=(-1.5 * apart, -0.5 * apart),
+        reference=0.0,
+        field="x",
     )
 
 

@@ -92,7 +92,7 @@ def test_touchstone_says_what_its_reference_is(tmp_path):
     assert impedance == pytest.approx(647.7, abs=0.2)
     assert "wave impedance" in text
     with pytest.raises(ValueError, match=r"cut off below 24\.4"):
-        wave_impedance(20e9, 3.6e-3)
+        wave_impedance(20e9, "TE11", 24.403e9)
 
 
 def test_csv_holds_every_number_to_its_last_bit(tmp_path):

@@ -1,0 +1,204 @@
+"""The family `pyramidal_horn`: from file to lattice, refusals, drawings, a search. Its physics: `tests/published`."""
+
+from __future__ import annotations
+
+import math
+
+import ezdxf
+import numpy as np
+import pytest
+import trimesh
+from config_files import replaced
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import load_file
+from antennaopt.families import SPATIAL
+from antennaopt.report.boards import board_figure
+from antennaopt.solve.solvers import evaluator_of, planner_of
+from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
+from fdtd.errors import ConfigError
+
+HORN = """
+title = "Horn"
+certificate = "off"
+[antenna]
+family = "pyramidal_horn"
+[antenna.feed]
+width = "22.86 mm"
+height = "10.16 mm"
+length = "30 mm"
+[antenna.horn]
+length = "40 mm"
+width = "45 mm"
+height = "32 mm"
+wall = "1.27 mm"
+[solver]
+frequencies = ["9 GHz", "10 GHz", "11 GHz"]
+cells_per_wavelength = 10
+decay_db = 40
+"""
+
+
+def loaded(text, tmp_path):
+    path = tmp_path / "horn.toml"
+    path.write_text(text)
+    return load_file(path)
+
+
+def planned(experiment):
+    design = experiment.design()
+    return planner_of(experiment.family)(experiment.kind, design, design, experiment.solver.settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('width = "45 mm"', 'width = "20 mm"', "antenna.horn.width = 20 mm is smaller than the guide (must be >= feed"),
+        ('height = "32 mm"', 'height = "9 mm"', "antenna.horn.height = 9 mm is smaller than the guide"),
+        ('height = "10.16 mm"', 'height = "23 mm"', "antenna.feed.height = 23 mm is not below feed.width = 22.86 mm"),
+        ('wall = "1.27 mm"', "", "antenna.horn.wall is missing"),
+        ('wall = "1.27 mm"', 'wall = "0 mm"', "antenna.horn.wall"),
+        ('length = "40 mm"', 'length = "-40 mm"', "antenna.horn.length"),
+        ('length = "30 mm"', 'radius = "3 mm"', "antenna.feed"),
+        ("decay_db = 40", 'decay_db = 40\nsurfaces = "full"', "solver.surfaces is of bodies of revolution"),
+    ],
+)  # fmt: skip
+def test_refused_in_one_line(tmp_path, old, new, says):
+    with pytest.raises(ConfigurationError) as refused:
+        loaded(replaced(HORN, old, new), tmp_path)
+    assert says in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "says"),
+    [
+        ('"6 GHz", "10 GHz"', "frequencies have 6 GHz, but TE10 is alone from 6.557 to 13.11 GHz in a guide"),
+        ('"10 GHz", "14 GHz"', "frequencies have 14 GHz, but TE10 is alone from 6.557"),
+        ('"6.6 GHz", "12 GHz"', "frequencies from 6.6 to 12 GHz begin too close to the cutoff for one port"),
+    ],
+)  # fmt: skip
+def test_a_band_that_the_guide_has_not(call, tmp_path, frequencies, says):
+    (tmp_path / "horn.toml").write_text(replaced(HORN, '"9 GHz", "10 GHz", "11 GHz"', frequencies))
+    for command in ("simulate", "validate"):
+        code, _, err = call(command, "horn.toml")
+        assert code == 2 and says in err and err.strip().count("\n") == 0
+
+
+def test_horns_of_a_search_that_cannot_be_are_rows(tmp_path):
+    """A guide that is too narrow for the band, an aperture smaller than the guide."""
+    experiment = loaded(HORN, tmp_path)
+    design, plan = experiment.design(), planned(experiment).to_dict()
+    narrow, small = design | {"feed.width": 15e-3}, design | {"horn.width": 20e-3}
+    found = evaluator_of(experiment.family)(experiment.family, [narrow, small], plan)
+    assert [one.status for one in found] == ["infeasible", "infeasible"]
+    assert "frequencies have 9 GHz" in found[0].error and "horn.width" in found[1].error
+
+
+def test_what_the_solver_gets(tmp_path):
+    """Half of the horn, walls on lines, a port whose planes tell the waves apart; the guide's drawn length is none."""
+    experiment = loaded(HORN, tmp_path)
+    plan = planned(experiment)
+    scene = scene_of(experiment.kind.board(experiment.design()), plan.design_frequency, plan.frequencies)
+    (tube,), port = scene.tubes, scene.port
+    assert tube.z == (-math.inf, 0.0, 40e-3) and tube.wall == 1.27e-3
+    assert tube.x == pytest.approx((5.08e-3, 5.08e-3, 16e-3)) and tube.y == pytest.approx((11.43e-3, 11.43e-3, 22.5e-3))
+    assert scene.magnetic_faces == ("y-",) and port.field == "x" and port.y == pytest.approx((0.0, 11.43e-3))
+    wavenumbers = [math.sqrt((2 * math.pi * one / 299792458) ** 2 - (math.pi / 22.86e-3) ** 2) for one in (9e9, 11e9)]
+    turns = [one * (port.planes[1] - port.planes[0]) for one in wavenumbers]
+    assert sum(turns) == pytest.approx(math.pi)  # as far below a quarter as above
+    grid = grid_of(plan, scene)
+    assert grid.y[0] == 0.0 and np.abs(grid.y - 22.5e-3).min() < 1e-12 and np.abs(grid.x + 16e-3).min() < 1e-12
+    assert tuple(plan.shape) == grid.counts
+    drawn = replaced(HORN, 'length = "30 mm"\n', "")
+    other = loaded(drawn, tmp_path)
+    same = scene_of(other.kind.board(other.design()), plan.design_frequency, plan.frequencies)
+    assert same == scene
+
+
+def test_a_finer_cell_is_that_of_the_whole_horn(tmp_path):
+    coarse = planned(loaded(HORN, tmp_path))
+    cell = 'cell = "1.3 mm"'
+    fine = planned(loaded(replaced(HORN, "cells_per_wavelength = 10", cell), tmp_path))
+    assert isinstance(fine, YeePlan) and fine.cell == pytest.approx(1.3e-3) and coarse.cell > 2.7e-3
+    assert math.prod(fine.shape) > 3 * math.prod(coarse.shape)
+
+
+def test_start_is_the_optimum_horn():
+    """B^2 = 2 lam R and A^2 = 3 lam R, R from the apex of the walls to the aperture along the axis."""
+    family = SPATIAL["pyramidal_horn"]
+    given = {"feed.width": 22.86e-3, "feed.height": 10.16e-3, "horn.length": 0.27}
+    start = family.spatial.start(given, 11e9)
+    lam = 299792458 / 11e9
+    for side, factor in (("height", 2.0), ("width", 3.0)):
+        aperture, guide = start[f"horn.{side}"], given[f"feed.{side}"]
+        assert aperture**2 == pytest.approx(factor * lam * 0.27 * aperture / (aperture - guide))
+    assert start["horn.width"] == pytest.approx(0.16370, rel=0.025)  # of Balanis' example, where R is along the wall
+    assert start["horn.height"] == pytest.approx(0.12859, rel=0.025)
+
+
+def test_stl_and_dxf_hold_the_walls(call, tmp_path):
+    (tmp_path / "h.toml").write_text(HORN)
+    assert call("export", "h.toml", "--stl", "h.stl", "--dxf", "h.dxf")[0] == 0
+    body = trimesh.load(tmp_path / "h.stl")
+
+    def volume(wall):
+        (a, b), (wide, high) = ((side + 2 * wall for side in sides) for sides in ((22.86, 10.16), (45.0, 32.0)))
+        return 30 * a * b + 40 / 3 * (a * b + wide * high + (a * high + b * wide) / 2)
+
+    assert body.is_watertight and body.volume == pytest.approx(volume(1.27) - volume(0.0), rel=1e-6)
+    assert body.bounds == pytest.approx(np.array([[-17.27, -23.77, -30.0], [17.27, 23.77, 40.0]]))
+    drawing = ezdxf.readfile(tmp_path / "h.dxf").modelspace()
+    outlines = [
+        np.array([point[:2] for point in one.get_points()]) for one in drawing.query("LWPOLYLINE[layer=='horn']")
+    ]
+    assert [np.ptp(one, axis=0).tolist() for one in outlines] == [
+        pytest.approx(size) for size in ([34.54, 47.54], [32.0, 45.0], [10.16, 22.86])
+    ]
+    for layer, size in (("horn_e_plane", 34.54), ("horn_h_plane", 47.54)):
+        walls = np.concatenate([one.get_points() for one in drawing.query(f"LWPOLYLINE[layer=='{layer}']")])[:, :2]
+        assert np.ptp(walls, axis=0) == pytest.approx([size, 70.0])
+    code, _, err = call("export", "h.toml", "--gerber", "h.gbr")
+    assert code == 2 and "--gerber h.gbr holds flat metal, and the antenna has none" in err
+
+
+def test_the_drawing_names_its_lengths(tmp_path):
+    experiment = loaded(HORN, tmp_path)
+    figure = board_figure(experiment.kind.board(experiment.design()))
+    texts = [one.get_text() for axes in figure.axes for one in axes.texts]
+    for one in ("10.16 mm", "22.86 mm", "32 mm", "45 mm", "40 mm", "30 mm"):
+        assert one in texts
+    assert "port: TE10 of the guide, E along x" in figure.axes[0].get_title(loc="left")
+
+
+def test_a_horn_is_simulated(call, tmp_path):
+    (tmp_path / "h.toml").write_text(HORN)
+    code, out, _ = call("simulate", "h.toml", "--json", "h.json", "--plot", "h.png", "--touchstone", "h.s1p")
+    assert code == 0 and "gain on axis" in out and (tmp_path / "h.png").stat().st_size > 10000
+    text = (tmp_path / "h.s1p").read_text()
+    assert "TE10 mode of the rectangular guide" in text and "TE10 wave impedance at 10 GHz: 498.97 ohm" in text
+
+
+@pytest.mark.slow
+def test_a_short_search(call, tmp_path):
+    """Two generations of three; the best antenna's files are in the run's folder."""
+    study = replaced(HORN, 'width = "45 mm"', 'width = { min = "30 mm", max = "50 mm" }')
+    study = replaced(study, 'height = "32 mm"', 'height = { min = "20 mm", max = "40 mm" }')
+    study += "[evolution]\npopulation = 3\ngenerations = 2\nstart = 'balanis'\n[cluster]\nworkers = 1\n"
+    study += "[[objective]]\nmetric = 'gain_dbi'\nat_least = 15\n"
+    (tmp_path / "h.toml").write_text(study)
+    code, _, err = call("run", "h.toml", "--out", "found", "--backend", "cpu")
+    assert code == 0, err
+    (report,) = (tmp_path / "found").rglob("report.html")
+    assert (report.parent / "files" / "best.dxf").exists() and "files/best.dxf" in report.read_text()
+
+
+@pytest.mark.parametrize("length", ["0.5 mm", "3 mm"])
+def test_short_flares_have_a_lattice(tmp_path, length):
+    """A flare shorter than a cell, and steep walls: some lattice, or a refusal in one line."""
+    experiment = loaded(replaced(HORN, 'length = "40 mm"', f'length = "{length}"'), tmp_path)
+    try:
+        plan = planned(experiment)
+    except ConfigError as error:
+        assert "\n" not in str(error)
+    else:
+        assert math.prod(plan.shape) < 3e6
