@@ -45,6 +45,7 @@ RANKS = {
             "yee.mesh",
         ),
         ("planar.bodies", "planar.coefficients", "yee.ports", "yee.spectrum"),
+        ("yee.surface",),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),

@@ -77,7 +77,7 @@ def _capacity_in_space(plan: YeePlan, limits: Limits, free_bytes: int) -> dict[s
     from fdtd.backends.cuda.yee import BUSY_CELLS, antenna_bytes
     from fdtd.backends.cuda.yee_choice import expected
 
-    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps)
+    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps, len(plan.frequencies))
     wave = -(-BUSY_CELLS // math.prod(plan.shape))
     most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
     scheme, reason = expected(plan.shape, plan.layers, plan.precision, limits)

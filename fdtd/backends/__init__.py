@@ -15,6 +15,7 @@ from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.axisymmetric.rims import Compiled, Windows
 from fdtd.axisymmetric.scene import LevelSet, Scene
 from fdtd.yee import problem as yee_problem
+from fdtd.yee.surface import Gathering, OnHost, Surface
 
 Backend = Callable[[Problem, str, int, Watch | None], Records]
 
@@ -125,6 +126,21 @@ def step_batch(
         return yee.run_batch(problems, takers, precision=precision, look=look)
     step = YEE_BACKENDS[backend]
     return [step(problem, take, precision, look) for problem, take in zip(problems, takers, strict=True)]
+
+
+def gathering(backend: str, surfaces: Sequence[Surface]) -> Gathering:
+    """Return what takes the samples of a batch from a backend, and has its far fields.
+
+    Args:
+        backend: One of `YEE_BACKENDS`.
+        surfaces: One an antenna.
+    """
+    if backend == "cuda":
+        from fdtd.backends import cuda
+        from fdtd.backends.cuda.yee_surface import OnDevice
+
+        return OnDevice(cuda.device(), surfaces)
+    return OnHost(surfaces)
 
 
 def _polygon_table(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.constants import speed_of_light
@@ -25,11 +25,17 @@ from scipy.constants import speed_of_light
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES, Grid
 
-_SIGNS = {"electric": -1.0, "magnetic": 1.0}  # of tangential J in the image
+SIGNS = {"electric": -1.0, "magnetic": 1.0}
+"""Of tangential J in the image."""
+DARK = 1e-9
+"""Cosine from which on a direction is behind a conductor."""
+
+Components = list[tuple[np.ndarray, np.ndarray]]
+"""Along each axis the different components of directions, and which of them each direction has."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Patch:
+class Patch:
     """One pair of currents on a face: J from H half a cell outside, M from E on the face; [b, c] in C order."""
 
     axis: int
@@ -41,8 +47,10 @@ class _Patch:
     place_j: float
     place_m: float
     places: tuple[np.ndarray, np.ndarray]
+    lengths: tuple[np.ndarray, np.ndarray]
     weights: np.ndarray
     cell: float
+    hole: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))  # rows and columns without weight
 
 
 class HuygensBox:
@@ -57,21 +65,23 @@ class HuygensBox:
     Attributes:
         indices: Flat indices into the state (6, nz + 1, ny + 1, nx + 1) of all samples, (size,).
         magnetic: Which samples are H, (size,).
+        patches: Pairs of currents, two a face.
+        walls: Axis, side (0 or 1) and kind ("electric" or "magnetic") of each.
     """
 
     def __init__(
         self, grid: Grid, box: tuple[tuple[int, int], ...], hole: tuple[tuple[int, int], tuple[int, int]] | None = None
     ) -> None:
         self.grid = grid
-        self._patches: list[_Patch] = []
+        self.patches: list[Patch] = []
         parts: list[np.ndarray] = []
-        self._walls = [
+        self.walls = [
             (axis, side, "magnetic" if FACES[2 * axis + side] in grid.magnetic else "electric")
             for axis in range(3)
             for side in (0, 1)
             if not grid.layers[2 * axis + side]
         ]
-        if len({axis for axis, _, _ in self._walls}) < len(self._walls):
+        if len({axis for axis, _, _ in self.walls}) < len(self.walls):
             raise ConfigError("walls on both faces of an axis leave no far field; open one of them")
         size = 0
         for axis in range(3):
@@ -80,12 +90,8 @@ class HuygensBox:
                     continue
                 for patch, flat in _face(grid, box, axis, side, size):
                     if hole is not None and (axis, side) == (2, 0):
-                        inner = [  # E on the walls is zero; half a cell beyond the second one it is outside
-                            slice(low - box[along][0], high - box[along][0] + (along != patch.j[0]))
-                            for along, (low, high) in enumerate(hole)
-                        ]
-                        patch.weights[tuple(inner)] = 0
-                    self._patches.append(patch)
+                        patch = _without(patch, hole, (box[0][0], box[1][0]))
+                    self.patches.append(patch)
                     parts += flat
                     size += sum(len(one) for one in flat)
         self.indices = np.concatenate(parts)
@@ -98,98 +104,114 @@ class HuygensBox:
             spectrum: E and H of the samples, V/m, (..., size).
         """
         total = np.zeros(spectrum.shape[:-1])
-        for patch in self._patches:
+        for patch in self.patches:
             shape = (*spectrum.shape[:-1], *patch.weights.shape)
             e, h = (spectrum[..., part].reshape(shape) for part in (patch.electric, patch.magnetic))
             # E . (H* x n) = -E . J*, with J of the E node's own direction
             total -= patch.j[1] * np.sum(patch.weights * np.real(e * np.conj(h)), axis=(-2, -1))
         return total
 
-    def radiate(self, spectrum: np.ndarray, frequency: float, theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
-        """Far field r E exp(jkr), V, (directions, 2): E_theta and E_phi.
+    def radiate(self, spectra: np.ndarray, frequencies: np.ndarray, theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        """Far field r E exp(jkr), V, (F, directions, 2): E_theta and E_phi.
 
         Args:
-            spectrum: E and H of the samples, V/m, H scaled by the free-space impedance, (size,).
-            frequency: Hz.
+            spectra: E and H of the samples, V/m, H scaled by the free-space impedance, (F, size).
+            frequencies: Hz, (F,).
             theta: Angles from z, rad, (directions,).
             phi: Angles from x, rad, (directions,).
         """
-        k = 2 * np.pi * frequency / speed_of_light
+        k = 2 * np.pi * np.asarray(frequencies, dtype=float) / speed_of_light
         directions = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)])
-        n, m = self._moments(spectrum, k, directions, self._walls)
-        for axis, side, kind in self._walls:  # nothing behind a conductor
-            if kind == "electric":
-                dark = directions[axis] * (1 if side else -1) > 1e-9
-                n[:, dark] = m[:, dark] = 0.0
         to_theta = np.stack([np.cos(theta) * np.cos(phi), np.cos(theta) * np.sin(phi), -np.sin(theta)])
         to_phi = np.stack([-np.sin(phi), np.cos(phi), np.zeros_like(phi)])
-        e_theta = -(m * to_phi).sum(axis=0) - (n * to_theta).sum(axis=0)
-        e_phi = (m * to_theta).sum(axis=0) - (n * to_phi).sum(axis=0)
-        return 1j * k / (4 * np.pi) * np.stack([e_theta, e_phi], axis=-1)
+        found = np.empty((len(k), len(theta), 2), dtype=complex)
+        components = [np.unique(one, return_inverse=True) for one in directions]
+        for at, (one, spectrum) in enumerate(zip(k.tolist(), spectra, strict=True)):
+            n, m = self._moments(spectrum, one, directions, components, self.walls)
+            for axis, side, kind in self.walls:  # nothing behind a conductor
+                if kind == "electric":
+                    dark = directions[axis] * (1 if side else -1) > DARK
+                    n[:, dark] = m[:, dark] = 0.0
+            found[at, :, 0] = -(m * to_phi).sum(axis=0) - (n * to_theta).sum(axis=0)
+            found[at, :, 1] = (m * to_theta).sum(axis=0) - (n * to_phi).sum(axis=0)
+            found[at] *= 1j * one / (4 * np.pi)
+        return found
 
     def _moments(
-        self, spectrum: np.ndarray, k: float, directions: np.ndarray, walls: list[tuple[int, int, str]]
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, spectrum: np.ndarray, k: float, directions: np.ndarray, components: Components,
+        walls: list[tuple[int, int, str]],
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Return eta N and L, (3, directions) each, with the images in the walls."""
         if not walls:
-            return self._own(spectrum, k, directions)
+            return self._own(spectrum, k, directions, components)
         (axis, side, kind), *others = walls
-        n, m = self._moments(spectrum, k, directions, others)
-        mirrored = directions.copy()
+        n, m = self._moments(spectrum, k, directions, components, others)
+        mirrored, turned = directions.copy(), list(components)
         mirrored[axis] *= -1
-        image_n, image_m = self._moments(spectrum, k, mirrored, others)
-        sign = np.full((3, 1), _SIGNS[kind])
+        turned[axis] = -components[axis][0], components[axis][1]
+        image_n, image_m = self._moments(spectrum, k, mirrored, turned, others)
+        sign = np.full((3, 1), SIGNS[kind])
         sign[axis] *= -1
         shift = np.exp(2j * k * self.grid.planes[axis][-1 if side else 0] * directions[axis])
         return n + sign * shift * image_n, m - sign * shift * image_m
 
-    def _own(self, spectrum: np.ndarray, k: float, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _own(
+        self, spectrum: np.ndarray, k: float, directions: np.ndarray, components: Components
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return eta N and L of the box, (3, directions) each.
+
+        Both currents of a patch stand at the same places across the face: they share the phases and go through one
+        product of matrices. Directions on a sphere or on cuts have few different components along an axis; what is
+        summed along that axis first is summed for these alone.
+        """
         n, m = (np.zeros((3, directions.shape[1]), dtype=complex) for _ in range(2))
-        phases = _Phases(k, directions)
-        for patch in self._patches:
-            first = int(phases.distinct(patch.along[1]) < phases.distinct(patch.along[0]))  # summed over at once
-            few, which = phases.along(patch.along[first], patch.places[first])
-            many, each = phases.along(patch.along[1 - first], patch.places[1 - first])
-            every = many[each]
+        phases: dict[tuple[int, bytes], np.ndarray] = {}
+        for patch in self.patches:
+            rows, columns = patch.weights.shape
+            pair = np.stack([spectrum[part].reshape(rows, columns) for part in (patch.magnetic, patch.electric)])
+            pair *= patch.weights
+            work = [len(components[axis][0]) * pair.size for axis in patch.along]
+            work = [one + 2 * directions.shape[1] * other for one, other in zip(work, (columns, rows), strict=True)]
+            first = int(work[1] < work[0])  # summed over at once
+            few, many = (_phases(phases, components, k, patch.along[at], patch.places[at]) for at in (first, 1 - first))
+            which, each = (components[patch.along[at]][1] for at in (first, 1 - first))
+            summed = few @ (pair if first == 0 else pair.transpose(0, 2, 1))  # (2, few, the other axis)
+            every = many[each][:, :, None]
+            both = (np.ascontiguousarray(summed.transpose(1, 0, 2))[which] @ every)[:, :, 0]
             normal = k * directions[patch.axis]
             scale = 1 / np.sqrt(np.cos(normal * patch.cell / 2))
-            for out, (to, sign), part, place in (
-                (n, patch.j, patch.magnetic, patch.place_j),
-                (m, patch.m, patch.electric, patch.place_m),
-            ):
-                values = patch.weights * spectrum[part].reshape(patch.weights.shape)
-                summed = np.einsum("dc,dc->d", (few @ (values.T if first else values))[which], every)
-                out[to] += sign * scale * np.exp(1j * normal * place) * summed
+            for out, (to, sign), at, place in ((n, patch.j, 0, patch.place_j), (m, patch.m, 1, patch.place_m)):
+                out[to] += sign * scale * np.exp(1j * normal * place) * both[:, at]
         return n, m
 
 
-class _Phases:
-    """Factors exp(jk r.d) along one axis at a time, each made once; d are the directions, (3, directions).
+def _phases(
+    made: dict[tuple[int, bytes], np.ndarray], components: Components, k: float, axis: int, places: np.ndarray
+) -> np.ndarray:
+    """Return exp(jk r.d) along one axis for its different components, (different, places), made once."""
+    key = (axis, places.tobytes())
+    if key not in made:
+        made[key] = np.exp(1j * k * np.outer(components[axis][0], places))
+    return made[key]
 
-    Directions on a sphere or on cuts have few different z, so that what is summed along z first is summed for these.
+
+def _without(patch: Patch, hole: tuple[tuple[int, int], tuple[int, int]], corner: tuple[int, int]) -> Patch:
+    """Return a patch of the face z- without what lies in a guide: its planes along x and y, those of the box's corner.
+
+    Half nodes between the guide's first and last plane are in it, and so are nodes on these planes.
     """
-
-    def __init__(self, k: float, directions: np.ndarray) -> None:
-        self._k = k
-        self._distinct = [np.unique(one, return_inverse=True) for one in directions]
-        self._made: dict[tuple[int, bytes], np.ndarray] = {}
-
-    def distinct(self, axis: int) -> int:
-        """Return how many different components along an axis there are."""
-        return len(self._distinct[axis][0])
-
-    def along(self, axis: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of the different components, (distinct, places), and which is each direction's."""
-        components, which = self._distinct[axis]
-        key = (axis, places.tobytes())
-        if key not in self._made:
-            self._made[key] = np.exp(1j * self._k * np.outer(components, places))
-        return self._made[key], which
+    left, right = (
+        (low - start, high - start + (along != patch.j[0]))
+        for along, ((low, high), start) in enumerate(zip(hole, corner, strict=True))
+    )
+    weights = patch.weights.copy()
+    weights[slice(*left), slice(*right)] = 0
+    return replace(patch, weights=weights, hole=(left, right))
 
 
 def _face(
     grid: Grid, box: tuple[tuple[int, int], ...], axis: int, side: int, start: int
-) -> list[tuple[_Patch, list[np.ndarray]]]:
+) -> list[tuple[Patch, list[np.ndarray]]]:
     """Return both pairs of currents of one face, and the flat indices of their samples, E first."""
     outward = 1.0 if side else -1.0
     plane = box[axis][side]
@@ -216,7 +238,7 @@ def _face(
             for component, at in ((electric, plane), (magnetic, outside))
         ]
         size = len(flat[0])
-        patch = _Patch(
+        patch = Patch(
             axis=axis,
             along=(b, c),
             j=j,
@@ -226,6 +248,7 @@ def _face(
             place_j=float(places[plane]),
             place_m=float(places[outside] + places[outside + 1]) / 2,
             places=(coordinates[0], coordinates[1]),
+            lengths=(lengths[0], lengths[1]),
             weights=np.outer(lengths[0], lengths[1]),
             cell=float(places[outside + 1] - places[outside]),
         )

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.constants import epsilon_0, mu_0
+from scipy.constants import epsilon_0, mu_0, speed_of_light
 
-from fdtd.backends import YEE_BACKENDS, step_batch
+from fdtd.backends import YEE_BACKENDS, gathering, step_batch
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
 from fdtd.waveforms import GaussianPulse, Pulse
@@ -23,7 +24,8 @@ from fdtd.yee.ports import Feed, port_columns
 from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, ringing_rates
 from fdtd.yee.scene import GuidePort, LumpedPort, Scene
-from fdtd.yee.spectrum import FITTED, Accumulator
+from fdtd.yee.spectrum import FITTED
+from fdtd.yee.surface import Far, Gatherer, Surface
 from fdtd.yee.waveguide import guide_mode
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
@@ -111,7 +113,7 @@ class Solution:
     def reflection(self, frequencies: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return S11 at any frequencies of the pulse, Hz, complex, same shape."""
         wanted = np.asarray(frequencies, dtype=float)
-        return self._port.read(self.voltage, self._pulse, self._spectrum.dt, wanted).s11
+        return self._port.read(self.voltage, self._pulse, self._spectrum.surface.box.grid.dt, wanted).s11
 
     def field_towards(self, theta_deg: np.ndarray, phi_deg: np.ndarray) -> np.ndarray:
         """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
@@ -126,20 +128,15 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Spectrum:
-    """Samples of the box at the frequencies, for 1 W available."""
+    """Samples of the box at the frequencies, and the factor to fields for 1 W available, (F,)."""
 
-    box: HuygensBox
-    frequencies: np.ndarray
-    values: np.ndarray
-    dt: float
+    surface: Surface
+    far: Far
+    scale: np.ndarray
 
     def towards(self, theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
-        return np.stack(
-            [
-                self.box.radiate(values, frequency, theta, phi)
-                for values, frequency in zip(self.values, self.frequencies, strict=True)
-            ]
-        )
+        found = self.surface.box.radiate(self.far.spectra(), self.surface.frequencies, theta, phi)
+        return found * self.scale[:, None, None]
 
 
 def solve(
@@ -216,12 +213,17 @@ def solve_batch(
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
     with _timed(spent, "rasterise"):
-        ready = [_Ready.of(pair, wanted, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
+        angles = tuple(theta.tolist())
+        ready = [_Ready.of(pair, wanted, angles, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
     with _timed(spent, "step"):
-        problems, takers = [one.problem for one in ready], [one.gather for one in ready]
-        records = step_batch(stepper.backend, problems, takers, stepper.precision, progress)
+        samples = gathering(stepper.backend, [one.surface for one in ready])
+        problems = [one.problem for one in ready]
+        records = step_batch(stepper.backend, problems, samples.takers, stepper.precision, progress)
     with _timed(spent, "transform"):
-        return [one.solution(left, theta, decay_db, stepper) for one, left in zip(ready, records, strict=True)]
+        each = zip(ready, records, samples.takers, strict=True)
+        voltages = [one.voltage(left, taker, stepper) for one, left, taker in each]
+        answers = zip(ready, records, voltages, samples.far(), strict=True)
+        return [one.solution(left, voltage, far, decay_db) for one, left, voltage, far in answers]
 
 
 @contextmanager
@@ -239,15 +241,16 @@ class _Ready:
     media: Media
     port: Feed
     waveform: np.ndarray
-    box: HuygensBox
-    lossy: np.ndarray
     problem: Problem
-    gather: Accumulator
-    frequencies: np.ndarray
+    surface: Surface
+    directions: _Directions
 
     @classmethod
-    def of(cls, placed: tuple[Scene, Grid], frequencies: np.ndarray, limits: tuple[float, int | None]) -> _Ready:
-        """Rasterise a scene on a lattice; `limits` are the decay in dB and the step limit."""
+    def of(
+        cls, placed: tuple[Scene, Grid], frequencies: np.ndarray, theta_deg: tuple[float, ...],
+        limits: tuple[float, int | None],
+    ) -> _Ready:  # fmt: skip
+        """Rasterise a scene on a lattice; angles are those of the cuts, `limits` the decay in dB and the step limit."""
         scene, grid = placed
         if scene.port is None:
             raise ConfigError("scene.port is missing; give the scene a LumpedPort or a GuidePort")
@@ -264,32 +267,39 @@ class _Ready:
             sampling=_sampling(grid, frequencies, pulse, limits),
             box=np.concatenate([box.indices, lossy]),
         )
-        interval = problem.sampling.record_every * grid.dt
+        directions = _directions(theta_deg, _sphere_order(grid, frequencies))
         return cls(
             grid=grid,
             media=media,
             port=port,
             waveform=waveform,
-            box=box,
-            lossy=lossy,
             problem=port.drive(problem, waveform),
-            gather=Accumulator(frequencies, len(box.indices) + len(lossy), interval),
-            frequencies=frequencies,
+            surface=Surface(
+                box=box,
+                lossy=_losses(grid, media, lossy),
+                frequencies=frequencies,
+                interval=problem.sampling.record_every * grid.dt,
+                theta=directions.theta,
+                phi=directions.phi,
+            ),
+            directions=directions,
         )
 
-    def solution(self, records: Records, theta: np.ndarray, decay_db: float, stepper: Stepper) -> Solution:
-        """Return what the records say; `theta` are the angles of the cuts, degrees."""
-        grid, port, box, wanted, gather = self.grid, self.port, self.box, self.frequencies, self.gather
+    def voltage(self, records: Records, taker: Gatherer, stepper: Stepper) -> np.ndarray:
+        """Return the port's record, continued where it rings on; the samples' spectra are continued as well."""
+        voltage = self.port.voltage(records.sums)
+        if self.port.continued and stepper.extrapolate and records.finite:
+            return _ring_on(self.problem, taker, voltage, len(self.waveform))
+        return voltage
+
+    def solution(self, records: Records, voltage: np.ndarray, far: Far, decay_db: float) -> Solution:
+        """Return what the records say."""
+        grid, port, wanted, cuts = self.grid, self.port, self.surface.frequencies, self.directions.cuts
         images = 2 ** len(grid.magnetic)
-        voltage = port.voltage(records.sums)
-        if port.continued and stepper.extrapolate and records.finite:
-            voltage = _ring_on(self.problem, gather, voltage, len(self.waveform))
         reading = port.read(voltage, self.waveform, grid.dt, wanted, images)
-        values = gather.values * reading.scale[:, None]
-        losses = _losses(grid, self.media, self.lossy, values[:, len(box.indices) :])
-        values = values[:, : len(box.indices)]
-        values[:, box.magnetic] *= np.exp(1j * np.pi * wanted * grid.dt)[:, None]  # H is half a step earlier
-        spectrum = _Spectrum(box=box, frequencies=wanted, values=values, dt=grid.dt)
+        power = np.abs(reading.scale) ** 2
+        on_cuts, on_sphere = far.field[:, : cuts[0] * cuts[1]], far.field[:, cuts[0] * cuts[1] :]
+        intensity = (np.real(on_sphere) ** 2 + np.imag(on_sphere) ** 2).sum(axis=-1) / (2 * _ETA)
         return Solution(
             status=_status(records, decay_db),
             steps=records.steps,
@@ -299,13 +309,13 @@ class _Ready:
             s11=reading.s11,
             impedance=reading.impedance,
             accepted_power=1 - np.abs(reading.s11) ** 2,
-            radiated_power=_sphere_power(spectrum),
-            box_power=images * box.flux(values) / (2 * _ETA),
-            dissipated_power=images * losses,
-            theta_deg=theta,
-            far_field=_cuts(spectrum, theta),
+            radiated_power=power * (intensity @ self.directions.weights),
+            box_power=power * images * far.flux / (2 * _ETA),
+            dissipated_power=power * images * far.losses,
+            theta_deg=np.array(self.directions.theta_deg),
+            far_field=(on_cuts * reading.scale[:, None, None]).reshape(len(wanted), *cuts, 2),
             voltage=voltage,
-            _spectrum=spectrum,
+            _spectrum=_Spectrum(surface=self.surface, far=far, scale=reading.scale),
             _port=port,
             _pulse=self.waveform,
         )
@@ -326,7 +336,7 @@ def _sampling(grid: Grid, frequencies: np.ndarray, pulse: Pulse, limits: tuple[f
     )
 
 
-def _ring_on(problem: Problem, gather: Accumulator, voltage: np.ndarray, settled: int) -> np.ndarray:
+def _ring_on(problem: Problem, gather: Gatherer, voltage: np.ndarray, settled: int) -> np.ndarray:
     """Continue the box's spectrum, and return the port's voltage continued."""
     every, dt = problem.sampling.record_every, problem.grid.dt
     tail, stride = len(voltage) - settled, max(1, every // _FINER)
@@ -341,36 +351,61 @@ def _status(records: Records, decay_db: float) -> str:
     return "ok" if records.decay < 10 ** (decay_db / 10) else "undecayed"
 
 
-def _losses(grid: Grid, media: Media, places: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Power lost in lossy dielectrics, W, (F,): half of sigma |E|^2 over the volumes of the edges."""
-    if not len(places):
-        return np.zeros(len(values))
+def _losses(grid: Grid, media: Media, places: np.ndarray) -> np.ndarray:
+    """Return what |E|^2 of edges weighs in the power lost, W/(V/m)^2: half of sigma over the edges' volumes.
+
+    Args:
+        grid: The lattice.
+        media: On it.
+        places: Flat indices of the edges, (edges,).
+    """
     component, k, j, i = np.unravel_index(places, media.conductivity.shape)
     volume = np.ones(len(places))
     for axis, index in enumerate((i, j, k)):
-        along = np.append(grid.spacing(axis), 0.0)[index]
-        volume *= np.where(component == axis, along, grid.dual(axis)[index])
-    return (np.abs(values) ** 2) @ (media.conductivity.ravel()[places] * volume) / 2
+        both = np.stack([grid.dual(axis), np.append(grid.spacing(axis), 0.0)])
+        volume *= both[(component == axis).astype(int), index]
+    return media.conductivity.ravel()[places] * volume / 2
 
 
-def _cuts(spectrum: _Spectrum, theta_deg: np.ndarray) -> np.ndarray:
-    theta = np.deg2rad(np.tile(theta_deg, len(CUTS_DEG)))
-    phi = np.deg2rad(np.repeat(CUTS_DEG, len(theta_deg)))
-    return spectrum.towards(theta, phi).reshape(len(spectrum.frequencies), len(CUTS_DEG), len(theta_deg), 2)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Directions:
+    """Directions of a far field: those of the cuts, then those of the integral over the sphere.
 
-
-def _sphere_power(spectrum: _Spectrum) -> np.ndarray:
-    """Far field's power, W, (F,): Gauss's rule in cos(theta), equal steps in phi, exact for the box's waves.
-
-    Waves of a source of radius r reach the degree k r and few more; the intensity has twice that.
+    Attributes:
+        theta_deg: Of each cut.
+        theta: rad, (directions,).
+        phi: rad, (directions,).
+        weights: Of the directions on the sphere.
     """
-    grid = spectrum.box.grid
-    radius = math.sqrt(sum(float(np.abs(planes[[0, -1]]).max()) ** 2 for planes in grid.planes))
-    k = 2 * np.pi * spectrum.frequencies.max() / 299792458.0
-    order = math.ceil(k * radius) + 10
+
+    theta_deg: tuple[float, ...]
+    theta: np.ndarray
+    phi: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def cuts(self) -> tuple[int, int]:
+        """Number of cuts, and of directions on each."""
+        return len(CUTS_DEG), len(self.theta_deg)
+
+
+@lru_cache(maxsize=32)
+def _directions(theta_deg: tuple[float, ...], order: int) -> _Directions:
+    """Return the cuts' directions, and those of Gauss's rule in cos(theta) and equal steps in phi.
+
+    The rule is exact for waves of degrees below `order`, whose intensity has twice the degree.
+    """
     cosine, weights = np.polynomial.legendre.leggauss(order + order % 2)
     phi = np.arange(2 * order) * np.pi / order
-    theta = np.repeat(np.arccos(cosine), len(phi))
-    fields = spectrum.towards(theta, np.tile(phi, len(cosine)))
-    intensity = (np.abs(fields) ** 2).sum(axis=-1) / (2 * _ETA)
-    return intensity @ np.repeat(weights, len(phi)) * np.pi / order
+    return _Directions(
+        theta_deg=theta_deg,
+        theta=np.concatenate([np.deg2rad(np.tile(theta_deg, len(CUTS_DEG))), np.repeat(np.arccos(cosine), len(phi))]),
+        phi=np.concatenate([np.deg2rad(np.repeat(CUTS_DEG, len(theta_deg))), np.tile(phi, len(cosine))]),
+        weights=np.repeat(weights, len(phi)) * np.pi / order,
+    )
+
+
+def _sphere_order(grid: Grid, frequencies: np.ndarray) -> int:
+    """Return the degree of the waves in the far field: those of a source of radius r reach k r and few more."""
+    radius = math.sqrt(sum(float(np.abs(planes[[0, -1]]).max()) ** 2 for planes in grid.planes))
+    return math.ceil(2 * np.pi * float(frequencies.max()) / speed_of_light * radius) + 10

@@ -10,6 +10,18 @@ FITTED = 48
 """Samples of the box that extrapolation is fitted to."""
 
 
+def weights(frequencies: np.ndarray, interval: float, first: int, end: int) -> np.ndarray:
+    """Return what the samples [first, end) weigh in their transform, complex, s, (F, end - first).
+
+    Args:
+        frequencies: Hz, (F,).
+        interval: Between samples, s; sample n is of the time (n + 1) interval.
+        first: Number of the first.
+        end: Number after that of the last.
+    """
+    return np.exp(np.outer(-2j * np.pi * frequencies * interval, np.arange(first, end) + 1)) * interval
+
+
 class Accumulator:
     """Spectrum of samples that come in blocks; E and H at their own times."""
 
@@ -22,10 +34,9 @@ class Accumulator:
 
     def __call__(self, first: int, samples: np.ndarray) -> None:
         """Add a block of samples, (samples, size); sample n is of the time (n + 1) interval."""
-        numbers = np.arange(first, first + len(samples)) + 1
-        weights = np.exp(np.outer(self._phase, numbers)) * self._interval
-        self.values += weights.real.astype(samples.dtype) @ samples
-        self.values += 1j * (weights.imag.astype(samples.dtype) @ samples)
+        factors = weights(self._frequencies, self._interval, first, first + len(samples))
+        self.values.real += factors.real.astype(samples.dtype) @ samples
+        self.values.imag += factors.imag.astype(samples.dtype) @ samples
         self._last = np.concatenate([self._last, samples[-FITTED:]])[-FITTED:]
         self._taken = first + len(samples)
 
@@ -35,4 +46,5 @@ class Accumulator:
             rest = rest_of_transform(rates, self._interval, count, self._frequencies)
             matrix = np.exp(self._phase * (self._taken + 1))[:, None] * rest
             last = self._last[-count:].astype(float)
-            self.values += np.real(matrix) @ last + 1j * (np.imag(matrix) @ last)
+            self.values.real += np.real(matrix) @ last
+            self.values.imag += np.imag(matrix) @ last

@@ -62,6 +62,9 @@ class HostDevice:
     def program(self, text: str, place: int = 0) -> HostProgram:
         return HostProgram(f"{text}// place {place}\n" if place else text)
 
+    def start(self, text: str, kernel: str, grid: tuple[int, int], threads: int, *arguments: Any) -> None:
+        HostLauncher()(text, kernel, grid, threads, *arguments)
+
     def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
         return nullcontext()
 

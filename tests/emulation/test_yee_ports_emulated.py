@@ -151,7 +151,7 @@ def test_scenes_with_other_ports_are_those_of_the_cpu() -> None:
     )
     for one, other in zip(found, expected, strict=True):
         assert (one.status, one.steps) == (other.status, other.steps)
-        for name in ("s11", "impedance", "box_power", "far_field", "voltage"):
+        for name in ("s11", "impedance", "radiated_power", "box_power", "dissipated_power", "far_field", "voltage"):
             a, b = getattr(one, name), getattr(other, name)
             assert np.abs(a - b).max() <= 1e-9 * np.abs(b).max(), name
 

@@ -104,7 +104,7 @@ def radiated(grid: Grid, media: Media) -> np.ndarray:
     values = gather.values
     values[:, box.magnetic] *= np.exp(1j * np.pi * FREQUENCIES * grid.dt)[:, None]  # H is half a step earlier
     phi = np.full(len(THETA), np.deg2rad(30.0))
-    return np.stack([box.radiate(one, hz, THETA, phi) for one, hz in zip(values, FREQUENCIES, strict=True)])
+    return box.radiate(values, FREQUENCIES, THETA, phi)
 
 
 def solved(cells: int) -> tuple[np.ndarray, np.ndarray]:

@@ -63,6 +63,10 @@ class Device(Protocol):
         """Compile a flattened text; programs of different places have constant memory of their own."""
         ...
 
+    def start(self, text: str, kernel: str, grid: tuple[int, int], threads: int, *arguments: Any) -> None:
+        """Start a kernel of a flattened text on buffers, int and float: one without a structure of parameters."""
+        ...
+
     def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
         """Start what follows on a stream of a place: after what was started before, and before what is afterwards.
 
@@ -194,6 +198,12 @@ class CudaDevice:
         with lock:
             self._cupy.cuda.runtime.free(0)  # makes the device's context that of a thread that has not used it yet
             return CudaProgram(self._cupy, text, self.limits, place)
+
+    def start(self, text: str, kernel: str, grid: tuple[int, int], threads: int, *arguments: Any) -> None:
+        """Start a kernel on the current stream."""
+        from fdtd.backends.cuda.rasterise import launcher
+
+        launcher()(text, kernel, grid, threads, *arguments)
 
     @contextmanager
     def apart(self, place: int, rank: int) -> Iterator[None]:

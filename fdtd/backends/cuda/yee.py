@@ -30,6 +30,7 @@ from fdtd.backends.cuda.yee_packing import (
     pack,
     starts,
 )
+from fdtd.backends.cuda.yee_surface import Kept, OnDevice, Take
 from fdtd.errors import ConfigError
 from fdtd.schemes import one_step
 from fdtd.schemes.resident.yee import YeeResidentPlan
@@ -184,22 +185,36 @@ class Batch:
         return np.where(self._live, np.minimum(self.steps, self._counts["STEPS"]), taken).astype(int)
 
     def take_samples(self, takers: Sequence[Taker | None]) -> None:
-        """Pass on all samples that the host has not had."""
+        """Pass on all samples that the host has not had; those of a `Kept` stay in device memory."""
+        stay: dict[OnDevice, list[Take]] = {}
         for one, (taker, done) in enumerate(zip(takers, self.done(), strict=True)):
             size, held = self.antennas[one].counts["BOX"], self.antennas[one].counts["HELD"]
-            first, end = self._taken[one], done // self.antennas[one].counts["RECORD_EVERY"]
+            first, end = int(self._taken[one]), int(done // self.antennas[one].counts["RECORD_EVERY"])
             if taker is None or not size:
+                continue
+            if isinstance(taker, Kept):
+                start = self._start_of("record", one)
+                if first < end:
+                    taken = Take(antenna=taker.antenna, start=start, held=held, first=first, end=end)
+                    stay.setdefault(taker.gathering, []).append(taken)
+                self._taken[one] = end
                 continue
             while first < end:  # rows in a ring
                 row = first % held
                 count = min(end - first, held - row)
-                taker(int(first), self._part("record", one, row * size, count * size).reshape(count, size))
+                taker(first, self._part("record", one, row * size, count * size).reshape(count, size))
                 first += count
             self._taken[one] = first
+        for gathering, takes in stay.items():
+            gathering.add(self._buffers["record"], takes)
+
+    def _start_of(self, name: str, antenna: int) -> int:
+        """Return where one antenna's part of an array begins."""
+        return int(self.starts[antenna, [ARRAYS[one] for one in STARTS].index(name)])
 
     def _part(self, name: str, antenna: int, first: int, count: int) -> np.ndarray:
         """Return numbers of one antenna's part of an array."""
-        at = int(self.starts[antenna, [ARRAYS[one] for one in STARTS].index(name)]) + first
+        at = self._start_of(name, antenna) + first
         return self._device.download(self._buffers[name][at : at + count])
 
     def keep(self, running: np.ndarray) -> None:
@@ -254,7 +269,7 @@ def run_batch(
 
     Args:
         problems: What to step.
-        takers: What gets the samples of each box, a block at a time.
+        takers: What gets the samples of each box, a block at a time; those of a `Kept` stay in device memory.
         precision: "float32" or "float64".
         look: Called at every look at the first antenna's energy.
         final: Whether to fetch the last fields; without, records have None.
@@ -296,7 +311,7 @@ def run_batch(
     return [found[n] for n in range(len(packed))]
 
 
-def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int) -> int:
+def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int, frequencies: int = 1) -> int:
     """Return the device memory that one antenna takes, at most.
 
     Args:
@@ -304,13 +319,16 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
         layers: Cells of the absorbing layers, in front of all faces.
         precision: "float32" or "float64".
         steps: Step limit.
+        frequencies: Number of those at which samples are transformed.
     """
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
     if nx <= 66:  # clusters keep places for all planes, whole warps of rows and 64 columns
         memories += 4 * 64 * (nz + 2) * (ny + 14)
-    return (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
+    spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
+    found = (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
+    return found + spectra
 
 
 def _march(

@@ -13,6 +13,7 @@ from fdtd.errors import Unsuitable
 from fdtd.schemes.resident.yee import TRACE
 from fdtd.yee.grid import COMPONENTS, Grid
 from fdtd.yee.problem import Problem, factors
+from fdtd.yee.spectrum import FITTED
 
 PARAMETERS = "kernels/yee/parameters.cuh"
 AIR, METAL = 0, 1
@@ -103,7 +104,8 @@ def pack(problem: Problem, precision: str) -> Packed:
     box = np.zeros(0, np.int32) if problem.box is None else _places(problem.box, grid, shape)
     samples = sampling.steps // sampling.record_every if len(box) else 0
     a_look = sampling.check_every // sampling.record_every
-    held = max(1, min(samples, max(2 * a_look, RECORD_BYTES // max(1, len(box) * real.itemsize))))
+    least = max(2 * a_look, FITTED, RECORD_BYTES // max(1, len(box) * real.itemsize))
+    held = max(1, min(samples, least))
     sums = 0 if problem.probe is None else len(problem.probe.weights)
     counts |= {
         "SOURCES": len(arrays["sources"]), "WAVEFORM": len(arrays["waveform"]), "PROBES": len(arrays["probes"]),
