@@ -90,7 +90,8 @@ def layout(
         cells_per_wavelength: Cells a wavelength, at least, in each medium.
         cell: Cells across the edges of sheets, and largest cells within the extent of tubes, m; default is half the
             thinnest dielectric, and at most the cells of the densest one.
-        margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency.
+        margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency,
+            and next to tubes at least three cells.
         layers: Cells of the absorbing layers.
         between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
 
@@ -110,7 +111,9 @@ def layout(
         cell=cell,
         wavelength=wavelength,
         cells_per_wavelength=cells_per_wavelength,
-        margin=speed_of_light / low / 5 if margin is None else margin,
+        margin=_margin(scene, speed_of_light / low / 5, wavelength / cells_per_wavelength)
+        if margin is None
+        else margin,
         between=between,
         stairs=tuple([pair for one in steps for pair in one[axis]] for axis in range(3)),  # type: ignore[arg-type]
     )
@@ -120,6 +123,11 @@ def layout(
         below, above = counts[2 * axis : 2 * axis + 2]
         planes[axis] = _with_layers(planes[axis], below, above)
     return Grid(x=planes[0], y=planes[1], z=planes[2], layers=counts, magnetic=scene.magnetic_faces)  # type: ignore[arg-type]
+
+
+def _margin(scene: Scene, default: float, cell: float) -> float:
+    """Return the distance to the layers, m: around a horn, whose cells are large everywhere, the box needs room."""
+    return max(default, (_CLEAR + 1) * cell) if scene.tubes else default
 
 
 def huygens_box(grid: Grid) -> tuple[tuple[int, int], ...]:

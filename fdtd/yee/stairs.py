@@ -47,7 +47,9 @@ def _counts(length: float, spans: list[Pair], cell: float) -> tuple[int, list[in
     fewest = max(1, math.ceil(length / cell - 1e-6))
     cheapest, best = math.inf, (fewest, [0, 0])
     for along in range(fewest, math.ceil(_LONGEST * fewest) + 1):
-        across = [_fitting(along, end - start, cell) for start, end in spans]
+        across = [
+            _fitting(along, end - start, min(cell, start)) for start, end in spans
+        ]  # of a low guide, see `layout`
         cost = along * math.prod(start / cell + count for (start, _), count in zip(spans, across, strict=True))
         if cost < cheapest * (1 - 1e-9):
             cheapest, best = cost, (along, across)
