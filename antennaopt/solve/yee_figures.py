@@ -14,7 +14,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from antennaopt.metrics import METRICS
-from fdtd.farfield import decibels, half_power_beamwidth, or_none, side_lobe
+from fdtd.farfield import cut_lobe, decibels, half_power_beamwidth, or_none
 
 IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 CROSS_LIMIT_DEG = 90.0
@@ -98,26 +98,31 @@ def _patterns(solved: SolvedBoard) -> dict[str, np.ndarray]:
         "max_directivity_dbi": level.max(axis=(1, 2)),
         "hpbw_e_deg": np.asarray(widths[0]),
         "hpbw_h_deg": np.asarray(widths[1]),
-        "sidelobe_db": np.array([_lobe(planes, theta) for planes in zip(e_dbi, h_dbi, strict=True)]),
+        "sidelobe_db": _lobes(np.stack([e_dbi, h_dbi]), theta),
         "front_to_back_db": level[:, 0, axis] - np.maximum(level[:, 0, 0], level[:, 0, -1]),
         "crosspol_db": _cross(field, theta, axis),
     }
 
 
-def _lobe(planes: tuple[np.ndarray, ...], theta: np.ndarray) -> float:
-    """Return the highest side lobe of the cuts up to 90 degrees from the axis, dB over the cut's maximum.
+def _lobes(cuts: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Return the highest side lobe of any of the cuts up to 90 degrees from the axis, dB over the cut's maximum, (F,).
 
     Each side is read from the maximum on, which need not be on the axis; NaN without a side lobe. See
-    `fdtd.farfield.side_lobe` for what counts as one.
+    `fdtd.farfield.side_lobe` for what counts as one. Cuts with the same maximum are looked at together.
+
+    Args:
+        cuts: dB, (cuts, F, T).
+        theta: Angles, degrees, (T,).
     """
     ahead = np.flatnonzero(np.abs(theta) <= CROSS_LIMIT_DEG + 1e-9)
-    found = []
-    for cut in planes:
-        peak = ahead[int(np.argmax(cut[ahead]))]
-        for way in (1, -1):
-            side, angles = np.ascontiguousarray(cut[peak::way]), way * (theta[peak::way] - theta[peak])
-            found.append(float(side_lobe(side, side, angles, float(CROSS_LIMIT_DEG - way * theta[peak]))))
-    return float(np.fmax.reduce(found)) if found else float("nan")
+    peaks = ahead[np.argmax(cuts[..., ahead], axis=-1)]
+    found = np.full((2, *peaks.shape), np.nan)  # of both ways
+    for peak in np.unique(peaks).tolist():
+        those = peaks == peak
+        for at, way in enumerate((1, -1)):
+            sides, angles = np.ascontiguousarray(cuts[those][:, peak::way]), way * (theta[peak::way] - theta[peak])
+            found[at, those] = cut_lobe(sides, angles, float(CROSS_LIMIT_DEG - way * theta[peak]))
+    return np.fmax.reduce(found.reshape(-1, cuts.shape[1]), axis=0)
 
 
 def _cross(field: np.ndarray, theta: np.ndarray, axis: int) -> np.ndarray:

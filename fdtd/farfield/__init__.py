@@ -92,16 +92,16 @@ def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_d
     Returns:
         Levels (...), NaN where there is none.
     """
-    shape = (2, *e_db.shape)
-    levels = np.empty(shape)
-    for place, plane in enumerate((e_db, h_db)):
-        np.subtract(plane, plane[..., :1], out=levels[place])
-    levels = levels.reshape(-1, shape[-1])
+    return np.fmax(*cut_lobe(np.stack([e_db, h_db]), theta_deg, limit_deg))
+
+
+def cut_lobe(cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+    """Return the highest side lobe or shoulder of each cut (..., T), dB over boresight, (...); see `side_lobe`."""
+    levels = (cut_db - cut_db[..., :1]).reshape(-1, cut_db.shape[-1])
     limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
     minimum = _first_minimum(levels)
     highest = np.maximum(_highest_lobe(levels, minimum, limit), _highest_shoulder(levels, minimum, limit))
-    highest = highest.reshape(shape[:-1]).max(axis=0)
-    return np.where(np.isfinite(highest), highest, np.nan)
+    return np.where(np.isfinite(highest), highest, np.nan).reshape(cut_db.shape[:-1])
 
 
 def _first_minimum(levels: np.ndarray) -> np.ndarray:

@@ -216,7 +216,8 @@ def _face(
     outward = 1.0 if side else -1.0
     plane = box[axis][side]
     outside = plane if side else plane - 1
-    places = grid.planes[axis]
+    across, (nz, ny, nx) = grid.planes[axis], grid.shape
+    strides = 1, nx, nx * ny  # in the flat state
     b, c = (axis + 1) % 3, (axis + 2) % 3
     found = []
     # J_b = -H_c and M_c = -E_b where E_b stands; J_c = H_b and M_b = E_c where E_c stands.
@@ -233,8 +234,10 @@ def _face(
                 index.append(np.arange(low, high + 1))
                 coordinates.append(planes[low : high + 1])
                 lengths.append(grid.dual(along)[low : high + 1])
+        rows, columns = (one * strides[along] for one, along in zip(index, (b, c), strict=True))
+        places = (rows[:, None] + columns).ravel()
         flat = [
-            _flat(grid, component, {axis: np.array([at]), b: index[0], c: index[1]}, (b, c))
+            places + (component * nx * ny * nz + at * strides[axis])
             for component, at in ((electric, plane), (magnetic, outside))
         ]
         size = len(flat[0])
@@ -245,24 +248,13 @@ def _face(
             m=m,
             electric=slice(start, start + size),
             magnetic=slice(start + size, start + 2 * size),
-            place_j=float(places[plane]),
-            place_m=float(places[outside] + places[outside + 1]) / 2,
+            place_j=float(across[plane]),
+            place_m=float(across[outside] + across[outside + 1]) / 2,
             places=(coordinates[0], coordinates[1]),
             lengths=(lengths[0], lengths[1]),
             weights=np.outer(lengths[0], lengths[1]),
-            cell=float(places[outside + 1] - places[outside]),
+            cell=float(across[outside + 1] - across[outside]),
         )
         start += 2 * size
         found.append((patch, flat))
     return found
-
-
-def _flat(grid: Grid, component: int, at: dict[int, np.ndarray], order: tuple[int, int]) -> np.ndarray:
-    """Flat indices into the state of one component on a face, in C order of (b, c)."""
-    b, c = order
-    mesh = dict(zip((b, c), np.meshgrid(at[b], at[c], indexing="ij"), strict=True))
-    (normal,) = set(at) - {b, c}
-    index = [mesh.get(axis, np.full(mesh[b].shape, at[normal][0])) for axis in range(3)]
-    return np.ravel_multi_index(
-        (np.full(mesh[b].shape, component), index[2], index[1], index[0]), (6, *grid.shape)
-    ).ravel()

@@ -20,6 +20,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -194,10 +195,13 @@ class PortColumns:
 def transform(samples: np.ndarray, dt: float, offset: float, frequencies: np.ndarray) -> np.ndarray:
     """Return sum x[n] exp(-jw (n + offset) dt) dt, (frequencies,)."""
     phase = -2j * np.pi * frequencies * dt
-    found = np.empty(len(frequencies), dtype=complex)
-    for at, one in enumerate(phase):
-        found[at] = np.exp(one * (np.arange(len(samples)) + offset)) @ samples * dt
-    return found
+    row = max(1, math.isqrt(len(samples)))  # exp(p (row a + b)) = exp(p row a) exp(p b): few exponentials
+    rows = -(-len(samples) // row)
+    table = np.zeros(rows * row)
+    table[: len(samples)] = samples
+    along = np.exp(np.outer(np.arange(row) + offset, phase))
+    across = np.exp(np.outer(row * np.arange(rows), phase))
+    return (table.reshape(rows, row) @ along * across).sum(axis=0) * dt
 
 
 def plane_of(grid: Grid, axis: int, place: float, name: str) -> int:

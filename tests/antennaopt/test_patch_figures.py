@@ -83,3 +83,29 @@ def test_both_planes_begin_with_the_same_amplitude():
     middle = len(THETA) // 2
     assert board.e_plane[0, middle] == pytest.approx(board.h_plane[0, middle])
     assert abs(board.e_plane[0, middle]) ** 2 == pytest.approx(3.0)
+
+
+def test_side_lobes_do_not_depend_on_the_other_frequencies():
+    """Five beams tilted by other angles, their cuts read together and each alone: the same bits, one without a lobe."""
+    tilts, widths = (0.0, 14.0, -8.0, 14.0, 3.0), (30.0, 30.0, 40.0, 55.0, 200.0)
+
+    def board(chosen):
+        far = np.zeros((len(chosen), 3, len(THETA), 2), dtype=complex)
+        for place, at in enumerate(chosen):
+            far[place, 0, :, 0] = np.sinc((THETA - tilts[at]) / widths[at])
+            far[place, 2, :, 1] = -np.sinc((THETA + tilts[at] / 2) / (1.3 * widths[at]))
+        ones = np.ones(len(chosen))
+        return SolvedBoard(
+            s11=0.5 * ones,
+            accepted=ones,
+            radiated=ones,
+            dissipated=ones,
+            through_box=ones,
+            far_field=far,
+            theta_deg=THETA,
+        )
+
+    together = figures_of(board(range(5)))["sidelobe_db"]
+    assert together == [figures_of(board([at]))["sidelobe_db"][0] for at in range(5)]
+    assert together[0] == pytest.approx(-13.26, abs=0.02)  # of sinc(x): 20 lg 0.21723 at x = 1.4303
+    assert together[4] is None
