@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Self
 
 from antennaopt.bench.runner import typical
 from antennaopt.machine import processor_name
@@ -33,7 +34,8 @@ def bench_evaluate(
 ) -> list[dict[str, Any]]:
     """Time batches of one antenna's copies as a search solves them, on one core or one device.
 
-    A device gets several batches, two at a time as in a study: while one is stepped the next is prepared.
+    A device gets several batches, two at a time as in a study: while one is stepped the next is prepared. Antennas in
+    space come from as many processes as share it in a study.
 
     Args:
         experiment: From `load_antenna`.
@@ -44,7 +46,8 @@ def bench_evaluate(
     Returns:
         One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
         `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time,
-        `cell_steps_per_s` while stepping, and the device, grid, steps and batch.
+        `cell_steps_per_s` while stepping (with several processes, whose steps overlap, by the wall time), and the
+        device, grid, steps, batch and `processes`.
 
     Raises:
         DeviceError: There is no device, or too little memory on it for one antenna.
@@ -54,15 +57,18 @@ def bench_evaluate(
     family = experiment.family
     made = _planned(experiment, design)
     about = _place(made, backend)
-    size = batch or about.pop("batch")
+    processes = device.processes_a_device(made, 1) if backend == "cuda" else 1
+    size = batch or -(-about.pop("batch") // processes)
     batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)
-    _timed(family, batches[:BATCHES_AT_A_TIME], made, backend, _WARM)  # compile, and take the memory
-    timings = [_timed(family, batches, made, backend) for _ in range(repeat)]
-    count = size * len(batches)
+    with _Timed(processes, family, made, backend) as timed:
+        timed(batches[:BATCHES_AT_A_TIME], _WARM)  # compile, and take the memory
+        timings = [timed(batches) for _ in range(repeat)]
+    count = size * len(batches) * processes
     seconds = [wall / count for wall, _, _ in timings]
     stages = [{name: value / count for name, value in spent.items()} for _, spent, _ in timings]
     middle, spread = typical(seconds)
     stage = {name: statistics.median(one[name] for one in stages) for name in stages[0]}
+    stepping = stage["step"] if processes == 1 else middle
     return [
         {
             "stencil": "bor" if experiment.kind.spatial is None else "yee3d",
@@ -71,11 +77,12 @@ def bench_evaluate(
             "dtype": made["precision"],
             "shape": shape_of(made),
             "batch": size,
+            "processes": processes,
             "steps": timings[-1][2],
             "antennas_per_s": 1 / middle,
             "spread": spread,
-            "stepping_share": stage["step"] / middle,
-            "cell_steps_per_s": cell_count(made) * timings[-1][2] / stage["step"],
+            "stepping_share": stage["step"] / (processes * middle),
+            "cell_steps_per_s": cell_count(made) * timings[-1][2] / stepping,
             "stage_seconds": stage,
         }
     ]
@@ -100,6 +107,49 @@ def _place(made: Mapping[str, Any], backend: str) -> dict[str, Any]:
         "device": found["device"],
         "batch": min(_WAVES * found["wave"], found["antennas"]),
     }
+
+
+class _Timed:
+    """Times batches in this process, or the same batches in several at once, each with its own part of the device."""
+
+    def __init__(self, processes: int, *about: Any) -> None:
+        """Start the processes; `about` is what `_timed` takes besides batches and steps."""
+        self._about = about
+        self._pool = None
+        if processes > 1:
+            began = get_context("spawn")
+            self._pool = ProcessPoolExecutor(processes, mp_context=began)
+            self._start, self._count = began.Manager(), processes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._start.shutdown()
+
+    def __call__(
+        self, batches: Sequence[Sequence[Mapping[str, float]]], max_steps: int | None = None
+    ) -> tuple[float, dict[str, float], int]:
+        """Return wall time, seconds of each stage over all batches and processes, and steps of the last antenna."""
+        family, made, backend = self._about
+        if self._pool is None:
+            return _timed(family, batches, made, backend, max_steps)
+        together = self._start.Barrier(self._count)  # so that each process gets one part, and all begin at once
+        began = [self._pool.submit(_part, together, *self._about, batches, max_steps) for _ in range(self._count)]
+        found = [one.result() for one in began]
+        spent = {name: sum(one[1][name] for one in found) for name in found[0][1]}
+        return max(one[0] for one in found), spent, found[-1][2]
+
+
+def _part(
+    together: Any, family: str, made: Mapping[str, Any], backend: str, batches: Any, max_steps: int | None
+) -> tuple[float, dict[str, float], int]:
+    """Time batches in this process once all others have come as far."""
+    device.capacity(made)  # imports what solves and starts the device
+    together.wait()
+    return _timed(family, batches, made, backend, max_steps)
 
 
 def _timed(

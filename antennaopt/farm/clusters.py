@@ -16,7 +16,7 @@ from antennaopt.farm.security import (
     throwaway,
 )
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
-from antennaopt.solve.device import enough_devices, usable_cores
+from antennaopt.solve.device import enough_devices, processes_a_device, usable_cores
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Cluster
@@ -122,6 +122,7 @@ def opener(
     settings: ClusterSettings,
     *,
     backend: str,
+    plan: Mapping[str, Any] | None = None,
     connect_timeout_s: float = 10.0,
     worker_timeout_s: float = 60.0,
 ) -> Callable[[], Any]:
@@ -129,7 +130,9 @@ def opener(
 
     Args:
         settings: Which cluster.
-        backend: What solves there; with "cuda" a worker is a process with a device of its own.
+        backend: What solves there; with "cuda" a worker is a process with a device.
+        plan: Of the study. Where `workers` is `auto`, as many processes of this machine share a device as
+            `antennaopt.solve.device.processes_a_device` says; one without a plan.
         connect_timeout_s: How long a scheduler may take to answer.
         worker_timeout_s: How long to wait for the first worker.
 
@@ -166,6 +169,8 @@ def opener(
         security = throwaway()
     asked = settings.of_backend("cuda")
     devices = enough_devices(asked) if (backend == "cuda" or settings.mixed) and asked != 0 else ()
+    if settings.workers == "auto" and devices:
+        devices *= processes_a_device(plan or {}, len(devices))
     on_cores = (settings.of_backend("cpu") or usable_cores()) if settings.mixed and "cpu" in settings.backends else 0
     return partial(
         LocalWorkers,

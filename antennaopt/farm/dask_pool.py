@@ -344,7 +344,7 @@ class DaskFarm(PoolFarm):
         """
         where = cluster or ClusterSettings()
         open_cluster = opener(
-            where, backend=backend, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
+            where, backend=backend, plan=plan, connect_timeout_s=connect_timeout_s, worker_timeout_s=worker_timeout_s
         )
         task = (evaluate, family, AS_THE_WORKER if where.mixed else backend)
         super().__init__(

@@ -275,9 +275,13 @@ class SerialFarm(PoolFarm):
 
 
 def summary_of(capacities: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return what every device takes: of the smallest one, with the names of all and their count."""
+    """Return what a process of every device takes: of the smallest one, with the names of all and their count."""
     if not capacities:
         return None
     smallest = min(capacities, key=lambda one: one["antennas"])
     names = dict.fromkeys(name for one in capacities for name in one["device"].split("; "))
-    return {**smallest, "device": "; ".join(names), "count": len(capacities)}
+    return {
+        **smallest,
+        "device": "; ".join(names),
+        "count": round(sum(1 / one.get("shared_by", 1) for one in capacities)),
+    }

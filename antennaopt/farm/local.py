@@ -228,7 +228,7 @@ class LocalWorkers(OwnScheduler):
 
         Args:
             worker_count: Processes; when None one a device, or one a core that this process may use.
-            devices: UUIDs of the CUDA devices; a worker sees one of them and no other.
+            devices: UUIDs of the CUDA devices, again for each process that shares one; a worker sees one and no other.
             threads: Of a process.
             dashboard: Whether to serve Dask's dashboard, on loopback.
             timeout_s: How long to wait for the first worker.

@@ -38,6 +38,7 @@ from tornado.routing import Router
 from tornado.web import ErrorHandler
 
 from antennaopt.farm.security import LOOPBACK
+from antennaopt.solve.device import SHARED_BY
 
 PREFIX = "antennaopt-dask-"
 OWNER = ".owner"
@@ -297,7 +298,8 @@ def dask_setup(worker: Any) -> None:
     devices = os.environ.get(DEVICES, "")
     if devices:
         uuids, place = devices.split(","), int(worker.name)
-        os.environ["CUDA_VISIBLE_DEVICES"] = uuids[place] if place < len(uuids) else ""
+        own = uuids[place] if place < len(uuids) else ""
+        os.environ["CUDA_VISIBLE_DEVICES"], os.environ[SHARED_BY] = own, str(uuids.count(own))
     if devices and os.environ["CUDA_VISIBLE_DEVICES"]:
         Thread(target=_start_device, name="device", daemon=True).start()
     gc.freeze()

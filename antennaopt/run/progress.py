@@ -233,9 +233,10 @@ def for_terminal(*, quiet: bool = False) -> Progress:
 
 def device_line(device: Mapping[str, Any]) -> str:
     """Say what solves, from what a farm knows of its devices."""
+    shared = device.get("shared_by", 1)
     return (
-        f"device {device['count']} x {device['device']}; scheme {device['scheme']} ({device['reason']}), "
-        f"at most {device['antennas']} antennas a batch"
+        f"device {device['count']} x {device['device']}{f', {shared} processes each' if shared > 1 else ''}; scheme "
+        f"{device['scheme']} ({device['reason']}), at most {device['antennas']} antennas a batch"
     )
 
 

@@ -20,6 +20,11 @@ BACKENDS = ("auto", "cpu", "reference", "cuda")
 AS_THE_WORKER = "own"
 """Backend of a batch on mixed hardware: what the worker that solves it has."""
 
+SHARED_BY = "ANTENNAOPT_DEVICE_SHARED_BY"
+"""Environment variable of a worker: how many processes share its device."""
+
+_MOST_PROCESSES = 6
+
 _LARGEST: dict[int, int] = {}
 """Most antennas that did fit, by the cells of their lattice, once a batch did not; of this process's device."""
 
@@ -31,7 +36,8 @@ def capacity(plan: Mapping[str, Any]) -> dict[str, Any]:
         plan: As `SolverPlan.to_dict` wrote it.
 
     Returns:
-        As `antennaopt.solve.capacity.capacity_of`, and `device`: name, compute capability, driver.
+        As `antennaopt.solve.capacity.capacity_of`, this process's share where several have the device; and `device`
+        (name, compute capability, driver) and `shared_by`, the processes that share it.
 
     Raises:
         DeviceError: There is no device, or too little memory for one antenna.
@@ -40,8 +46,25 @@ def capacity(plan: Mapping[str, Any]) -> dict[str, Any]:
     from antennaopt.solve.capacity import capacity_of
     from fdtd.backends import cuda
 
-    device = cuda.device()
-    return {**capacity_of(plan, device.limits, device.free_bytes(), device.identity), "device": device.identity}
+    device, sharers = cuda.device(), int(os.environ.get(SHARED_BY, "1"))
+    found = capacity_of(plan, device.limits, device.free_bytes() // sharers, device.identity)
+    wave = -(-found["wave"] // sharers)
+    return {**found, "wave": wave, "device": device.identity, "shared_by": sharers}
+
+
+def processes_a_device(plan: Mapping[str, Any], devices: int) -> int:
+    """Return how many processes of this machine share each of its devices.
+
+    A process's host lays antennas in space out, packs them and computes their figures: about 20 ms of a core for one
+    that the device steps in 2 to 12 ms. Others take one process.
+
+    Args:
+        plan: As `SolverPlan.to_dict` or `YeePlan.to_dict` wrote it.
+        devices: Of this machine that solve.
+    """
+    if plan.get("solver") != "yee":
+        return 1
+    return max(1, min(_MOST_PROCESSES, usable_cores() // (2 * max(devices, 1))))
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from antennaopt.solve.device import SHARED_BY
+
 
 def jobs(count):
     """Return a number of candidates, x = 0, 1, 2, ..."""
@@ -123,7 +125,7 @@ def leave_a_mark(folder):
 def capacity(plan):
     """Stand in for `antennaopt.solve.device.capacity`: a device of three multiprocessors."""
     return {"device": f"toy {os.environ['CUDA_VISIBLE_DEVICES']}", "scheme": "toy", "reason": "",
-            "wave": 3, "antennas": plan.get("antennas", 12)}  # fmt: skip
+            "wave": 3, "antennas": plan.get("antennas", 12), "shared_by": int(os.environ[SHARED_BY])}  # fmt: skip
 
 
 def capacity_one_by_one(plan):

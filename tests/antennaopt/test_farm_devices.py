@@ -15,6 +15,8 @@ from antennaopt.farm import dask_pool
 from antennaopt.farm.batches import cut_into_waves
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.run.progress import device_line
+from antennaopt.solve import device
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError, OutOfMemory
 from fdtd.schemes.machine import HOPPER
@@ -92,6 +94,23 @@ def test_every_device_has_a_process_of_its_own(started):
     of = {(one.field["pid"], one.device) for one in outcomes.values()}
     assert {device for _, device in of} == {"GPU-0", "GPU-1"}
     assert len(of) == 2
+
+
+def test_antennas_in_space_have_several_processes_a_device(started, monkeypatch):
+    """The host takes longer for one than the device; each process is told how many share its device."""
+    monkeypatch.setattr(device, "usable_cores", lambda: 4)
+    with started(devices=1, solver="yee", shape=[8, 8, 8]) as farm:
+        assert (farm.worker_count, farm.device["count"], farm.device["shared_by"]) == (2, 1, 2)
+        assert "1 x toy GPU-0, 2 processes each" in device_line({**farm.device, "scheme": "s", "reason": "r"})
+        outcomes = dict(farm.run(farm.cut(jobs(18))))
+    assert {one.worker for one in outcomes.values()} == {"0", "1"}
+    assert {one.decay_db for one in outcomes.values()} == {2.0 * place for place in range(18)}
+
+
+def test_how_many_processes_share_a_device(monkeypatch):
+    monkeypatch.setattr(device, "usable_cores", lambda: 16)
+    assert device.processes_a_device({"nr": 20, "nz": 30}, 1) == 1
+    assert [device.processes_a_device({"solver": "yee"}, count) for count in (1, 2, 4, 16)] == [6, 4, 2, 1]
 
 
 def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
