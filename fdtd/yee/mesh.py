@@ -32,6 +32,7 @@ _CLEAR = 2  # cells between the Huygens box and the layers
 _BEHIND = 3  # cells between the Huygens box and the source of a guide
 _ACROSS = 4  # cells across a guide, at least
 _ROOM = 0.7  # of a cell, from other lines to those that need not be there
+_RIM = 0.5  # the same of the outside of a tube's last section: its wall counts, and thinner ones are sheets
 _FINEST = 8  # times as many cells along a guide as asked for, to find even ones
 
 
@@ -321,18 +322,19 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
     drawn = [block for block in scene.blocks if block.material is not None and block.lines]
     soft = [end for block in drawn for end in getattr(block, name)]
+    rims: list[float] = []
     for tube in scene.tubes:
         insides = (tube.x, tube.y)[axis]
-        rim = insides[-1] + tube.wall
-        soft += [side * half for half in (*insides, rim) for side in (-1, 1)]
+        soft += [side * half for half in insides for side in (-1, 1)]
+        rims += [side * (insides[-1] + tube.wall) for side in (-1, 1)]
     if isinstance(scene.port, LumpedPort):
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
         cell = min(wishes.cell, (span[1] - span[0]) / 2) if scene.port.axis == name else wishes.cell
         spans.append(Span(low=span[0], high=span[1], cell=cell))
-    for place in soft:  # where there is room; media are averaged, and ports take the nearest line
+    for place in (*soft, *rims):  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
-        if low < place < high and near > _ROOM * wishes.cell:
+        if low < place < high and near > (_RIM if place in rims else _ROOM) * wishes.cell:
             anchors.append(place)
     return _through(anchors, spans, pairs, 1e-9 * wishes.cell)
 

@@ -82,6 +82,22 @@ def test_thick_walls_are_solid() -> None:
     assert reach[1] == [*range(8), 12] and reach[2] == [*range(8), 12] and reach[3] == [12]
 
 
+@pytest.mark.parametrize(("share", "has_line"), [(0.45, False), (0.55, True), (1.0, True), (1.4, True)])
+def test_a_wall_of_half_a_cell_has_its_thickness(share: float, has_line: bool) -> None:
+    """The last rim's outside has a line, and the rim is solid between; thinner walls are sheets."""
+    cell = 299792458 / 11e9 / 15
+    scene = replace(SCENE, tubes=(replace(HORN, wall=share * cell),))
+    grid = layout(scene, BAND, cells_per_wavelength=15)
+    k, free = int(np.abs(grid.z - 50e-3).argmin()), fill(scene, grid).metal
+    for planes, half, along in ((grid.x, 18e-3, 0), (grid.y, 25e-3, 1)):
+        outside = half + share * cell
+        assert (np.abs(planes - outside).min() < 1e-9) == has_line
+        middles = (planes[1:] + planes[:-1]) / 2
+        edges = np.flatnonzero((middles > half) & (middles < outside + (0 if has_line else 3e-3)))
+        at = (k, int(np.abs(grid.y).argmin()), edges) if along == 0 else (k, edges, int(np.abs(grid.x).argmin()))
+        assert free[along][at].all() if has_line else not free[along][at].any()
+
+
 @pytest.mark.parametrize("cells", [10, 12, 15, 20, 25, 30])
 def test_steps_are_regular(cells: int) -> None:
     """Each wall moves by one cell every so many slabs, always as many, with the mean of its place on the wall."""

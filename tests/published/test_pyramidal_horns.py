@@ -9,7 +9,7 @@ A horn of 50 mm with an aperture of 50 x 36 mm, walls of 1.27 mm, 20 cells a wav
 
 Balanis' example 13.6 designs an optimum horn of 22.6 dB at 11 GHz: 6.002 x 4.715 wavelengths, 10.004 long. It takes an
 aperture efficiency of one half; the integrals give 22.51 dB, 11.4 and 13.1 degrees. Measured with 15, 18, 20, 25 cells
-a wavelength: 22.23, 22.37, 22.42, 22.51 dB; E plane 10.35, 10.56, 10.65, 10.81, H plane 12.75, 12.79, 12.81, 12.85
+a wavelength: 22.21, 22.37, 22.42, 22.51 dB; E plane 10.38, 10.56, 10.65, 10.81, H plane 12.74, 12.79, 12.81, 12.85
 degrees; |S11| -25 dB. The staircase slows the wave at the walls of the E plane, which counts in a long horn. Errors are
 of order 2 in the cell here: the gain would end at 22.65 dB, the E plane at 11.1 degrees.
 """
@@ -125,15 +125,15 @@ def test_the_published_design() -> None:
 def held(outcome: Any, size: tuple[float, float, float], frequency: float, measured: Callable[..., float]) -> None:
     """Hold the figures that hold for any horn, and hand out those whose bounds differ."""
     worst = max(abs(one - 1) for one in outcome.metrics["power_balance"])
-    measured("power balance from 1", worst, at_most=6e-3, length_mm=size[0] * 1e3)
+    measured("power balance from 1", worst, at_most=6e-3, length_mm=round(size[0] * 1e3, 1))
     box = max(abs(one - 1) for one in outcome.metrics["contour_balance"])
-    measured("far field over box power, from 1", box, at_most=6e-3, length_mm=size[0] * 1e3)
+    measured("far field over box power, from 1", box, at_most=6e-3, length_mm=round(size[0] * 1e3, 1))
     at = outcome.frequency_hz.index(frequency)
     for name, ours, theirs in zip(
         "EH", (outcome.metrics[f"hpbw_{one}_deg"][at] for one in "eh"), beamwidths_deg(size, frequency), strict=True
     ):
         measured(f"beam width, {name} plane, over integration - 1", abs(ours / theirs - 1), at_most=0.1,
-                 length_mm=size[0] * 1e3)  # fmt: skip
+                 length_mm=round(size[0] * 1e3, 1))  # fmt: skip
 
 
 def test_a_small_horn(tmp_path: Path, measured: Callable[..., float]) -> None:
@@ -142,7 +142,7 @@ def test_a_small_horn(tmp_path: Path, measured: Callable[..., float]) -> None:
     outcome = solved(tmp_path, size, band, 12)
     held(outcome, size, 10e9, measured)
     away = [gain - directivity_db(size, one) for gain, one in zip(outcome.metrics["gain_dbi"], band, strict=True)]
-    measured("gain over 13-52", max(map(abs, away)), "dB", at_most=0.7, length_mm=50.0)
+    measured("gain over 13-52", max(map(abs, away)), "dB", at_most=0.6, length_mm=50.0)
     measured("S11", max(outcome.metrics["s11_db"]), "dB", at_most=-17.0, length_mm=50.0)
 
 
