@@ -45,7 +45,7 @@ RANKS = {
             "yee.mesh",
         ),
         ("planar.bodies", "planar.coefficients", "yee.ports", "yee.spectrum"),
-        ("yee.surface",),
+        ("yee.surface", "yee.sphere"),
         ("schemes",),
         ("backends",),
         ("axisymmetric.layout",),

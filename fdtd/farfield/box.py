@@ -17,6 +17,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +30,7 @@ SIGNS = {"electric": -1.0, "magnetic": 1.0}
 """Of tangential J in the image."""
 DARK = 1e-9
 """Cosine from which on a direction is behind a conductor."""
+_DIGITS = 14  # after the point: components of directions that differ by rounding are one
 
 Components = list[tuple[np.ndarray, np.ndarray]]
 """Along each axis the different components of directions, and which of them each direction has."""
@@ -83,6 +85,11 @@ class HuygensBox:
         ]
         if len({axis for axis, _, _ in self.walls}) < len(self.walls):
             raise ConfigError("walls on both faces of an axis leave no far field; open one of them")
+        ends = [(int(low > 0), int(high < count)) for (low, high), count in zip(box, grid.counts, strict=True)]
+        self._extent = [
+            (float(planes[low - before]), float(planes[high + after]))  # H is half a cell outside
+            for planes, (low, high), (before, after) in zip(grid.planes, box, ends, strict=True)
+        ]
         size = 0
         for axis in range(3):
             for side in (0, 1):
@@ -96,6 +103,15 @@ class HuygensBox:
                     size += sum(len(one) for one in flat)
         self.indices = np.concatenate(parts)
         self.magnetic = self.indices >= 3 * int(np.prod(grid.shape))
+
+    @property
+    def radius(self) -> float:
+        """Radius of the smallest sphere that holds the currents and their images, m."""
+        walls = {axis for axis, _, _ in self.walls}
+        total = 0.0
+        for axis, (low, high) in enumerate(self._extent):
+            total += ((high - low) / (1 if axis in walls else 2)) ** 2
+        return math.sqrt(total)
 
     def flux(self, spectrum: np.ndarray) -> np.ndarray:
         """Power out of the box, W times eta0 times 2: the lattice's conserved flux Re sum E x H* . n, (...).
@@ -125,7 +141,7 @@ class HuygensBox:
         to_theta = np.stack([np.cos(theta) * np.cos(phi), np.cos(theta) * np.sin(phi), -np.sin(theta)])
         to_phi = np.stack([-np.sin(phi), np.cos(phi), np.zeros_like(phi)])
         found = np.empty((len(k), len(theta), 2), dtype=complex)
-        components = [np.unique(one, return_inverse=True) for one in directions]
+        components = [np.unique(np.round(one, _DIGITS), return_inverse=True) for one in directions]
         for at, (one, spectrum) in enumerate(zip(k.tolist(), spectra, strict=True)):
             n, m = self._moments(spectrum, one, directions, components, self.walls)
             for axis, side, kind in self.walls:  # nothing behind a conductor

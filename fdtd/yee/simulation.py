@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.constants import epsilon_0, mu_0, speed_of_light
+from scipy.constants import epsilon_0, mu_0
 
 from fdtd.backends import YEE_BACKENDS, gathering, step_batch
 from fdtd.errors import ConfigError
@@ -25,6 +24,7 @@ from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, ringing_rates
 from fdtd.yee.scene import GuidePort, LumpedPort, Scene
 from fdtd.yee.spectrum import FITTED
+from fdtd.yee.sphere import Directions, directions_of, sphere_order
 from fdtd.yee.surface import Far, Gatherer, Surface
 from fdtd.yee.waveguide import guide_mode
 
@@ -34,8 +34,6 @@ _LOOK = 160  # steps between looks at the energy, at least
 _FINER = 4  # times as many samples of the port's voltage, for the rates
 _PERIODS = 400  # of the lowest frequency, at most
 _ON_LATTICE: dict[type, Callable[[Any, Grid, Media], Feed]] = {LumpedPort: port_columns, GuidePort: guide_mode}
-CUTS_DEG = (0.0, 45.0, 90.0)
-"""Planes phi of the far-field cuts, degrees."""
 _CUT_THETA_DEG = np.arange(-180.0, 181.0, 2.0)
 
 
@@ -243,7 +241,7 @@ class _Ready:
     waveform: np.ndarray
     problem: Problem
     surface: Surface
-    directions: _Directions
+    directions: Directions
 
     @classmethod
     def of(
@@ -267,7 +265,7 @@ class _Ready:
             sampling=_sampling(grid, frequencies, pulse, limits),
             box=np.concatenate([box.indices, lossy]),
         )
-        directions = _directions(theta_deg, _sphere_order(grid, frequencies))
+        directions = directions_of(theta_deg, sphere_order(box, frequencies))
         return cls(
             grid=grid,
             media=media,
@@ -309,7 +307,7 @@ class _Ready:
             s11=reading.s11,
             impedance=reading.impedance,
             accepted_power=1 - np.abs(reading.s11) ** 2,
-            radiated_power=power * (intensity @ self.directions.weights),
+            radiated_power=power * (intensity @ self.directions.in_front_of(self.surface.box)),
             box_power=power * images * far.flux / (2 * _ETA),
             dissipated_power=power * images * far.losses,
             theta_deg=np.array(self.directions.theta_deg),
@@ -365,47 +363,3 @@ def _losses(grid: Grid, media: Media, places: np.ndarray) -> np.ndarray:
         both = np.stack([grid.dual(axis), np.append(grid.spacing(axis), 0.0)])
         volume *= both[(component == axis).astype(int), index]
     return media.conductivity.ravel()[places] * volume / 2
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Directions:
-    """Directions of a far field: those of the cuts, then those of the integral over the sphere.
-
-    Attributes:
-        theta_deg: Of each cut.
-        theta: rad, (directions,).
-        phi: rad, (directions,).
-        weights: Of the directions on the sphere.
-    """
-
-    theta_deg: tuple[float, ...]
-    theta: np.ndarray
-    phi: np.ndarray
-    weights: np.ndarray
-
-    @property
-    def cuts(self) -> tuple[int, int]:
-        """Number of cuts, and of directions on each."""
-        return len(CUTS_DEG), len(self.theta_deg)
-
-
-@lru_cache(maxsize=32)
-def _directions(theta_deg: tuple[float, ...], order: int) -> _Directions:
-    """Return the cuts' directions, and those of Gauss's rule in cos(theta) and equal steps in phi.
-
-    The rule is exact for waves of degrees below `order`, whose intensity has twice the degree.
-    """
-    cosine, weights = np.polynomial.legendre.leggauss(order + order % 2)
-    phi = np.arange(2 * order) * np.pi / order
-    return _Directions(
-        theta_deg=theta_deg,
-        theta=np.concatenate([np.deg2rad(np.tile(theta_deg, len(CUTS_DEG))), np.repeat(np.arccos(cosine), len(phi))]),
-        phi=np.concatenate([np.deg2rad(np.repeat(CUTS_DEG, len(theta_deg))), np.tile(phi, len(cosine))]),
-        weights=np.repeat(weights, len(phi)) * np.pi / order,
-    )
-
-
-def _sphere_order(grid: Grid, frequencies: np.ndarray) -> int:
-    """Return the degree of the waves in the far field: those of a source of radius r reach k r and few more."""
-    radius = math.sqrt(sum(float(np.abs(planes[[0, -1]]).max()) ** 2 for planes in grid.planes))
-    return math.ceil(2 * np.pi * float(frequencies.max()) / speed_of_light * radius) + 10

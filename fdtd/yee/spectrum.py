@@ -35,8 +35,7 @@ class Accumulator:
     def __call__(self, first: int, samples: np.ndarray) -> None:
         """Add a block of samples, (samples, size); sample n is of the time (n + 1) interval."""
         factors = weights(self._frequencies, self._interval, first, first + len(samples))
-        self.values.real += factors.real.astype(samples.dtype) @ samples
-        self.values.imag += factors.imag.astype(samples.dtype) @ samples
+        self._add(factors, samples)
         self._last = np.concatenate([self._last, samples[-FITTED:]])[-FITTED:]
         self._taken = first + len(samples)
 
@@ -45,6 +44,9 @@ class Accumulator:
         if len(rates) and count > len(rates):
             rest = rest_of_transform(rates, self._interval, count, self._frequencies)
             matrix = np.exp(self._phase * (self._taken + 1))[:, None] * rest
-            last = self._last[-count:].astype(float)
-            self.values.real += np.real(matrix) @ last
-            self.values.imag += np.imag(matrix) @ last
+            self._add(matrix, self._last[-count:].astype(float))
+
+    def _add(self, factors: np.ndarray, samples: np.ndarray) -> None:
+        """Add samples times factors, (F, samples), in the samples' precision: both parts by one product of matrices."""
+        both = np.concatenate([np.real(factors), np.imag(factors)]).astype(samples.dtype) @ samples
+        self.values += both[: len(factors)] + 1j * both[len(factors) :]

@@ -142,6 +142,13 @@ def test_an_antenna_has_the_same_bits_in_any_batch_and_portions() -> None:
             np.testing.assert_array_equal(value, numbers(alone)[name])
 
 
+def test_without_a_sample_nothing_is_radiated() -> None:
+    own = surface("open", "closed")
+    (far,) = OnDevice(HostDevice(), [own]).far()
+    for name, value in numbers(far).items():
+        assert not value.any(), name
+
+
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> HostDevice:
     """The process's device is the emulation of one without clusters, whose emulation takes longer."""

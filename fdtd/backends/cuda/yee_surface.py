@@ -7,7 +7,7 @@ that step other batches, on this thread's own stream, and the host waits for the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -78,7 +78,7 @@ class Kept:
 
 
 class OnDevice:
-    """A `fdtd.yee.surface.Gathering` of antennas on a device, all at the same number of frequencies.
+    """A `fdtd.yee.surface.Gathering` of antennas on a device, all at the same frequencies.
 
     Args:
         device: Where.
@@ -92,7 +92,9 @@ class OnDevice:
         self.surfaces, self._device = surfaces, device
         self.takers = [Kept(self, antenna) for antenna in range(len(surfaces))]
         self._frequencies = len(surfaces[0].frequencies)
-        self._table, self._values, self._heads = _heads(surfaces), None, None
+        self._table = _heads(surfaces)
+        self._values: Any = None  # buffers, from the first samples on
+        self._heads: Any = None
         self._precision = "float32"
 
     def add(self, record: Any, takes: Sequence[Take]) -> None:
@@ -123,14 +125,16 @@ class OnDevice:
         self._precision = str(record.dtype)
         blocks = -(-max(self.surfaces[take.antenna].size for take in takes) // THREADS)
         with device.ahead():
-            if self._values is None:
-                last = self.surfaces[-1]
-                whole = int(self._table[-1, _HEADS.index("VALUES")]) + self._frequencies * last.size
-                self._values, self._heads = device.zeros(2 * whole, np.float64), device.upload(self._table)
+            self._allocate()
             given = device.upload(tasks), device.upload(_flat(factors))
             self._start(
                 "add_samples", (blocks, len(takes)), record, *given, self._frequencies, self._heads, self._values
             )
+
+    def _allocate(self) -> None:
+        if self._values is None:
+            whole = int(self._table[-1, _HEADS.index("VALUES")]) + self._frequencies * self.surfaces[-1].size
+            self._values, self._heads = self._device.zeros(2 * whole, np.float64), self._device.upload(self._table)
 
     def _start(self, kernel: str, grid: tuple[int, int], *arguments: Any) -> None:
         self._device.start(text(self._precision), kernel, grid, THREADS, *arguments)
@@ -146,10 +150,11 @@ class OnDevice:
         heads = {name: self._table[:, at] for at, name in enumerate(_HEADS)}
         most, blocks = int(heads["DIRECTIONS"].max()), len(surfaces) * count
         with device.ahead():
+            self._allocate()  # nothing was sampled
             power = device.zeros(2 * blocks, np.float64)
             field = device.zeros(4 * count * int(heads["DIRECTIONS"].sum()), np.float64)
             own = [device.upload(one) for one in (sizes, patches, numbers)]
-            frequencies = device.upload(np.concatenate([one.frequencies for one in surfaces[:1]]))
+            frequencies = device.upload(surfaces[0].frequencies)
             lossy = device.upload(np.concatenate([one.lossy for one in surfaces] + [np.zeros(1)]))
             self._start("powers", (blocks, 1), self._values, self._heads, *own, lossy, frequencies, count, power)
             given = device.upload(walls), device.upload(angles), frequencies
@@ -168,21 +173,15 @@ class OnDevice:
 
     def _add_rest(self) -> None:
         """Add what antennas that ring on would do after their last samples, which are still in their rings."""
-        rings: dict[int, list[Kept]] = {}
+        rings: dict[int, tuple[Any, list[Take], list[np.ndarray]]] = {}
         for one in self.takers:
-            if one.rest is not None and one.last is not None:
-                rings.setdefault(id(one.last[0]), []).append(one)
-        for members in rings.values():
-            takes, factors = [], []
-            for one in members:
-                assert one.last is not None and one.rest is not None  # noqa: S101 - they were picked so
-                take = one.last[1]
-                count = one.rest.shape[1]
-                takes.append(
-                    Take(antenna=take.antenna, start=take.start, held=take.held, first=take.end - count, end=take.end)
-                )
-                factors.append(one.rest)
-            record = members[0].last[0]  # pyright: ignore[reportOptionalSubscript]
+            if one.rest is None or one.last is None:
+                continue
+            record, take = one.last
+            _, takes, factors = rings.setdefault(id(record), (record, [], []))
+            takes.append(replace(take, first=take.end - one.rest.shape[1]))
+            factors.append(one.rest)
+        for record, takes, factors in rings.values():
             self._add(record, takes, factors)
         for one in self.takers:
             one.last = None  # the memory of the rings is free

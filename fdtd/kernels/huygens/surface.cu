@@ -28,7 +28,7 @@ enum Patch { NORMAL, ALONG_ROWS, ALONG_COLUMNS, J_TO, M_TO, ROWS, COLUMNS, ELECT
 // Before the places of its rows and columns, and the lengths of both.
 enum Number { J_SIGN, M_SIGN, PLACE_J, PLACE_M, CELL, OWN_NUMBERS };
 
-struct Complex {
+struct alignas(16) Complex {
     double x, y;
 };
 __device__ inline Complex times(Complex a, Complex b) { return {fma(a.x, b.x, -a.y * b.y), fma(a.x, b.y, a.y * b.x)}; }
