@@ -13,10 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from fdtd.errors import ConfigError
 from fdtd.yee.scene import Tube
 
 Pair = tuple[float, float]
 _LONGEST = 2.5  # times as many cells along z as asked for, at most, to find numbers that fit
+_MOST = 2000  # cells of a tube's part along an axis
 _LEAST = 0.7  # of a cell: a wall that moves by less has no lines of its own
 
 
@@ -26,6 +28,9 @@ def stairs(tube: Tube, cell: float) -> tuple[list[Pair], list[Pair], list[Pair]]
     Args:
         tube: Whose sections get wider along +z; the others get no lines.
         cell: Largest cell, m.
+
+    Raises:
+        ConfigError: A part of the tube has thousands of cells.
     """
     found: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
     for low, high in pairwise(range(len(tube.z))):
@@ -33,6 +38,12 @@ def stairs(tube: Tube, cell: float) -> tuple[list[Pair], list[Pair], list[Pair]]
         moves = [end - start for start, end in spans]
         if not math.isfinite(tube.z[low]) or max(moves) < _LEAST * cell:
             continue
+        longest = max(tube.z[high] - tube.z[low], *moves)
+        if longest > _MOST * cell:
+            raise ConfigError(
+                f"a wall of {longest:g} m has {math.ceil(longest / cell):,} cells of {cell:.3g} m along one axis "
+                f"(at most {_MOST:,} are laid out); shorten it or use larger cells"
+            )
         along, across = _counts(tube.z[high] - tube.z[low], spans, cell)
         found[2].extend(_equal(tube.z[low], tube.z[high], along))
         for axis in (0, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from test_yee import CASES, random_problem
@@ -33,6 +34,24 @@ def guide_scene() -> tuple[Scene, Grid]:
         magnetic_faces=("x+",),
     )
     return scene, grid
+
+
+def turned_guide_scene() -> tuple[Scene, Grid]:
+    """The same with x and y exchanged: E along x."""
+    scene, grid = guide_scene()
+    assert isinstance(scene.port, GuidePort)
+    names = str.maketrans("xy", "yx")
+    first, second, third = grid.layers[:2], grid.layers[2:4], grid.layers[4:]
+    return (
+        replace(
+            scene,
+            blocks=tuple(replace(one, x=one.y, y=one.x) for one in scene.blocks),
+            port=replace(scene.port, x=scene.port.y, y=scene.port.x, field="x"),
+            open_faces=tuple(face.translate(names) for face in scene.open_faces),
+            magnetic_faces=tuple(face.translate(names) for face in scene.magnetic_faces),
+        ),
+        replace(grid, x=grid.y, y=grid.x, layers=(*second, *first, *third), magnetic=("y+",)),
+    )
 
 
 def lumped_scene() -> tuple[Scene, Grid]:
@@ -75,9 +94,9 @@ def lumped(steps: int) -> Problem:
     return random_problem(**CASES["layers all round, lossy"], steps=steps)
 
 
-def guide(steps: int) -> Problem:
+def guide(steps: int, *, turned: bool = False) -> Problem:
     """The guide's scene."""
-    scene, grid = guide_scene()
+    scene, grid = turned_guide_scene() if turned else guide_scene()
     media = fill(scene, grid)
     assert isinstance(scene.port, GuidePort)
     return guide_mode(scene.port, grid, media).drive(_noisy(grid, media, steps), _pulse())
@@ -91,6 +110,7 @@ def circuit(steps: int) -> Problem:
 
 
 PROBLEMS = {"lumped": lumped, "guide": guide, "circuit": circuit}
+TURNED = partial(guide, turned=True)
 
 
 def _graded(count: int, cell: float) -> np.ndarray:

@@ -28,10 +28,10 @@ from fdtd.yee.waveguide import guide_mode
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("agreement", "compilation")]
 from nvrtc import compile_for
-from port_problems import CIRCUIT_HZ, GUIDE_HZ, PROBLEMS, circuit_scene, guide_scene, lumped_scene
+from port_problems import CIRCUIT_HZ, GUIDE_HZ, PROBLEMS, TURNED, circuit_scene, guide_scene, lumped_scene
 
 TOLERANCE = {"float64": 1e-13, "float32": 2e-5}
-STEPPED = [("guide", "one_step"), ("circuit", "one_step"), ("guide", "resident")]
+STEPPED = [("guide", "one_step"), ("circuit", "one_step"), ("guide", "resident"), ("turned", "one_step")]
 
 
 def emulated(problems: list[Problem], **settings: Any) -> list[tuple[Records, np.ndarray]]:
@@ -45,7 +45,7 @@ def emulated(problems: list[Problem], **settings: Any) -> list[tuple[Records, np
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize(("kind", "scheme"), STEPPED)
 def test_fields_and_sums_from_noise(kind: str, scheme: str, precision: str) -> None:
-    problem = PROBLEMS[kind](60)
+    problem = {**PROBLEMS, "turned": TURNED}[kind](60)  # E of the guide along x
     blocks: list[np.ndarray] = []
     expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
     sampled = np.concatenate(blocks)

@@ -156,6 +156,8 @@ def test_what_is_refused() -> None:
         replace(PORT, field="z")
     with pytest.raises(ConfigError, match=r"port.source = -0.025 m and port.planes = .* are on no even cells"):
         layout(replace(SCENE, port=replace(PORT, planes=(-15e-3 + 1e-3 / np.pi, -5e-3))), BAND)
+    with pytest.raises(ConfigError, match=r"a wall of 900 m has 330,[0-9]+ cells of 0.00273 m along one axis"):
+        layout(replace(SCENE, tubes=(replace(HORN, z=(-np.inf, 0.0, 900.0)),)), BAND, cells_per_wavelength=10)
     grid = layout(SCENE, BAND, cells_per_wavelength=10)
     longer = replace(HORN, z=(-np.inf, 0.0, 90e-3))
     with pytest.raises(ConfigError, match=r"the scene reaches to z = 0.09 m, beyond the Huygens box"):
