@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
+from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, Any, Self
 
 from antennaopt.bench.runner import typical
+from antennaopt.farm.local import WORKER_ENVIRONMENT
+from antennaopt.farm.servers import keep_freed_memory
 from antennaopt.machine import processor_name
 from antennaopt.solve import device
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
@@ -114,20 +118,25 @@ class _Timed:
 
     def __init__(self, processes: int, *about: Any) -> None:
         """Start the processes; `about` is what `_timed` takes besides batches and steps."""
-        self._about = about
+        self._about, self._count = about, processes
         self._pool = None
         if processes > 1:
-            began = get_context("spawn")
-            self._pool = ProcessPoolExecutor(processes, mp_context=began)
-            self._start, self._count = began.Manager(), processes
+            spawned = get_context("spawn")
+            self._pool = ProcessPoolExecutor(processes, mp_context=spawned, initializer=keep_freed_memory)
+            self._meetings = spawned.Manager()
 
     def __enter__(self) -> Self:
+        self._environment = dict(os.environ)
+        if self._pool is not None:
+            os.environ.update(WORKER_ENVIRONMENT)  # libraries of workers start no threads of their own
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-            self._start.shutdown()
+            self._meetings.shutdown()
+        os.environ.clear()
+        os.environ.update(self._environment)
 
     def __call__(
         self, batches: Sequence[Sequence[Mapping[str, float]]], max_steps: int | None = None
@@ -136,9 +145,12 @@ class _Timed:
         family, made, backend = self._about
         if self._pool is None:
             return _timed(family, batches, made, backend, max_steps)
-        together = self._start.Barrier(self._count)  # so that each process gets one part, and all begin at once
-        began = [self._pool.submit(_part, together, *self._about, batches, max_steps) for _ in range(self._count)]
-        found = [one.result() for one in began]
+        together = self._meetings.Barrier(self._count)  # so that each process gets one part, and all begin at once
+        parts = [self._pool.submit(_part, together, *self._about, batches, max_steps) for _ in range(self._count)]
+        for failed in filter(None, (one.exception() for one in parts)):
+            if not isinstance(failed, BrokenBarrierError):  # those only waited for the one that failed
+                raise failed
+        found = [one.result() for one in parts]
         spent = {name: sum(one[1][name] for one in found) for name in found[0][1]}
         return max(one[0] for one in found), spent, found[-1][2]
 
@@ -147,7 +159,11 @@ def _part(
     together: Any, family: str, made: Mapping[str, Any], backend: str, batches: Any, max_steps: int | None
 ) -> tuple[float, dict[str, float], int]:
     """Time batches in this process once all others have come as far."""
-    device.capacity(made)  # imports what solves and starts the device
+    try:
+        device.capacity(made)  # imports what solves and starts the device
+    except BaseException:
+        together.abort()
+        raise
     together.wait()
     return _timed(family, batches, made, backend, max_steps)
 

@@ -1,6 +1,7 @@
 """`bench evaluate` on a device that is made up: several batches, two at a time, and where their time goes."""
 
 import threading
+from importlib.util import find_spec
 
 import pytest
 from config_files import WAVEGUIDE
@@ -9,6 +10,7 @@ from waiting import wait_until
 from antennaopt.bench import evaluate as bench
 from antennaopt.experiment import load_antenna
 from antennaopt.solve import device as _device
+from fdtd.errors import DeviceError
 
 
 @pytest.fixture
@@ -54,3 +56,11 @@ def test_a_device_gets_batches_of_two_waves_two_at_a_time(solved, tmp_path):
     assert row["stepping_share"] == pytest.approx(0.004 * row["antennas_per_s"])
     cells = row["shape"][0] * row["shape"][1]
     assert row["cell_steps_per_s"] == pytest.approx(cells * 77 / row["stage_seconds"]["step"])
+
+
+@pytest.mark.skipif(bool(find_spec("cupy")), reason="there may be a device")
+def test_processes_that_fail_end_the_others_that_wait_for_them():
+    """Each waits for all others before it is timed; the first fault ends that, and is the one that is raised."""
+    made = {"solver": "yee", "nr": 1, "nz": 1}
+    with bench._Timed(2, "patch", made, "cuda") as timed, pytest.raises(DeviceError, match="needs CuPy"):
+        timed([[{}]])
