@@ -49,7 +49,8 @@ def bench_evaluate(
 
     Returns:
         One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
-        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time,
+        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time (None with several
+        processes),
         `cell_steps_per_s` while stepping (with several processes, whose steps overlap, by the wall time), and the
         device, grid, steps, batch and `processes`.
 
@@ -85,7 +86,7 @@ def bench_evaluate(
             "steps": timings[-1][2],
             "antennas_per_s": 1 / middle,
             "spread": spread,
-            "stepping_share": stage["step"] / (processes * middle),
+            "stepping_share": stage["step"] / middle if processes == 1 else None,
             "cell_steps_per_s": cell_count(made) * timings[-1][2] / stepping,
             "stage_seconds": stage,
         }
