@@ -61,7 +61,7 @@ def compared_table() -> str:
 def devices_table() -> str:
     """Return rates of whole studies on several devices of a host."""
     lines = []
-    for name in ("farm", "farm_resident", "farm_two_devices"):
+    for name in ("farm", "farm_resident", "farm_two_devices", "farm_four_devices_2112", "farm_four_devices_8448"):
         found = read(f"h200/{name}")
         commit = found.get("commit", "older")
         for row in found["results"]:

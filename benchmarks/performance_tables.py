@@ -132,10 +132,24 @@ def fast_device() -> str:
         f"{best['antennas_per_s']:.0f} antennas/s (spread {best['spread']:.1%}), stepping at {giga(rate)} G",
         "`antennaopt bench evaluate --backend cuda`",
     ])  # fmt: skip
-    farm = read("h200/farm_two_devices")
+    (patch,), patches = rows("h200/evaluate_patch"), rows("h200/ten_thousand_patches")
+    lines += [
+        [
+            f"whole patches, {cells(patch)} cells, {patch['steps']} steps each, `{patch['scheme']}`, "
+            f"{patch['processes']} processes",
+            f"{patch['antennas_per_s']:.0f} antennas/s (spread {patch['spread']:.1%})",
+            "`antennaopt bench evaluate --family patch --backend cuda`",
+        ],
+        [
+            f"{patches[0]['antennas']:,} patches evolved, with report, the whole command, on two machines",
+            " and ".join(f"{row['wall_seconds']:.0f} s" for row in patches),
+            f"`{patches[0]['command']}`",
+        ],
+    ]
+    farm = read("h200/farm_four_devices_8448")
     rates = " and ".join(f"{row['antennas_per_s']:.0f}" for row in farm["results"])
     lines.append([
-        f"study of lenses of 256 x 320 cells, {farm['population']:,} a generation, on 1 and 2 devices",
+        f"study of lenses of 256 x 320 cells, {farm['population']:,} a generation, on 1 and 4 devices",
         f"{rates} antennas/s, {farm['results'][-1]['ratio']:.2f} x" + (", rows equal to the bit" * farm["same_bits"]),
         "`python benchmarks/device_farm.py FOLDER`",
     ])  # fmt: skip
@@ -244,7 +258,7 @@ def split_table() -> str:
 
 def first_run_table() -> str:
     """Return where the wall time of the study goes on a machine without compiled kernels."""
-    (row,) = rows("h100/study")
+    (row,) = rows("h200/study_first")
     parts = row["wall_seconds"]
     lines = [[name.replace("_", " "), f"{seconds:.1f} s"] for name, seconds in parts.items()]
     lines += [["whole command", f"{sum(parts.values()):.1f} s"],
@@ -391,13 +405,14 @@ def planar_table() -> str:
 def space_table() -> str:
     """Return rates of antennas in space, of each scheme and of `one_step` as it was."""
     found: dict[tuple[str, int, int], dict[str, str]] = {}
-    for row in rows("h100/space"):
+    for row in [*rows("h100/space"), *rows("h200/space")]:
         case = found.setdefault((cells(row), row["layers"], row["batch"]), {})
-        case[row["kernel"]] = f"{giga(row['cell_steps_per_s'])} (+-{row['spread']:.1%})"
+        device = row["device"].split()[1]
+        case[f"{row['kernel']}`, {device}"] = f"{giga(row['cell_steps_per_s'])} (+-{row['spread']:.1%})"
     kernels = list(dict.fromkeys(name for case in found.values() for name in case))
     lines = [[shape, str(layers), str(batch), *(case.get(name, "does not fit") for name in kernels)]
              for (shape, layers, batch), case in found.items()]  # fmt: skip
-    return table(["cells", "layers", "antennas", *(f"`{name}`" for name in kernels)], lines)
+    return table(["cells", "layers", "antennas", *(f"`{name}" for name in kernels)], lines)
 
 
 def best_table() -> str:
