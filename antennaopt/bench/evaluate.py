@@ -147,7 +147,9 @@ class _Timed:
         if self._pool is None:
             return _timed(family, batches, made, backend, max_steps)
         together = self._meetings.Barrier(self._count)  # so that each process gets one part, and all begin at once
-        parts = [self._pool.submit(_part, together, *self._about, batches, max_steps) for _ in range(self._count)]
+        parts = [
+            self._pool.submit(_part, together, family, made, backend, batches, max_steps) for _ in range(self._count)
+        ]
         for failed in filter(None, (one.exception() for one in parts)):
             if not isinstance(failed, BrokenBarrierError):  # those only waited for the one that failed
                 raise failed

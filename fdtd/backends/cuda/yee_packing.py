@@ -197,14 +197,14 @@ def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[st
     """Return sources, waveform, probes, weights and spans."""
     source, probe = problem.source, problem.probe
     none = np.zeros(0, np.int32)
-    sources = none if source is None else _flat(source.points.T, shape)
+    sources = none if source is None else _flat(tuple(source.points.T), shape)
     if len(np.unique(sources)) < len(sources):
         raise Unsuitable("an edge is driven twice; add up its gains")
     return {
         "sources": sources,
         "gains": none.astype(real) if source is None else source.gains.astype(real),
         "waveform": none.astype(real) if source is None else source.waveform.astype(real),
-        "probes": none if probe is None else _flat(probe.points.T, shape),
+        "probes": none if probe is None else _flat(tuple(probe.points.T), shape),
         "weights": none.astype(float) if probe is None else probe.weights.astype(float).ravel(),
         "spans": none if probe is None else _spans(probe.weights),
     }
