@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -134,14 +134,15 @@ TEMPLATE = "report.html"
 NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
-def write_report(run: Path | str | RunRecord, drawn: Drawn | None = None) -> Path:
+def write_report(run: Path | str | RunRecord, drawn: Callable[[], Drawn | None] = lambda: None) -> Path:
     """Write `report.html` and the best antenna's files into a run folder.
 
     The report names the damaged files that it leaves out.
 
     Args:
         run: A run's folder, finished or not, or what was read of it.
-        drawn: What was drawn of its rows before; drawn now when None, or when it shows another antenna as the best.
+        drawn: Returns what was drawn of its rows before, asked once the field's figures are drawn; all is drawn now
+            where it returns None, or shows another antenna as the best.
 
     Returns:
         The file written.
@@ -152,18 +153,26 @@ def write_report(run: Path | str | RunRecord, drawn: Drawn | None = None) -> Pat
     """
     record = run if isinstance(run, RunRecord) else read_run(run)
     target = record.folder.path / "report.html"
-    known = drawn if drawn is not None and drawn.best == name_of_best(record) else draw(record)
-    write_text(target, report_text(record, known.files or write_best_files(record), known))
+    fields, known = field_figures(record), drawn()
+    if known is None or known.best != name_of_best(record):
+        known = draw(record)
+    write_text(target, report_text(record, known.files or write_best_files(record), known, fields))
     return target
 
 
-def report_text(record: RunRecord, files: Sequence[BestFile] = (), known: Drawn | None = None) -> str:
+def report_text(
+    record: RunRecord,
+    files: Sequence[BestFile] = (),
+    known: Drawn | None = None,
+    fields: Mapping[str, str | None] | None = None,
+) -> str:
     """Return the report's HTML.
 
     Args:
         record: What was read of the run.
         files: Of the best antenna, which the page links to.
         known: What was drawn of it before, with the same best antenna; drawn now when None.
+        fields: From `field_figures`; drawn now when None.
     """
     environment = Environment(
         loader=PackageLoader("antennaopt.report"),
@@ -174,7 +183,7 @@ def report_text(record: RunRecord, files: Sequence[BestFile] = (), known: Drawn 
         lstrip_blocks=True,
     )
     known = known or draw(record)  # reads patterns, which may be damaged
-    drawn = {**known.figures, **field_figures(record)}
+    drawn = {**known.figures, **(field_figures(record) if fields is None else fields)}
     explored, left_out = known.explored or (None, 0)
     return environment.get_template(TEMPLATE).render(
         title=record.resolved.get("title") or record.folder.manifest.get("name") or record.folder.run_id,

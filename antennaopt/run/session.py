@@ -7,10 +7,8 @@ import shlex
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,7 @@ from antennaopt.errors import Interrupted
 from antennaopt.farm.interface import Farm
 from antennaopt.report.front import front_of
 from antennaopt.report.goals import findings_of, origins_of
-from antennaopt.run.ahead import Ahead
+from antennaopt.run.ahead import Ahead, Drawer, load_drawing
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
@@ -87,17 +85,6 @@ class Workplace:
     rehearses: bool = False
 
 
-DRAWING = ("antennaopt.report.page", "matplotlib.backends.backend_svg", "ezdxf")
-"""Modules that the report is drawn with."""
-
-
-def _load_drawing() -> None:
-    """Import them while antennas are solved: it takes seconds, which would otherwise pass after the search."""
-    for name in DRAWING:
-        with suppress(Exception):  # the report meets it again
-            import_module(name)
-
-
 class Session:
     """From a run folder, new or with a checkpoint, to its best antenna and report.
 
@@ -123,6 +110,7 @@ class Session:
         self._signals = signals
         self._store = WriteBehind(folder)
         self._ahead: Ahead | None = None
+        self._drawer: Drawer | None = None
         self._solving = farm
         if is_mixed(farm):
             progress.note(MIXED.format(" and ".join(farm.backends)))
@@ -187,14 +175,16 @@ class Session:
         noise = Noise(self._folder.log)
         logging.getLogger().addHandler(noise)
         if report:
-            Thread(target=_load_drawing, name="drawing").start()
+            Thread(target=load_drawing, name="drawing").start()
+            if self._farm.device is not None:  # its generations keep this process's interpreter busy
+                self._drawer = Drawer()
         try:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
             found = self._search()
             if report and found.best is not None:
-                self._ahead = Ahead(self._folder.path)
+                self._ahead = Ahead(self._folder.path, self._drawer)
                 if self._rehearses:
                     rehearse_field(self._experiment, self._farm, self._plan, found.best.design)
             summary = self._with_yields(self._with_findings(self._certify(found)))
@@ -215,6 +205,8 @@ class Session:
         finally:
             if self._ahead is not None:
                 self._ahead.close()
+            if self._drawer is not None:
+                self._drawer.close()
             self._store.close()
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True
@@ -355,7 +347,7 @@ class Session:
     def _write_report(self) -> Path:
         from antennaopt.report.page import write_report
 
-        return Path(write_report(self._folder.path, self._ahead.drawn() if self._ahead else None))
+        return Path(write_report(self._folder.path, *([self._ahead.drawn] if self._ahead else [])))
 
     def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
         """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import ezdxf
 import pytest
 from made_up_runs import RESOLVED, MadeUpRun, lens_field, write_run
+from waiting import SAFETY_S
 
 from antennaopt import cli
 from antennaopt.errors import ResumeRefusedError
@@ -16,7 +17,7 @@ from antennaopt.report import drawn, explorer, trade_offs
 from antennaopt.report.field_data import write_field_map
 from antennaopt.report.page import report_text, write_report
 from antennaopt.report.record import read_run
-from antennaopt.run.ahead import Ahead
+from antennaopt.run.ahead import Ahead, Drawer
 from antennaopt.store import load
 
 OPTIONS = {"dxf": "--dxf", "csv": "--profile", "s1p": "--touchstone", "cut": "--cut", "ffs": "--ffs"}
@@ -300,7 +301,7 @@ def test_figures_drawn_ahead_make_the_same_page(tmp_path, monkeypatch):
     expected = report_text(read_run(folder), known.files)
     with monkeypatch.context() as patch:
         patch.setattr("antennaopt.report.page.draw", lambda record: pytest.fail("drawn again"))
-        assert write_report(folder, known).read_text() == expected
+        assert write_report(folder, lambda: known).read_text() == expected
     ahead.close()
 
 
@@ -309,7 +310,7 @@ def test_figures_of_another_winner_are_drawn_again(tmp_path):
     folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
     expected = write_report(folder).read_text()
     other = drawn.Drawn(best="g9999-s000", figures={}, explored=None)
-    assert write_report(folder, other).read_text() == expected
+    assert write_report(folder, lambda: other).read_text() == expected
 
 
 def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
@@ -322,3 +323,20 @@ def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
     (folder / "patterns" / "gen-000000.parquet").write_bytes(b"PAR1")
     assert Ahead(folder).drawn() is None
     assert Ahead(tmp_path / "nowhere").drawn() is None
+
+
+def test_a_process_draws_the_same_and_ends_with_its_driver(tmp_path):
+    run = MadeUpRun(generations=3, population=6)
+    folder = write_run(tmp_path, run)
+    mine, drawer = Ahead(folder).drawn(), Drawer()
+    ahead = Ahead(folder, drawer)
+    found = ahead.drawn()
+    assert mine is not None and found is not None
+    assert [one.path for one in found.files] == [one.path for one in mine.files]
+    assert write_report(folder, lambda: found).read_text() == write_report(folder, lambda: mine).read_text()
+    ahead.close()
+    left = Drawer()
+    left._process.stdin.close()
+    assert left._process.wait(timeout=SAFETY_S) == 0, "nothing was asked of it"
+    broken = Drawer()
+    assert Ahead(tmp_path / "nowhere", broken).drawn() is None
