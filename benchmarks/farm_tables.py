@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from stored_rows import cells, percent, read, rows
 from validation_tables import table
 
@@ -58,6 +61,12 @@ def compared_table() -> str:
     return table(["commit", "patterns of a batch", *machines], lines)
 
 
+def _rate(row: Mapping[str, Any]) -> str:
+    """Return antennas a second, with the spread where there was more than one generation."""
+    spread = f" (+-{row['spread']:.1%})" if len(row["generation_seconds"]) > 1 else ""
+    return f"{row['antennas_per_s']:.0f}{spread}"
+
+
 def devices_table() -> str:
     """Return rates of whole studies on several devices of a host."""
     lines = []
@@ -68,7 +77,7 @@ def devices_table() -> str:
             beside = row.get("seconds_beside_busiest")
             lines.append([
                 f"[{commit}](../results/benchmarks/h200/{name}.json), `{row.get('scheme', 'wavefront')}`",
-                str(row["workers"]), f"{row['antennas_per_s']:.0f} (+-{row['spread']:.1%})", f"{row['ratio']:.2f}",
+                str(row["workers"]), _rate(row), f"{row['ratio']:.2f}",
                 percent(row["stepping_share"]) if "stepping_share" in row else "",
                 f"{beside[1]:.2f}" if beside else "",
                 "equal" if not found["rows_that_differ_by_column"].get(str(row["workers"])) else "one figure differs",

@@ -74,7 +74,7 @@ bench.add_command(sweep)
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
-    help="Antennas solved together; default 4 on a core, two a multiprocessor on a device.",
+    help="Antennas solved together, by each process; default 4 on a core, two waves on a device.",
 )
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Timings, of which the median."

@@ -180,8 +180,8 @@ class GeometryFiles:
         for option, path in (("outline", self.outline), ("profile", self.profile), ("step", self.step)):
             if path is not None:
                 raise ConfigurationError(
-                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf, --stl or "
-                    "--gerber"
+                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf"
+                    + (", --stl or --gerber" if board.sheets else " or --stl")
                 )
         found = []
         if self.dxf is not None:
@@ -225,10 +225,12 @@ def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
         ConfigurationError: One is asked for.
     """
     option = next((name for name, file in named.items() if file is not None), None)
-    if option is not None and antenna.experiment.kind.spatial is not None:
+    board = antenna.experiment.kind.board(antenna.design) if option is not None else None
+    if board is not None:
         raise ConfigurationError(
             f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
-            "--touchstone, --dxf, --stl and --gerber; `simulate` writes --cut, --ffs, --ffe, --msi and --netcdf too"
+            f"--touchstone, --dxf{', --stl and --gerber' if board.sheets else ' and --stl'}; `simulate` writes --cut, "
+            "--ffs, --ffe, --msi and --netcdf too"
         )
 
 

@@ -283,5 +283,5 @@ def summary_of(capacities: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
     return {
         **smallest,
         "device": "; ".join(names),
-        "count": round(sum(1 / one.get("shared_by", 1) for one in capacities)),
+        "count": max(1, round(sum(1 / one.get("shared_by", 1) for one in capacities))),
     }

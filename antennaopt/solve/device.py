@@ -47,7 +47,8 @@ def capacity(plan: Mapping[str, Any]) -> dict[str, Any]:
     from fdtd.backends import cuda
 
     device, sharers = cuda.device(), int(os.environ.get(SHARED_BY, "1"))
-    found = capacity_of(plan, device.limits, device.free_bytes() // sharers, device.identity)
+    share = min(device.free_bytes(), device.limits.memory_bytes // sharers)  # others may have taken theirs already
+    found = capacity_of(plan, device.limits, share, device.identity)
     wave = -(-found["wave"] // sharers)
     return {**found, "wave": wave, "device": device.identity, "shared_by": sharers}
 

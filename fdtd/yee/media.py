@@ -173,7 +173,7 @@ def _means(blocks: tuple[Block, ...], grid: Grid) -> tuple[np.ndarray, np.ndarra
 
     The ends of blocks divide each axis into segments, and the lattice into boxes of one medium. A cell's mean along an
     axis is that of the segments by their shares in it. Most cells lie within one segment: means are computed once for
-    cells with equal shares, and the values of a medium alone are exact.
+    cells with equal shares.
     """
     solid = [block for block in blocks if block.material is not None]  # metal needs no permittivity
     cuts = [_segments(grid.planes[axis], [getattr(block, "xyz"[axis]) for block in solid]) for axis in range(3)]

@@ -229,10 +229,10 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
     Where everything is in one plane the cells next to it are those of its edges.
     """
     low, high = _bounds(scene, 2, wishes)
-    spans, ends = _spans_upright(scene, wishes), [low, high, *_ends(scene, 2)]
-    if isinstance(scene.port, GuidePort):
+    spans, ends = _spans_upright(scene, wishes), [high, *_ends(scene, 2)]
+    if isinstance(scene.port, GuidePort):  # the lattice begins behind its source, wherever the margin ends
         return _from_guide(scene.port, ends, spans, wishes.stairs[2])
-    return _through(ends, spans, wishes.stairs[2], 1e-3 * wishes.cell)
+    return _through([low, *ends], spans, wishes.stairs[2], 1e-3 * wishes.cell)
 
 
 def _spans_upright(scene: Scene, wishes: _Wishes) -> list[Span]:

@@ -1,7 +1,9 @@
 """`bench evaluate` on a device that is made up: several batches, two at a time, and where their time goes."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 from config_files import WAVEGUIDE
@@ -64,3 +66,19 @@ def test_processes_that_fail_end_the_others_that_wait_for_them():
     made = {"solver": "yee", "nr": 1, "nz": 1}
     with bench._Timed(2, "patch", made, "cuda") as timed, pytest.raises(DeviceError, match="needs CuPy"):
         timed([[{}]])
+
+
+def test_parts_of_several_processes_are_one_timing(monkeypatch):
+    """All begin at once; the slowest decides the time, stages are added up."""
+    waited = iter((0.5, 2.0))
+
+    def part(together, family, made, backend, batches, max_steps):
+        together.wait()
+        return next(waited), {"step": 3.0, "rest": 1.0}, 77
+
+    monkeypatch.setattr(bench, "_part", part)
+    monkeypatch.setattr(bench, "ProcessPoolExecutor", lambda count, **_: ThreadPoolExecutor(count))
+    manager = SimpleNamespace(Barrier=threading.Barrier, shutdown=lambda: None)
+    monkeypatch.setattr(bench, "get_context", lambda _: SimpleNamespace(Manager=lambda: manager))
+    with bench._Timed(2, "patch", {}, "cuda") as timed:
+        assert timed([[{}]]) == (2.0, {"step": 6.0, "rest": 2.0}, 77)

@@ -3,14 +3,17 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from antennaopt.bench.problems import reference_problem
+from antennaopt.solve import device
 from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan
+from fdtd.backends import cuda
 from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.backends.cuda.yee_choice import expected
 from fdtd.errors import OutOfMemory, Unsuitable
@@ -217,3 +220,17 @@ def test_antennas_in_space_that_fit_in_a_cluster_are_held_there(shape, capabilit
     found, why = expected(shape, 8, "float32", replace(HOPPER, capability=capability))
     assert found == scheme
     assert reason in why
+
+
+def test_a_process_that_shares_its_device_takes_its_part(monkeypatch):
+    """Of memory and of a wave; what others have taken by then is not divided again."""
+    table = {**plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), "losses": False}
+    free = HOPPER.memory_bytes
+    monkeypatch.setattr(cuda, "device", lambda: SimpleNamespace(limits=HOPPER, free_bytes=lambda: free, identity="toy"))
+    whole = device.capacity(table)
+    monkeypatch.setenv(device.SHARED_BY, "3")
+    part = device.capacity(table)
+    assert (whole["shared_by"], part["shared_by"], part["wave"]) == (1, 3, 44)
+    assert part["antennas"] == pytest.approx(whole["antennas"] / 3, rel=0.3)
+    free //= 2
+    assert device.capacity(table) == part

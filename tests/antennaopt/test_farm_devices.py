@@ -97,7 +97,7 @@ def test_every_device_has_a_process_of_its_own(started):
 
 
 def test_antennas_in_space_have_several_processes_a_device(started, monkeypatch):
-    """The host takes longer for one than the device; each process is told how many share its device."""
+    """The host takes longer for one than the device; each process knows how many share its device."""
     monkeypatch.setattr(device, "usable_cores", lambda: 4)
     with started(devices=1, solver="yee", shape=[8, 8, 8]) as farm:
         assert (farm.worker_count, farm.device["count"], farm.device["shared_by"]) == (2, 1, 2)

@@ -209,9 +209,9 @@ def paces_of(where: Device) -> Mapping[str, float]:
 
 
 FOR_FEW = ("resident", "trapezoidal", "one_step")
-"""Schemes for some ten antennas, the fastest first: they use more than one multiprocessor an antenna. Ten lenses of
-124 x 210 cells on an H200 took 13, 30 and 54 ms, 121 by `wavefront`; with coupled nodes on 237 x 398 cells 0.27 s by
-`one_step`, 1.81 by `wavefront`."""
+"""Schemes for some ten antennas, the fastest first: they use more than one multiprocessor an antenna. To step ten
+lenses of 124 x 210 cells took an H200 13, 30 and 54 ms, 121 by `wavefront`; with coupled nodes on 237 x 398 cells
+0.27 s by `one_step`, 1.81 by `wavefront`."""
 
 
 def choose(

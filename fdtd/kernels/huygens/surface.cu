@@ -65,7 +65,7 @@ extern "C" __global__ void add_samples(
             for (int q = 0; q < some; ++q) sum[q] = into[(place)(f + q) * size + at];
         for (int n = 0; n < count; n += CHUNK) {
             const int these = min(CHUNK, count - n);
-            __syncthreads();  // nobody reads the factors of the chunk before
+            __syncthreads();  // the factors of the chunk before are not read any more
             for (int q = 0; q < some; ++q)
                 for (int i = threadIdx.x; i < these; i += THREADS) own[q][i] = given[(place)q * count + n + i];
             __syncthreads();  // the factors are there
@@ -114,6 +114,7 @@ extern "C" __global__ void powers(
         if (threadIdx.x < half)
             for (int q = 0; q < 2; ++q) partial[q][threadIdx.x] += partial[q][threadIdx.x + half];
     }
+    __syncthreads();  // both sums are there
     if (threadIdx.x < 2) power[2 * (place)blockIdx.x + threadIdx.x] = partial[threadIdx.x][0];
 }
 
