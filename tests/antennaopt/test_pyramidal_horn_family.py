@@ -214,3 +214,16 @@ def test_any_horn_has_a_lattice(tmp_path):
             assert np.maximum(sizes[1:] / sizes[:-1], sizes[:-1] / sizes[1:]).max() <= 2.5
             assert sizes.max() <= 299792458 / band[1] / cells * (1 + 1e-9)
             assert sizes.min() > min(0.2 * sizes.max(), guide["feed.height"] / 6)
+
+
+def test_the_margin_may_end_anywhere_behind_the_port(tmp_path):
+    """Here just behind the port's second plane; that is no line of the lattice."""
+    experiment = loaded(HORN, tmp_path)
+    horn = {"feed.width": 22.86e-3, "feed.height": 10.16e-3, "horn.length": 38.7e-3, "horn.width": 23.1e-3,
+            "horn.height": 13.5e-3, "horn.wall": 1.27e-3}  # fmt: skip
+    settings = replace(
+        experiment.solver.settings, frequencies=(6.7056e9, 7.3825e9), design_frequency=7e9, cells_per_wavelength=8.0
+    )
+    plan = planner_of(experiment.family)(experiment.kind, horn, horn, settings)
+    sizes = np.diff(grid_of(plan, scene_of(experiment.kind.board(horn), 7e9, plan.frequencies)).z)
+    assert sizes.min() > 0.2 * sizes.max()
