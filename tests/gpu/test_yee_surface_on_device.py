@@ -16,6 +16,8 @@ from fdtd.backends.cuda.device import CudaDevice
 sys.path.append(str(Path(__file__).parents[1] / "emulation"))
 from test_yee_surface_emulated import BOUND, FACES, numbers, on_device, on_host, surface
 
+pytestmark = pytest.mark.gpu
+
 
 @pytest.mark.parametrize(("faces", "hole"), [(name, "closed") for name in FACES] + [("open", "guide")])
 def test_far_fields_and_powers_are_those_of_the_host(cuda_device: CudaDevice, faces: str, hole: str) -> None:
