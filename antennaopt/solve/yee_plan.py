@@ -19,6 +19,7 @@ from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, layout
 from fdtd.yee.mesh import check_inside
+from fdtd.yee.scene import te10_band
 
 BYTES_PER_CELL = 160
 """Fields, coefficients and layers, in single precision, about."""
@@ -200,10 +201,7 @@ def misfit(plan: YeePlan, board: Board) -> str | None:
 
 def _unfit(guide: Guide, frequencies: Sequence[float]) -> str | None:
     """Return why a port in a guide cannot be at frequencies, Hz, and what would do; None if it can."""
-    from scipy.constants import c
-
-    first = c / (2 * guide.width)
-    second = min(2 * first, c / (2 * guide.height))
+    first, second = te10_band(guide.width, guide.height)
     alone = f"TE10 is alone from {first / 1e9:.4g} to {second / 1e9:.4g} GHz in a guide of "
     alone += f"{format_length(guide.width)} x {format_length(guide.height)}"
     for one in frequencies:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES
@@ -227,3 +228,14 @@ class Scene:
             raise ConfigError(f"face {both[0]} is both open and magnetic; take it out of open_faces")
         if isinstance(self.port, GuidePort) and "z-" not in self.open_faces:
             raise ConfigError("open_faces has no z-, where the guide of port ends in the layer; add it")
+
+
+def te10_band(width: float, height: float) -> tuple[float, float]:
+    """Return from which to which frequency TE10 is alone in an air-filled guide, Hz: its cutoff and the next mode's.
+
+    Args:
+        width: Of the broad side, m.
+        height: Of the narrow side, m.
+    """
+    cutoff = speed_of_light / (2 * width)
+    return cutoff, min(2 * cutoff, speed_of_light / (2 * height))

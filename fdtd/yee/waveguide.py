@@ -28,7 +28,7 @@ from fdtd.yee.grid import Grid
 from fdtd.yee.media import Media
 from fdtd.yee.ports import Reading, plane_of, transform
 from fdtd.yee.problem import Probe, Problem, Source
-from fdtd.yee.scene import GuidePort
+from fdtd.yee.scene import GuidePort, te10_band
 
 _ETA = float(np.sqrt(mu_0 / epsilon_0))
 _EVEN = 1e-6  # largest relative difference of the cells along the guide
@@ -81,7 +81,7 @@ class GuideMode:
             ConfigError: One of them is outside the band of the single mode.
         """
         self.phase_constant(frequencies)
-        return pulse_for(frequencies, speed_of_light / (2 * self.width))
+        return pulse_for(frequencies, te10_band(self.width, self.height)[0])
 
     def phase_constant(self, frequencies: np.ndarray) -> np.ndarray:
         """Return B of the wave on the lattice, rad/m, same shape.
@@ -92,8 +92,7 @@ class GuideMode:
         wanted = np.asarray(frequencies, dtype=float)
         time = 2 / (speed_of_light * self.dt) * np.sin(np.pi * wanted * self.dt)
         axial = time**2 - self.eigenvalue
-        cutoff = speed_of_light / (2 * self.width)
-        after = min(2 * cutoff, speed_of_light / (2 * self.height))
+        cutoff, after = te10_band(self.width, self.height)
         for one, value in zip(wanted.ravel(), axial.ravel(), strict=True):
             if value <= 0 or one >= after:
                 word = "does not propagate" if value <= 0 else "is not the only mode"
