@@ -69,7 +69,7 @@ def _prepare(
         media = fill(layout, scene, ARRAYS[backend]())
         if choose is not None:
             choose(media)
-        problem, _ = pose(layout, media, field_map_of(layout, media, keep), few=keep.few)
+        problem, _ = pose(layout, media, field_map_of(layout, media, keep), few=keep.power_lost)
         backends.rehearse(backend, problem, precision)
 
 
@@ -99,5 +99,5 @@ def _look(layout: Layout, batch: int, backend: str, precision: str, keep: Keep) 
             final=None,
         )
         band = np.array(layout.frequencies) if keep.sweep else np.zeros(0)
-        on_host(figures(layout, problem, records, slice(0, batch), band, losses=keep.few))
+        on_host(figures(layout, problem, records, slice(0, batch), band, losses=keep.power_lost))
         near_field(problem, records, 0, keep.fields)

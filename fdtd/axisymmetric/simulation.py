@@ -186,8 +186,8 @@ class Keep:
     modes: tuple[ModePlane, ...] = ()
 
     @property
-    def few(self) -> bool:
-        """Whether antennas are solved alone or as certificates: a search keeps neither losses nor fields."""
+    def power_lost(self) -> bool:
+        """Whether lost power is computed: a picture's field has it too. A search, whose antennas are many, does not."""
         return self.losses or self.fields
 
 
@@ -245,12 +245,12 @@ def solve(
                 media, guides = media.of(places), guides and guides.chosen(places)
                 if media.batch == 0:
                     return []
-            problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots, few=keep.few)
+            problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots, few=keep.power_lost)
         marks.append(time.perf_counter())
         records = BACKENDS[backend](problem, precision, threads, hooks.watch)
         marks.append(time.perf_counter())
         solved = solutions(
-            layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=keep.few, guides=guides
+            layout, problem, feeds, records, fields=keep.fields, sweep=keep.sweep, losses=keep.power_lost, guides=guides
         )
         marks.append(time.perf_counter())
         if hooks.stages is not None:
