@@ -361,14 +361,17 @@ def mark_rows(folder: RunFolder, certificates: Mapping[str, Mapping[str, Any]]) 
             continue
         for number, table in by_generation(path, folder.whole_table("evals", path)):
             found = _places(table, names, cells)
+            if not found:
+                continue
             columns = {name: table[name].combine_chunks() for name in table.column_names}
-            for name, _ in CERTIFICATE:
-                values = table[name].to_pylist()
+            marked = {}
+            for name, kind in CERTIFICATE:
+                values = columns[name].to_pylist()
                 for place, cell in found.items():
                     values[place] = cell[name]
-                columns[name] = pa.array(values, table.schema.field(name).type)
-            if any(not columns[name].equals(table[name].combine_chunks()) for name, _ in CERTIFICATE):
-                folder.write_columns("evals", number, columns)
+                marked[name] = pa.array(values, kind)
+            if any(not marked[name].equals(columns[name]) for name in marked):
+                folder.write_columns("evals", number, columns | marked)
 
 
 def _places(
