@@ -134,7 +134,7 @@ TEMPLATE = "report.html"
 NOT_PROVENANCE = ("columns", "schema_version", "plan", "overrides")
 
 
-def write_report(run: Path | str | RunRecord, drawn: Callable[[], Drawn | None] = lambda: None) -> Path:
+def write_report(run: Path | str | RunRecord, drawn: Callable[[], Drawn | None] | None = None) -> Path:
     """Write `report.html` and the best antenna's files into a run folder.
 
     The report names the damaged files that it leaves out.
@@ -142,7 +142,7 @@ def write_report(run: Path | str | RunRecord, drawn: Callable[[], Drawn | None] 
     Args:
         run: A run's folder, finished or not, or what was read of it.
         drawn: Returns what was drawn of its rows before, asked once the field's figures are drawn; all is drawn now
-            where it returns None, or shows another antenna as the best.
+            without it, where it returns None, or shows another antenna as the best.
 
     Returns:
         The file written.
@@ -153,7 +153,7 @@ def write_report(run: Path | str | RunRecord, drawn: Callable[[], Drawn | None] 
     """
     record = run if isinstance(run, RunRecord) else read_run(run)
     target = record.folder.path / "report.html"
-    fields, known = field_figures(record), drawn()
+    fields, known = field_figures(record), drawn and drawn()
     if known is None or known.best != name_of_best(record):
         known = draw(record)
     write_text(target, report_text(record, known.files or write_best_files(record), known, fields))

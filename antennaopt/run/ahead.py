@@ -85,10 +85,8 @@ class Ahead:
         return self._found
 
     def close(self) -> None:
-        """Stop after the figure under way, a drawer at once."""
+        """Stop after the figure under way; a drawer, which is to be closed before, has stopped."""
         self._over.set()
-        if self._drawer is not None:
-            self._drawer.close()
         self._thread.join()
 
     def _draw(self) -> None:

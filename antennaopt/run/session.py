@@ -203,10 +203,9 @@ class Session:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; {self._folder.path} can be resumed") from None
         finally:
-            if self._ahead is not None:
-                self._ahead.close()
-            if self._drawer is not None:
-                self._drawer.close()
+            for drawing in (self._drawer, self._ahead):
+                if drawing is not None:
+                    drawing.close()
             self._store.close()
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True
@@ -347,7 +346,7 @@ class Session:
     def _write_report(self) -> Path:
         from antennaopt.report.page import write_report
 
-        return Path(write_report(self._folder.path, *([self._ahead.drawn] if self._ahead else [])))
+        return Path(write_report(self._folder.path, self._ahead and self._ahead.drawn))
 
     def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
         """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""
