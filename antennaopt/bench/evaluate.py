@@ -49,10 +49,9 @@ def bench_evaluate(
 
     Returns:
         One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
-        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time (None with several
-        processes),
-        `cell_steps_per_s` while stepping (with several processes, whose steps overlap, by the wall time), and the
-        device, grid, steps, batch and `processes`.
+        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time and
+        `cell_steps_per_s` while stepping, and the device, grid, steps, batch and `processes`. Steps of several
+        processes overlap: then the share is None, and the rate is by the wall time.
 
     Raises:
         DeviceError: There is no device, or too little memory on it for one antenna.

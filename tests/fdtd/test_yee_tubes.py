@@ -100,7 +100,7 @@ def test_a_wall_of_half_a_cell_has_its_thickness(share: float, has_line: bool) -
 
 @pytest.mark.parametrize("cells", [10, 12, 15, 20, 25, 30])
 def test_steps_are_regular(cells: int) -> None:
-    """Each wall moves by one cell every so many slabs, always as many, with the mean of its place on the wall."""
+    """A wall moves by one cell after equal numbers of slabs, and the mean of its place is on the wall."""
     grid = layout(SCENE, BAND, cells_per_wavelength=cells)
     z = (grid.z[1:] + grid.z[:-1]) / 2
     flare = (z > 0) & (z < 50e-3)
