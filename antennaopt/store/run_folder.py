@@ -213,27 +213,15 @@ class RunFolder:
             raise ValueError(str(problem)) from problem
 
     def write_rows(self, generation: int, rows: Sequence[Row]) -> Path:
-        """Write one generation's rows in one step; see `write_generation`."""
-        ordered = sorted(rows, key=lambda one: one.slot)
-        return self.write_columns("evals", generation, table_of(self.columns, self.run_id, ordered))
-
-    def write_generation(self, generation: int, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """Write one generation's rows, as they were read, in one step; the same generation again replaces it.
+        """Write one generation's rows in one step; the same generation again replaces it.
 
         Rows are put in order of their slots, so the file does not depend on the order of completion.
 
         Raises:
             StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
-            ValueError: A row has other columns than the run.
         """
-        names = self._schemas["evals"].names
-        expected = set(names)
-        for row in rows:
-            if row.keys() != expected:
-                odd = sorted(row.keys() ^ expected)
-                raise ValueError(f"row of generation {generation} has other columns than the run: {odd}")
-        ordered = sorted(rows, key=lambda row: row["slot"])
-        return self.write_columns("evals", generation, {name: [row[name] for row in ordered] for name in names})
+        ordered = sorted(rows, key=lambda one: one.slot)
+        return self.write_columns("evals", generation, table_of(self.columns, self.run_id, ordered))
 
     def write_columns(self, kind: str, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
         """Write one generation of `evals` or `samples` in one step; columns as in the schema of that kind."""
@@ -247,7 +235,7 @@ class RunFolder:
     def write_patterns(
         self, generation: int, outcomes: Mapping[str, Outcome], duplicates: Mapping[str, str] | None = None
     ) -> Path:
-        """Write one generation's patterns in one step; to be called before `write_generation`.
+        """Write one generation's patterns in one step; to be called before `write_rows`.
 
         Args:
             generation: Which.

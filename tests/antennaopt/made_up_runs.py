@@ -11,7 +11,7 @@ from antennaopt.metrics import METRICS
 from antennaopt.report.field_data import write_field_map
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.manifest import ExperimentRecord
-from antennaopt.store.rows import Row, table_of
+from antennaopt.store.rows import Row
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import GeneColumn, RunColumns
 
@@ -96,9 +96,9 @@ def write_run(root, run):
             for slot in range(run.population):
                 row, result = evaluation(run, folder, generation, slot, generator, resolved["objectives"])
                 rows.append(row)
-                outcomes[row["individual"]] = Outcome.of(result)
+                outcomes[row.individual] = Outcome.of(result)
             folder.write_patterns(generation, outcomes)
-            folder.write_generation(generation, rows)
+            folder.write_rows(generation, rows)
             folder.save_checkpoint(generation, {"evolution": {"generation": generation + 1}})
             folder.log("generation", generation=generation, run_seconds=31.5 * (generation + 1))
         if run.field_map:
@@ -136,7 +136,7 @@ def evaluation(run, folder, generation, slot, generator, objectives):
         **vars(one), values=design, outcome=Outcome.of(result), shortfalls=shortfalls, fitness=fitness,
         cached=slot == 0 and generation > 0,
     )  # fmt: skip
-    return {name: values[0] for name, values in table_of(folder.columns, folder.run_id, [row]).items()}, result
+    return row, result
 
 
 def shortfall(result, goal):

@@ -55,6 +55,12 @@ def solved(**changes):
 
 
 def row(columns=COLUMNS, run="a-run", generation=0, slot=0, outcome=None, **changes):
+    """Columns of one evaluation, as they are read."""
+    made = evaluated(columns, generation, slot, outcome, **changes)
+    return {name: values[0] for name, values in table_of(columns, run, [made]).items()}
+
+
+def evaluated(columns=COLUMNS, generation=0, slot=0, outcome=None, **changes):
     outcome = outcome or solved()
     ok = outcome["status"] == "ok"
     arguments = {
@@ -68,7 +74,12 @@ def row(columns=COLUMNS, run="a-run", generation=0, slot=0, outcome=None, **chan
         "shortfalls": [1.5] * len(columns.objectives) if ok else [],
         "fitness": 3.0 if ok else 800.0,
     }
-    return {name: values[0] for name, values in table_of(columns, run, [Row(**(arguments | changes))]).items()}
+    return Row(**(arguments | changes))
+
+
+def write(folder, generation, rows):
+    """Write rows, as they are read, as a generation."""
+    return folder.write_columns("evals", generation, {name: [one[name] for one in rows] for name in rows[0]})
 
 
 MANIFEST = {"seed": 7, "device": "cpu", "arithmetic": "cpu-float32"}
@@ -90,8 +101,5 @@ def fill(folder, generation, outcomes):
     folder.write_patterns(
         generation, {individual(generation, slot): Outcome.of(outcome) for slot, outcome in enumerate(outcomes)}
     )
-    rows = [
-        row(folder.columns, run=folder.run_id, generation=generation, slot=slot, outcome=outcome)
-        for slot, outcome in enumerate(outcomes)
-    ]
-    return folder.write_generation(generation, rows)
+    rows = [evaluated(folder.columns, generation, slot, outcome) for slot, outcome in enumerate(outcomes)]
+    return folder.write_rows(generation, rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from run_examples import new_run, row, solved
+from run_examples import evaluated, new_run, solved
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -71,9 +71,7 @@ def test_a_run_is_summed_up_from_its_own_files(tmp_path) -> None:
             solved(worker="0", stepping_seconds=0.5, origin="solved", steps=steps, s11_db=[level, level - 3.0])
             for steps, level in ((3000, -9.0), (4000, -12.0))
         ]
-        folder.write_generation(0, [
-            row(run=folder.run_id, generation=0, slot=slot, outcome=outcome) for slot, outcome in enumerate(outcomes)
-        ])  # fmt: skip
+        folder.write_rows(0, [evaluated(slot=slot, outcome=outcome) for slot, outcome in enumerate(outcomes)])
         folder.log("generation", generation=0, seconds=2.0, evaluations=2, best=1.0)
         frame = pd.read_parquet(folder.evals_folder)
         best = frame.nsmallest(1, "fitness").iloc[0]

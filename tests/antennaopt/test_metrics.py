@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from made_up_runs import MadeUpRun, write_run
-from run_examples import COLUMNS, new_run, row, solved
+from run_examples import COLUMNS, evaluated, new_run, row, solved
 from test_extrapolate import made_up
 
 from antennaopt.bench.null_solver import null_evaluate
@@ -144,7 +144,7 @@ def test_rows_have_the_metrics_that_their_manifest_names(tmp_path) -> None:
     """A run of another version, with fewer metrics or in another order, is read with its own columns."""
     columns = dataclasses.replace(COLUMNS, metrics=FIRST_METRICS[:3])
     with new_run(tmp_path, columns) as folder:
-        folder.write_generation(0, [row(columns, run=folder.run_id)])
+        folder.write_rows(0, [evaluated(columns)])
         path = folder.path
     with RunFolder.open(path) as folder:
         assert folder.columns.metrics == FIRST_METRICS[:3]

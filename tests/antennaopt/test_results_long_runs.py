@@ -5,7 +5,7 @@ import time
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from run_examples import individual, new_run, row
+from run_examples import individual, new_run, row, write
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.run.stores import FolderStore
@@ -31,7 +31,7 @@ def test_generations_share_files_and_every_row_is_there_once(tmp_path, shared_ea
     """Nine generations of three: 0 and 1 alone, then two to a file, and the last one in a file that is not yet full."""
     with new_run(tmp_path) as folder:
         for generation in range(9):
-            folder.write_generation(generation, rows_of(folder, generation, 3))
+            write(folder, generation, rows_of(folder, generation, 3))
         names = [path.name for path in layout.files(folder.evals_folder)]
         assert names == [f"gen-{first:06d}.parquet" for first in (0, 1, 2, 4, 6, 8)]
         frame = pd.read_parquet(folder.evals_folder)
@@ -47,14 +47,14 @@ def test_a_generation_done_again_takes_the_place_of_its_rows_in_a_shared_file(tm
     """As after a crash between rows and checkpoint: the other generations of the file stay as they are."""
     with new_run(tmp_path) as folder:
         for generation in range(6):
-            folder.write_generation(generation, rows_of(folder, generation, 3))
+            write(folder, generation, rows_of(folder, generation, 3))
         before = {path.name: path.read_bytes() for path in layout.files(folder.evals_folder)}
         for again in (4, 5, 2):
-            folder.write_generation(again, rows_of(folder, again, 3))
+            write(folder, again, rows_of(folder, again, 3))
         for path in layout.files(folder.evals_folder):
             assert pq.read_schema(path).metadata[b"config_hash"].decode() == folder.config_hash
         assert {path.name: path.read_bytes() for path in layout.files(folder.evals_folder)} == before
-        folder.write_generation(4, rows_of(folder, 4, 2, fitness=1.0))
+        write(folder, 4, rows_of(folder, 4, 2, fitness=1.0))
         frame = load(folder)
         assert list(frame["generation"]) == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 2 + [5] * 3
         assert list(frame[frame["generation"] == 4]["fitness"]) == [1.0, 1.0]
@@ -63,7 +63,7 @@ def test_a_generation_done_again_takes_the_place_of_its_rows_in_a_shared_file(tm
 def test_a_generation_that_is_missing_is_named_by_the_history(tmp_path, shared_early):
     with new_run(tmp_path) as folder:
         for generation in range(6):
-            folder.write_generation(generation, rows_of(folder, generation, 3))
+            write(folder, generation, rows_of(folder, generation, 3))
         (folder.evals_folder / "gen-000002.parquet").unlink()
         with pytest.raises(ResumeRefusedError, match="no rows of generation 2,"):
             list(FolderStore(folder).history(6))
@@ -81,7 +81,8 @@ def test_ten_thousand_generations_open_in_pandas_in_under_five_seconds(tmp_path,
     with new_run(tmp_path) as folder:
         first = rows_of(folder, 0, 24)
         for generation in range(10_000):
-            folder.write_generation(
+            write(
+                folder,
                 generation,
                 [
                     one | {"generation": generation, "individual": f"g{generation:04d}-s{slot:03d}"}

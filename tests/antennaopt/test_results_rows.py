@@ -87,12 +87,6 @@ def test_a_generation_without_any_ok_does_not_spoil_the_others(tmp_path, order):
     assert table["directivity_dbi_30000mhz"].dtype == np.float64
 
 
-def test_a_row_with_other_columns_is_a_bug(tmp_path):
-    with new_run(tmp_path) as folder, pytest.raises(ValueError, match="surprise"):
-        folder.write_generation(0, [row() | {"surprise": 1}])
-    assert folder.generations() == []
-
-
 def test_two_runs_with_other_genes_are_joined(tmp_path):
     other = RunColumns(genes=(GeneColumn(name="lens.extension"),), frequencies=(30e9,), objectives=("gain_dbi",))
     one_frequency = {

@@ -4,7 +4,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from run_examples import new_run, row, solved
+from run_examples import evaluated, new_run, solved
 
 from antennaopt.cli import main
 from antennaopt.cli.status import read_state
@@ -19,13 +19,10 @@ def fill(folder, generation, stepped, *, seconds, steps=None, **changes):
         solved(worker=worker, stepping_seconds=each, origin="solved", steps=count)
         for (worker, each), count in zip(stepped, steps or [3000] * len(stepped), strict=True)
     ]
-    folder.write_generation(
-        generation,
-        [
-            row(run=folder.run_id, generation=generation, slot=slot, outcome=outcome, **changes)
-            for slot, outcome in enumerate(outcomes)
-        ],
-    )
+    rows = [
+        evaluated(generation=generation, slot=slot, outcome=outcome, **changes) for slot, outcome in enumerate(outcomes)
+    ]
+    folder.write_rows(generation, rows)
     folder.log("generation", generation=generation, seconds=seconds)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from run_examples import fill, new_run, row, solved
+from run_examples import evaluated, fill, new_run, solved
 
 from antennaopt.errors import ResumeRefusedError, RunInUseError, StorageError
 from antennaopt.store import load
@@ -47,9 +47,9 @@ def test_reading_needs_no_lock_and_cannot_write(tmp_path):
 
 def test_a_generation_written_again_is_the_same_file(tmp_path):
     with new_run(tmp_path) as folder:
-        rows = [row(run=folder.run_id, slot=slot) for slot in range(5)]
-        before = folder.write_generation(0, rows).read_bytes()
-        assert folder.write_generation(0, rows[::-1]).read_bytes() == before
+        rows = [evaluated(slot=slot) for slot in range(5)]
+        before = folder.write_rows(0, rows).read_bytes()
+        assert folder.write_rows(0, rows[::-1]).read_bytes() == before
         assert len(pd.read_parquet(folder.evals_folder)) == 5
 
 
