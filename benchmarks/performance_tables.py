@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from farm_tables import compared_table, devices_table, generation_table, overhead_table, workers_table
+from space_tables import others_table, space_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
 
@@ -402,19 +403,6 @@ def planar_table() -> str:
     return table(["stencil, lattice, batch", *schemes], lines)
 
 
-def space_table() -> str:
-    """Return rates of antennas in space, of each scheme and of `one_step` as it was."""
-    found: dict[tuple[str, int, int], dict[str, str]] = {}
-    for row in [*rows("h100/space"), *rows("h200/space")]:
-        case = found.setdefault((cells(row), row["layers"], row["batch"]), {})
-        device = row["device"].split()[1]
-        case[f"{row['kernel']}`, {device}"] = f"{giga(row['cell_steps_per_s'])} (+-{row['spread']:.1%})"
-    kernels = list(dict.fromkeys(name for case in found.values() for name in case))
-    lines = [[shape, str(layers), str(batch), *(case.get(name, "does not fit") for name in kernels)]
-             for (shape, layers, batch), case in found.items()]  # fmt: skip
-    return table(["cells", "layers", "antennas", *(f"`{name}" for name in kernels)], lines)
-
-
 def best_table() -> str:
     """Return the study's best antenna, and the best of its random first generation."""
     study = read("h200/ten_thousand")
@@ -450,6 +438,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "workers on a device"): partial(workers_table, "h200/farm_workers"),
     (PAGE, "planar"): planar_table,
     (PAGE, "antennas in space"): space_table,
+    (PAGE, "other solvers"): others_table,
 }
 
 
