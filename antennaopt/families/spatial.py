@@ -9,9 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.constants import epsilon_0, mu_0
 
 Span = tuple[float, float]
 """Lower and upper end along one axis, m."""
+
+PTFE = 2.08
+"""Permittivity of PTFE at 10 GHz (Pozar, appendix G)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +118,20 @@ class Port:
     radius: float = 0.0
     pin: float = 0.0
 
+    @property
+    def opening(self) -> float:
+        """Radius of the opening for a pin of known radius in the ground that it passes, m; 0 for other ports.
+
+        Pin and opening are a coaxial line of the port's resistance, filled with PTFE, as in most connectors.
+
+        References:
+            Pozar, Microwave Engineering, 4th ed., table 2.1: Z = sqrt(mu / eps) / (2 pi) ln(b / a).
+        """
+        if self.what != "probe" or not self.radius:
+            return 0.0
+        wave = np.sqrt(mu_0 / (epsilon_0 * PTFE))
+        return float(self.radius * np.exp(min(2 * np.pi * self.resistance / wave, 100.0)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tube:
@@ -203,6 +221,20 @@ class Board:
     def metal(self) -> tuple[Sheet, ...]:
         """The sheets but the ground."""
         return tuple(sheet for sheet in self.sheets if sheet.name != "ground")
+
+    @property
+    def opening(self) -> tuple[float, float, float] | None:
+        """Place x, y and radius of the opening in the ground for a pin, m; None where there is none, or no room."""
+        port = self.port
+        if not isinstance(port, Port) or not port.opening:
+            return None
+        faces = [face for sheet in self.sheets if sheet.name == "ground" for face in sheet.rectangles]
+        ends = [(place - port.opening, place + port.opening) for place in (port.x, port.y)]
+        inside = any(
+            all(side[0] < low and high < side[1] for side, (low, high) in zip((face.x, face.y), ends, strict=True))
+            for face in faces
+        )
+        return (port.x, port.y, port.opening) if inside else None
 
     @property
     def extent(self) -> tuple[Span, Span, Span]:

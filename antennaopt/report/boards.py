@@ -190,7 +190,8 @@ def check_board_dxf(path: Path) -> None:
 def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
     """Write a board from above, in mm: a layer for each sheet and slab, with its closed polylines; port, dimensions.
 
-    The rectangles of a sheet are united, so that each outline can be milled.
+    The rectangles of a sheet are united, so that each outline can be milled. The ground has the opening of a pin whose
+    radius is known, as a circle.
 
     Args:
         path: Target.
@@ -228,6 +229,9 @@ def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
         drawing.layers.add(sheet.name, color=8).description = f"metal at z = {sheet.z * MM:.6g} mm"
         for ring, _ in outlines_of_sheet(sheet):
             space.add_lwpolyline(ring.tolist(), close=True, dxfattribs={"layer": sheet.name})
+    if board.opening is not None:
+        x, y, radius = (one * MM for one in board.opening)
+        space.add_circle((x, y), radius, dxfattribs={"layer": "ground"})
     for tube in board.tubes:
         _add_tube(drawing, board, tube)
     if isinstance(board.port, Port):

@@ -14,7 +14,7 @@ import numpy as np
 from antennaopt import __version__
 from antennaopt.errors import ConfigurationError
 from antennaopt.families.spatial import Board, Sheet
-from antennaopt.report.geometry import outlines_of_sheet, suffixed
+from antennaopt.report.geometry import MM, outlines_of_sheet, suffixed
 from antennaopt.store.files import write_text
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ def gerber_layers(path: Path, board: Board) -> dict[Path, DataLayer]:
     """Return each file that `--gerber` writes of a board, with its layer.
 
     The file itself has the uppermost metal. Next to it are the other sheets, `patch_ground.gbr`, and the edge of the
-    laminate, `patch_outline.gbr`, where there is one. The port is no metal of a layer and is left out.
+    laminate, `patch_outline.gbr`, where there is one. The port is no metal of a layer and is left out, but the ground
+    has the opening of a pin whose radius is known.
 
     Raises:
         ConfigurationError: The ending is not .gbr, or nothing of the board is flat.
     """
-    from gerber_writer import DataLayer, set_generation_software
+    from gerber_writer import Circle, DataLayer, set_generation_software
 
     if path.suffix.lower() != ".gbr":
         raise ConfigurationError(f"--gerber {path} has no known ending; use .gbr")
@@ -49,6 +50,9 @@ def gerber_layers(path: Path, board: Board) -> dict[Path, DataLayer]:
         layer = DataLayer(f"Copper,L{number},{side}")
         for outline, hole in outlines_of_sheet(sheet):
             layer.add_region(_closed(outline), "Conductor", hole)
+        if sheet.name == "ground" and board.opening is not None:
+            *place, radius = (one * MM for one in board.opening)
+            layer.add_pad(Circle(2 * radius, "AntiPad", negative=True), tuple(_rounded(np.array(place)).tolist()))
         found[path if number == 1 else suffixed(path, sheet.name)] = layer
     if board.slabs:
         edge = DataLayer("Profile,NP")
@@ -79,9 +83,14 @@ def _closed(corners: np.ndarray) -> Any:
     """Return a closed path of the library, from corners (corners, 2), mm."""
     from gerber_writer import Path as Outline
 
-    first, *others = (tuple(point) for point in (corners + np.copysign(_ROUNDING_MM, corners)).tolist())
+    first, *others = (tuple(point) for point in _rounded(corners).tolist())
     path = Outline()
     path.moveto(first)
     for point in (*others, first):
         path.lineto(point)
     return path
+
+
+def _rounded(places: np.ndarray) -> np.ndarray:
+    """Return places, mm, that the library rounds to the nearest nanometre."""
+    return places + np.copysign(_ROUNDING_MM, places)

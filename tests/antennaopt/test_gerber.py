@@ -1,7 +1,8 @@
 """Gerber files of boards, read by a reader of the format's regions and draws, against the metal in mm.
 
 The reader follows the Gerber Layer Format Specification, revision 2023.08: FS (4.2.2), MO (4.2.1), LP (4.9.2), regions
-G36 and G37 (4.10), D01 and D02 (4.8). It shares nothing with the library that writes. Coordinates are whole nanometres.
+G36 and G37 (4.10), D01, D02 and D03 (4.8), circles (4.4.2). It shares nothing with the library that writes. Coordinates
+are whole nanometres.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import ezdxf
 import pytest
-from patch_files import EDGE, INSET, PROBE
-from shapely import LinearRing, Polygon, box, union_all
+from patch_files import EDGE, INSET, PROBE, changed
+from shapely import LinearRing, Point, Polygon, box, union_all
 from test_pixel_patch import PIXELS
 
 from antennaopt.experiment import load_file
@@ -24,7 +26,8 @@ def read(path: Path):
     text = path.read_text("utf-8")
     assert "%MOMM*%" in text and text.rstrip().endswith("M02*")
     (decimals,) = set(re.findall(r"%FSLAX\d(\d)Y\d(\d)\*%", text)[0])
-    metal, points, dark, region = Polygon(), [], True, False
+    discs = {number: float(size) / 2 for number, size in re.findall(r"%ADD(\d+)C,([\d.]+)\*%", text)}
+    metal, points, dark, region, disc = Polygon(), [], True, False, ""
     for word in text.replace("%", "").split("*"):
         word = word.strip()
         if word in ("LPD", "LPC"):
@@ -36,6 +39,11 @@ def read(path: Path):
             assert shape.is_valid and points[0] == points[-1]
             metal = metal.union(shape) if dark else metal.difference(shape)
             region = False
+        elif found := re.fullmatch(r"D(\d\d+)", word):
+            disc = found[1]
+        elif found := re.fullmatch(r"X(-?\d+)Y(-?\d+)D03", word):
+            flash = Point(*(int(number) / 10 ** int(decimals) for number in found.groups())).buffer(discs[disc], 64)
+            metal = metal.union(flash) if dark else metal.difference(flash)
         elif found := re.fullmatch(r"X(-?\d+)Y(-?\d+)D0([12])", word):
             assert region or found[3] in "12"
             points = [] if found[3] == "2" else points
@@ -87,3 +95,33 @@ def test_files_hold_the_metal(tmp_path, text):
     assert LinearRing(edge).bounds == pytest.approx(
         [face.x[0] * 1e3, face.y[0] * 1e3, face.x[1] * 1e3, face.y[1] * 1e3]
     )
+
+
+def test_ground_has_an_opening_for_a_pin(call, tmp_path):
+    """With the pin it is a coaxial line of 50 ohm in PTFE: b = 0.65 mm exp(50 sqrt(2.08) / 59.96) = 2.1639 mm."""
+    text = changed(('offset = "4 mm"', 'offset = "4 mm"\nradius = "0.65 mm"'))
+    (tmp_path / "p.toml").write_text(text)
+    assert call("export", "p.toml", "--gerber", "p.gbr", "--dxf", "p.dxf")[0] == 0
+    ground, _, _ = read(tmp_path / "p_ground.gbr")
+    (hole,) = ground.interiors
+    assert ground.exterior.bounds == pytest.approx((-12.2, -13, 12.2, 13), abs=1e-6)
+    assert Polygon(hole).centroid.coords[0] == pytest.approx((4.0, 0.0), abs=1e-6)
+    assert hole.bounds == pytest.approx((4 - 2.1639, -2.1639, 4 + 2.1639, 2.1639), abs=2e-4)
+    (circle,) = ezdxf.readfile(tmp_path / "p.dxf").modelspace().query('CIRCLE[layer=="ground"]')
+    assert (circle.dxf.center.x, circle.dxf.center.y, circle.dxf.radius) == pytest.approx((4.0, 0.0, 2.1639), abs=2e-4)
+    top, _, _ = read(tmp_path / "p.gbr")
+    assert not top.interiors and top.area == pytest.approx(16.4 * 18)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"radius": 0.0}, {"what": "line", "radius": 1e-3}, {"resistance": 1000.0}, {"x": 8e-3}, {"y": -8e-3}],
+    ids=["no radius", "line", "larger than the ground", "over its edge along x", "over its edge along y"],
+)
+def test_ground_without_an_opening(tmp_path, changes):
+    port = {"x": 0.0, "y": 0.0, "z": (0.0, 1e-3), "resistance": 50.0, "radius": 0.65e-3}
+    face = Rectangle(x=(-10e-3, 10e-3), y=(-10e-3, 10e-3))
+    sheets = tuple(Sheet(name=name, z=z, rectangles=(face,)) for name, z in (("ground", 0.0), ("patch", 1e-3)))
+    for given, holes in ((changes, 0), ({}, 1)):
+        write_gerber(tmp_path / "p.gbr", Board(sheets=sheets, slabs=(), port=Port(**(port | given))))
+        assert len(read(tmp_path / "p_ground.gbr")[0].interiors) == holes
