@@ -126,7 +126,7 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
     long, wide = design["patch.length"], design["patch.width"]
     word = round(design.get("feed.kind", PROBE))
     yield from size_faults(design, (long, wide), 0.0 if word == PROBE else design["feed.line_length"])
-    off = probe_fault(design, "patch", "patch.length") if word == PROBE else line_fault(design, "patch", "patch.width")
+    off = probe_fault(design, "patch", "patch") if word == PROBE else line_fault(design, "patch", "patch.width")
     if off is not None:
         yield off
     if word == INSET:

@@ -237,7 +237,7 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
     probe = round(design.get("feed.kind", PROBE)) == PROBE
     long, wide = design["pixels.length"], design["pixels.width"]
     yield from size_faults(design, (long, wide), 0.0 if probe else design["feed.line_length"])
-    off = probe_fault(design, "grid", "pixels.length") if probe else line_fault(design, "grid", "pixels.width")
+    off = probe_fault(design, "grid", "pixels") if probe else line_fault(design, "grid", "pixels.width")
     if off is not None:
         yield off
 

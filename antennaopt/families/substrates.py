@@ -127,9 +127,21 @@ def size_faults(design: Mapping[str, float], metal: tuple[float, float], line: f
             )
 
 
-def probe_fault(design: Mapping[str, float], what: str, length_name: str) -> str | None:
-    """Return why a probe does not stand on the metal, as the rest of a line after `antenna.`; None where it does."""
+def probe_fault(design: Mapping[str, float], what: str, table: str) -> str | None:
+    """Return why a probe does not stand on the metal, as the rest of a line after `antenna.`; None where it does.
+
+    Args:
+        design: One design.
+        what: The metal, for the text.
+        table: Of its `length` and `width`.
+    """
+    length_name, width_name = f"{table}.length", f"{table}.width"
     half, radius = design[length_name] / 2, design.get("feed.radius", 0.0)
+    if radius >= design[width_name] / 2:
+        return (
+            f"feed.radius = {format_length(radius)} takes the pin over the edges of the {what} along y "
+            f"(must be < {width_name} / 2 = {format_length(design[width_name] / 2)}); narrow it"
+        )
     if radius > 0 and half - radius <= design["feed.offset"] < half:
         return (
             f"feed.radius = {format_length(radius)} takes the pin over the edge of the {what} "

@@ -120,6 +120,10 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
             [('offset = "4 mm"', 'offset = "8 mm"\nradius = "0.5 mm"')],
             "feed.radius = 0.5 mm takes the pin over the edge of the patch (must be < 0.2 mm at this offset)",
         ),
+        (
+            [('width = "18 mm"', 'width = "1 mm"'), ('offset = "4 mm"', 'offset = "4 mm"\nradius = "0.5 mm"')],
+            "over the edges of the patch along y (must be < patch.width / 2 = 0.5 mm); narrow it",
+        ),
         ([('offset = "4 mm"', 'kind = "edge"\nradius = "0.5 mm"')], "antenna.feed.radius"),
         ([('margin = "4 mm"\n', "")], 'substrate has no size; give margin = "8 mm", or length and width'),
         ([('margin = "4 mm"', 'margin = "4 mm"\nlength = "30 mm"')], "has both margin and length"),
