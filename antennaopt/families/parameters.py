@@ -277,6 +277,13 @@ def cutoff_frequency(radius: float, order: int, kind: str, permittivity: float =
     return float(zero * c / (2.0 * math.pi * radius)) / math.sqrt(permittivity)
 
 
+def te10_cutoff_frequency(width: float) -> float:
+    """Return the cutoff frequency of TE10 in an air-filled rectangular waveguide, Hz, from its broad side, m."""
+    from fdtd.yee.scene import te10_cutoff
+
+    return te10_cutoff(width)
+
+
 def first_unmeasured(
     radius: float, measured: Collection[str] = ("TE11",), permittivity: float = 1.0
 ) -> tuple[str, float]:

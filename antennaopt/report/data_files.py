@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy import constants
 
-from antennaopt.families.parameters import cutoff_frequency
+from antennaopt.families.parameters import cutoff_frequency, te10_cutoff_frequency
 from antennaopt.metrics import METRICS
 from antennaopt.store.files import storing, write_text
 
@@ -234,7 +234,7 @@ def touchstone_text(
     if feed_radius is not None:
         cutoffs["TE11"] = cutoff_frequency(feed_radius, 1, "TE")
     if feed_width is not None:
-        cutoffs["TE10"] = constants.c / (2 * feed_width)
+        cutoffs["TE10"] = te10_cutoff_frequency(feed_width)
     for mode, cutoff in cutoffs.items():
         comments += [
             f"{mode} wave impedance at {hz / 1e9:.6g} GHz: {wave_impedance(hz, mode, cutoff):.2f} ohm" for hz in ends

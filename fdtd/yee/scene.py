@@ -230,6 +230,11 @@ class Scene:
             raise ConfigError("open_faces has no z-, where the guide of port ends in the layer; add it")
 
 
+def te10_cutoff(width: float) -> float:
+    """Return the cutoff frequency of TE10 in an air-filled guide, Hz, from its broad side, m."""
+    return speed_of_light / (2 * width)
+
+
 def te10_band(width: float, height: float) -> tuple[float, float]:
     """Return from which to which frequency TE10 is alone in an air-filled guide, Hz: its cutoff and the next mode's.
 
@@ -237,5 +242,5 @@ def te10_band(width: float, height: float) -> tuple[float, float]:
         width: Of the broad side, m.
         height: Of the narrow side, m.
     """
-    cutoff = speed_of_light / (2 * width)
+    cutoff = te10_cutoff(width)
     return cutoff, min(2 * cutoff, speed_of_light / (2 * height))
